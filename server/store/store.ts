@@ -76,7 +76,15 @@ export const storeLimits = {
   keyBytes: 1024,
 } as const;
 
-export type StoreErrorCode = 'Unknown' | 'Unavailable' | 'NoSpace' | 'TooLarge' | 'Compacted' | 'Corrupt' | 'Locked' | 'Invalid';
+export type StoreErrorCode =
+  | 'Unknown'
+  | 'Unavailable'
+  | 'NoSpace'
+  | 'TooLarge'
+  | 'Compacted'
+  | 'Corrupt'
+  | 'Locked'
+  | 'Invalid';
 
 /** `Unknown` means the write may or may not have been applied; `NoSpace`, `TooLarge`, `Invalid` mean it was not. */
 export class StoreError extends Error {

@@ -1,0 +1,155 @@
+// What every container runtime must do: run one container described as plain data, tell its state, say when it ends.
+// Knows nothing of records, operations or HTTP; names are opaque and unique on this host.
+
+/** One line of an id map (the serialised form is the one of volatile.idmap.*). */
+export interface IdMapEntry {
+  readonly isuid: boolean;
+  readonly isgid: boolean;
+  readonly hostid: number;
+  readonly nsid: number;
+  readonly maprange: number;
+}
+
+/** A network interface to make at start; produced by devices. */
+export interface NicRun {
+  /** Device name in the container's `devices`. */
+  readonly device: string;
+  readonly kind: 'veth';
+  /** Interface name inside the container (eth0). */
+  readonly name: string;
+  /** Interface name on the host, at most 15 characters. */
+  readonly hostName: string;
+  readonly hwaddr: string;
+  /** Bridge that the host end joins; absent for point-to-point. */
+  readonly link?: string;
+  readonly mtu?: number;
+}
+
+/** A mount to make at start; produced by devices. The root file system is not in this list. */
+export interface MountRun {
+  readonly device: string;
+  readonly source: string;
+  /** Absolute path in the container. */
+  readonly target: string;
+  readonly kind: 'dir' | 'file';
+  readonly readonly: boolean;
+  readonly optional: boolean;
+  readonly recursive: boolean;
+  readonly propagation?: string;
+}
+
+/** Everything a start needs, decided beforehand: the runtime makes no meaningful choice of its own. */
+export interface RunConfig {
+  readonly name: string;
+  readonly hostname: string;
+  /** Host directory that becomes / ; owned 0:0 when `rootfsIdmapped`, else by the mapped ids. */
+  readonly rootfs: string;
+  readonly logDir: string;
+  readonly architecture: string;
+  /** Empty = privileged. */
+  readonly idmap: readonly IdMapEntry[];
+  /** Expanded container config: limits.*, environment.*, raw.lxc, security.* … as strings. */
+  readonly config: Readonly<Record<string, string>>;
+  readonly nics: readonly NicRun[];
+  readonly mounts: readonly MountRun[];
+}
+
+export type RuntimeStatus = 'stopped' | 'running' | 'frozen';
+
+export interface RuntimeProbe {
+  readonly status: RuntimeStatus;
+  /** Host pid of the container's init; 0 when stopped. */
+  readonly initPid: number;
+}
+
+/** A container's init ended (`stop`) or was replaced by a reboot from inside (`reboot`). Sent once everything the
+ *  runtime holds for it (veth, mounts, cgroups) is gone, respectively up again. Also sent for requested stops. */
+export interface RuntimeExit {
+  readonly name: string;
+  readonly target: 'stop' | 'reboot';
+}
+
+export interface RuntimeAddress {
+  readonly family: 'inet' | 'inet6';
+  readonly address: string;
+  /** Prefix length as text. */
+  readonly netmask: string;
+  readonly scope: 'global' | 'local' | 'link';
+}
+
+export interface RuntimeInterface {
+  readonly addresses: readonly RuntimeAddress[];
+  readonly counters: {
+    readonly bytes_received: number;
+    readonly bytes_sent: number;
+    readonly packets_received: number;
+    readonly packets_sent: number;
+  };
+  readonly hwaddr: string;
+  readonly host_name: string;
+  readonly mtu: number;
+  readonly state: 'up' | 'down';
+  readonly type: 'broadcast' | 'loopback' | 'point-to-point' | 'unknown';
+}
+
+/** Live figures (spec 2.6): bytes, nanoseconds, counts. */
+export interface RuntimeMetrics {
+  readonly initPid: number;
+  readonly processes: number;
+  readonly cpuUsageNs: number;
+  readonly memory: {
+    readonly usage: number;
+    readonly usage_peak: number;
+    readonly swap_usage: number;
+    readonly swap_usage_peak: number;
+  };
+  readonly network: Readonly<Record<string, RuntimeInterface>>;
+}
+
+export interface RuntimeExecResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RuntimeDriver {
+  readonly name: 'lxc' | 'sim';
+  readonly version: string;
+  /** True when root file systems stay owned 0:0 on disk and are mapped while mounted (no shifting is ever needed). */
+  readonly rootfsIdmapped: boolean;
+
+  /** Called once after construction with the names that may be running: re-attaches, notices what ended meanwhile. */
+  recover(names: readonly string[]): Promise<void>;
+  /** Resolves when init runs. Throws DriverError Failed with the first real reason, and leaves nothing behind.
+   *  Already running -> DriverError InUse. */
+  start(run: RunConfig, signal: AbortSignal): Promise<{ readonly initPid: number }>;
+  /** force: kills every process, also of a frozen container. Else asks init to shut down and throws DriverError Timeout after
+   *  timeoutMs (undefined = wait for ever), the container then keeps running. Resolves after the exit was delivered to
+   *  onExit listeners. Not running -> DriverError NotFound. */
+  stop(
+    name: string,
+    options: { readonly force: boolean; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Idempotent. */
+  freeze(name: string): Promise<void>;
+  unfreeze(name: string): Promise<void>;
+  /** Cheap (microseconds) and synchronous: called for every container of a list. */
+  probe(name: string): RuntimeProbe;
+  /** DriverError NotFound when not running. */
+  metrics(name: string): Promise<RuntimeMetrics>;
+  /** Applies the live keys among limits.* of the whole expanded config to a running container. */
+  updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void>;
+  /** Runs a command as root in the container with captured, bounded output. 126/127/128+n as a shell would say. */
+  exec(
+    name: string,
+    argv: readonly string[],
+    options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<RuntimeExecResult>;
+  /** Forgets a stopped container: config, run directory, stale cgroups. Idempotent. Logs are not touched. */
+  forget(name: string): Promise<void>;
+  onExit(listener: (exit: RuntimeExit) => void): () => void;
+  /** Lets go of watchers and sockets; containers keep running. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,101 @@
+// Runs a host program given as argv (never a shell line), with a time limit and bounded output.
+import { spawn } from 'node:child_process';
+
+export interface ExecOptions {
+  readonly input?: string | Uint8Array;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Default 30 s. The program gets SIGKILL at the limit. */
+  readonly timeoutMs?: number;
+  /** Exit codes that count as success; default [0]. */
+  readonly okCodes?: readonly number[];
+  /** Bytes kept of each stream; the rest is dropped. Default 1 MiB. */
+  readonly maxBytes?: number;
+}
+
+export interface ExecResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The program could not be started, timed out, or ended with an unexpected code. The message names argv[0] and why. */
+export class ExecError extends Error {
+  override readonly name = 'ExecError';
+  readonly argv: readonly string[];
+  /** -1 when it never ran or was killed by a signal. */
+  readonly code: number;
+  readonly stderr: string;
+  constructor(message: string, argv: readonly string[], code: number, stderr: string) {
+    super(message);
+    this.argv = argv;
+    this.code = code;
+    this.stderr = stderr;
+  }
+}
+
+/** Resolves at the program's exit (not at the closing of its pipes: a grandchild may hold them). Throws ExecError. */
+export async function exec(
+  argv: readonly string[],
+  options: ExecOptions = {},
+  signal?: AbortSignal,
+): Promise<ExecResult> {
+  const [file, ...args] = argv;
+  if (file === undefined) throw new ExecError('empty command', argv, -1, '');
+  const maxBytes = options.maxBytes ?? 1024 * 1024;
+  const okCodes = options.okCodes ?? [0];
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+      cwd: options.cwd,
+      ...(options.env === undefined ? {} : { env: options.env }),
+      ...(signal === undefined ? {} : { signal, killSignal: 'SIGKILL' as const }),
+    });
+    const out = collect(maxBytes);
+    const err = collect(maxBytes);
+    child.stdout?.on('data', out.push);
+    child.stderr?.on('data', err.push);
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill('SIGKILL');
+    }, options.timeoutMs ?? 30_000);
+    child.on('error', (cause) => {
+      clearTimeout(timer);
+      reject(new ExecError(`cannot run ${file}: ${cause.message}`, argv, -1, err.text()));
+    });
+    child.on('exit', (code, killedBy) => {
+      clearTimeout(timer);
+      // Data already in the pipes is read in this turn of the loop; a grandchild holding them must not keep us waiting.
+      setImmediate(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+        const stderr = err.text();
+        if (timedOut) {
+          reject(new ExecError(`${file} did not finish in ${options.timeoutMs ?? 30_000} ms`, argv, -1, stderr));
+        } else if (code === null || !okCodes.includes(code)) {
+          const how = code === null ? `was killed by ${killedBy}` : `failed with code ${code}`;
+          reject(new ExecError(`${file} ${how}${stderr === '' ? '' : `: ${stderr.trim()}`}`, argv, code ?? -1, stderr));
+        } else {
+          resolve({ code, stdout: out.text(), stderr });
+        }
+      });
+    });
+    if (options.input !== undefined && child.stdin) {
+      child.stdin.on('error', () => {}); // the program may end before reading all of its input; its exit code decides
+      child.stdin.end(options.input);
+    }
+  });
+}
+
+function collect(maxBytes: number): { push: (chunk: Buffer) => void; text: () => string } {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  return {
+    push: (chunk) => {
+      if (size < maxBytes) chunks.push(chunk);
+      size += chunk.length;
+    },
+    text: () => Buffer.concat(chunks).subarray(0, maxBytes).toString('utf8'),
+  };
+}

@@ -1,0 +1,24 @@
+// The logging interface that rooms receive; what writes it (pino, an event feed) is decided by the composition root.
+
+export type LogContext = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface Log {
+  debug(message: string, context?: LogContext): void;
+  info(message: string, context?: LogContext): void;
+  warn(message: string, context?: LogContext): void;
+  error(message: string, context?: LogContext): void;
+}
+
+export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** The chain of messages of an error, outermost first, joined by ": ". */
+export function errorText(error: unknown): string {
+  const parts: string[] = [];
+  let current: unknown = error;
+  while (current instanceof Error && parts.length < 8) {
+    if (current.message !== '') parts.push(current.message);
+    current = current.cause;
+  }
+  if (parts.length === 0) parts.push(String(error));
+  return parts.join(': ');
+}

@@ -1,0 +1,40 @@
+// An undo stack for short, in-memory multi-step work; long or crash-safe work uses a saga instead.
+
+export class Revert {
+  #undos: (() => void | Promise<void>)[] = [];
+
+  /** `undo` runs if the work fails later; it must tolerate being run when its step only half happened. */
+  push(undo: () => void | Promise<void>): void {
+    this.#undos.push(undo);
+  }
+
+  /** Runs all undos, newest first; collects their errors instead of stopping at one. */
+  async fail(): Promise<readonly unknown[]> {
+    const errors: unknown[] = [];
+    for (const undo of this.#undos.splice(0).reverse()) {
+      try {
+        await undo();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    return errors;
+  }
+
+  success(): void {
+    this.#undos = [];
+  }
+}
+
+/** Runs `work` with an undo stack: on a throw everything pushed is undone and the error thrown on. */
+export async function withRevert<T>(work: (revert: Revert) => Promise<T>): Promise<T> {
+  const revert = new Revert();
+  try {
+    const result = await work(revert);
+    revert.success();
+    return result;
+  } catch (error) {
+    await revert.fail();
+    throw error;
+  }
+}
