@@ -1,5 +1,5 @@
 // What every network driver must do: make one managed network true on this host, and read what is there.
-import type { RuntimeAddress, RuntimeInterface } from '../runtime/driver.ts';
+import type { InterfaceState } from '../interface-state.ts';
 
 export interface NetworkSpec {
   readonly name: string;
@@ -23,8 +23,7 @@ export interface DynamicLease {
   readonly address: string;
 }
 
-export type NetworkState = Omit<RuntimeInterface, 'host_name' | 'addresses'> & {
-  readonly addresses: readonly RuntimeAddress[];
+export type NetworkState = Omit<InterfaceState, 'host_name'>;
 };
 
 export interface HostInterface {

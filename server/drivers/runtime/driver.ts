@@ -1,5 +1,6 @@
 // What every container runtime must do: run one container described as plain data, tell its state, say when it ends.
 // Knows nothing of records, operations or HTTP; names are opaque and unique on this host.
+import type { InterfaceState } from '../interface-state.ts';
 
 /** One line of an id map (the serialised form is the one of volatile.idmap.*). */
 export interface IdMapEntry {
@@ -69,29 +70,6 @@ export interface RuntimeExit {
   readonly target: 'stop' | 'reboot';
 }
 
-export interface RuntimeAddress {
-  readonly family: 'inet' | 'inet6';
-  readonly address: string;
-  /** Prefix length as text. */
-  readonly netmask: string;
-  readonly scope: 'global' | 'local' | 'link';
-}
-
-export interface RuntimeInterface {
-  readonly addresses: readonly RuntimeAddress[];
-  readonly counters: {
-    readonly bytes_received: number;
-    readonly bytes_sent: number;
-    readonly packets_received: number;
-    readonly packets_sent: number;
-  };
-  readonly hwaddr: string;
-  readonly host_name: string;
-  readonly mtu: number;
-  readonly state: 'up' | 'down';
-  readonly type: 'broadcast' | 'loopback' | 'point-to-point' | 'unknown';
-}
-
 /** Live figures (spec 2.6): bytes, nanoseconds, counts. */
 export interface RuntimeMetrics {
   readonly initPid: number;
@@ -103,7 +81,7 @@ export interface RuntimeMetrics {
     readonly swap_usage: number;
     readonly swap_usage_peak: number;
   };
-  readonly network: Readonly<Record<string, RuntimeInterface>>;
+  readonly network: Readonly<Record<string, InterfaceState>>;
 }
 
 export interface RuntimeExecResult {
