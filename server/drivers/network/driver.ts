@@ -24,7 +24,6 @@ export interface DynamicLease {
 }
 
 export type NetworkState = Omit<InterfaceState, 'host_name'>;
-};
 
 export interface HostInterface {
   readonly name: string;
