@@ -1,0 +1,132 @@
+// Makes a small root file system for tests out of the host's static busybox: init, shell, DHCP client, quick shutdown.
+// Makes no image of it and starts nothing.
+import { execFileSync } from 'node:child_process';
+import { chmod, copyFile, lchown, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+export interface BusyboxOptions {
+  /** Ask for an IPv4 lease on eth0 in the background at boot (when eth0 exists). Default true. */
+  readonly dhcp?: boolean;
+  /** Keep a root shell on the console, for console tests. Default false. */
+  readonly consoleShell?: boolean;
+  /** A shell script run as /sbin/init instead of busybox init. */
+  readonly init?: string;
+  /** Ignore requests to shut down, for tests of time limits: only a forced stop ends such a container. */
+  readonly deafToShutdown?: boolean;
+  /** Numeric owner of everything made; default is the caller. */
+  readonly owner?: { readonly uid: number; readonly gid: number };
+}
+
+const candidates = ['/bin/busybox', '/usr/bin/busybox', '/usr/sbin/busybox'] as const;
+
+/** Why a busybox rootfs cannot be made here; undefined when it can. */
+export function busyboxMissing(): string | undefined {
+  const file = candidates.find((path) => existsSync(path));
+  if (process.platform !== 'linux') return 'busybox rootfs needs Linux';
+  if (file === undefined) return 'busybox is not installed (package busybox-static)';
+  return undefined;
+}
+
+// In the background: a boot must not wait for a DHCP server that is not there.
+const askForLease = `if [ -e /sys/class/net/eth0 ]; then
+  ip link set eth0 up
+  udhcpc -i eth0 -b -t 20 -T 1 -A 1 </dev/null >/dev/null 2>&1 &
+fi
+`;
+
+const rcS = (dhcp: boolean): string => `#!/bin/sh
+ip link set lo up
+${dhcp ? askForLease : ''}[ -x /etc/rc.local ] && /etc/rc.local
+: > /run/booted
+`;
+
+const udhcpcScript = `#!/bin/sh
+case "$1" in
+  deconfig) ip addr flush dev "$interface"; ip link set "$interface" up ;;
+  bound|renew)
+    ip addr flush dev "$interface"
+    ip addr add "$ip/\${mask:-24}" dev "$interface"
+    for r in $router; do ip route replace default via "$r" dev "$interface"; break; done
+    : > /etc/resolv.conf
+    [ -n "$domain" ] && echo "search $domain" >> /etc/resolv.conf
+    for d in $dns; do echo "nameserver $d" >> /etc/resolv.conf; done ;;
+esac
+`;
+
+// reboot(2) at once: busybox init's own way sleeps two seconds. Started by init on SIGPWR/SIGUSR1/SIGUSR2.
+const inittab = (options: BusyboxOptions): string =>
+  [
+    '::sysinit:/etc/init.d/rcS',
+    ...(options.consoleShell === true ? ['::respawn:-/bin/sh'] : []),
+    options.deafToShutdown === true ? '::shutdown:/bin/sleep 3600' : '::shutdown:/sbin/poweroff',
+    '::ctrlaltdel:/sbin/reboot',
+    '',
+  ].join('\n');
+
+/** Fills `dir` (made when absent, otherwise empty). A clean stop takes some 20 ms; `poweroff` and `reboot` inside are immediate. */
+export async function makeBusyboxRootfs(dir: string, options: BusyboxOptions = {}): Promise<void> {
+  const source = candidates.find((path) => existsSync(path));
+  if (source === undefined) throw new Error('no busybox on this host: install busybox-static');
+  const made: string[] = [dir];
+  const directory = async (path: string, mode = 0o755): Promise<void> => {
+    await mkdir(join(dir, path), { recursive: true });
+    await chmod(join(dir, path), mode);
+    made.push(join(dir, path));
+  };
+  const file = async (path: string, content: string, mode = 0o644): Promise<void> => {
+    await writeFile(join(dir, path), content, { mode });
+    await chmod(join(dir, path), mode);
+    made.push(join(dir, path));
+  };
+
+  await mkdir(dir, { recursive: true });
+  for (const path of [
+    ...['bin', 'sbin', 'usr', 'usr/bin', 'usr/sbin', 'lib', 'usr/share', 'usr/share/udhcpc', 'etc', 'etc/init.d'],
+    ...['dev', 'proc', 'sys', 'run', 'var', 'var/log', 'mnt', 'home', 'srv', 'opt'],
+  ]) {
+    await directory(path);
+  }
+  await directory('root', 0o700);
+  await directory('tmp', 0o1777);
+
+  await copyFile(source, join(dir, 'bin/busybox'));
+  await chmod(join(dir, 'bin/busybox'), 0o755);
+  made.push(join(dir, 'bin/busybox'));
+  await linkApplets(source, dir, options.init === undefined ? ['sbin/init'] : [], made);
+
+  for (const verb of ['poweroff', 'reboot', 'halt']) {
+    await file(`sbin/${verb}`, `#!/bin/sh\nexec /bin/busybox ${verb} -f\n`, 0o755);
+  }
+  if (options.init !== undefined) await file('sbin/init', options.init, 0o755);
+  await file('etc/inittab', inittab(options));
+  await file('etc/init.d/rcS', rcS(options.dhcp !== false), 0o755);
+  await file('usr/share/udhcpc/default.script', udhcpcScript, 0o755);
+  await file('etc/passwd', 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n');
+  await file('etc/group', 'root:x:0:\ntty:x:5:\nnogroup:x:65534:\n');
+  await file('etc/shadow', 'root:*:19000:0:99999:7:::\n', 0o640);
+  await file('etc/hostname', 'busybox\n');
+  await file('etc/hosts', '127.0.0.1 localhost\n::1 localhost\n');
+  await file('etc/os-release', 'ID=busybox\nNAME="Busybox"\nVERSION_ID=1\n');
+  await file('etc/resolv.conf', '');
+  await file('etc/fstab', '');
+
+  const { owner } = options;
+  if (owner !== undefined) for (const path of made) await lchown(path, owner.uid, owner.gid);
+}
+
+/** Links every applet where busybox itself would; poweroff, reboot, halt (and a given init) are scripts instead. */
+async function linkApplets(busybox: string, dir: string, more: readonly string[], made: string[]): Promise<void> {
+  const ours = new Set(['sbin/init', 'sbin/poweroff', 'sbin/reboot', 'sbin/halt', 'bin/busybox', 'usr/bin/busybox']);
+  for (const path of more) ours.delete(path);
+  const listed = execFileSync(busybox, ['--list-full'], { encoding: 'utf8' }).split('\n');
+  for (const path of new Set([...listed, ...more, 'bin/sh', 'sbin/ip', 'sbin/udhcpc'])) {
+    if (path === '' || ours.has(path) || path.startsWith('linuxrc')) continue;
+    const at = join(dir, path);
+    await mkdir(dirname(at), { recursive: true });
+    await symlink(relative(dirname(at), join(dir, 'bin/busybox')), at).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    made.push(at);
+  }
+}
