@@ -1,0 +1,27 @@
+// Schema pieces that several objects share.
+import { Type } from 'typebox';
+import { facts } from './field.ts';
+
+/** Config maps hold strings only, on every object (spec 2.5). */
+export const ConfigMap = Type.Record(Type.String(), Type.String());
+export type ConfigMap = Readonly<Record<string, string>>;
+
+/** Device name -> properties; `type` always among them. */
+export const DeviceMap = Type.Record(
+  Type.String({ minLength: 1, maxLength: 64 }),
+  Type.Record(Type.String(), Type.String()),
+);
+export type DeviceMap = Readonly<Record<string, ConfigMap>>;
+
+export const Description = Type.String(
+  facts({ doc: 'Free text for people.', effect: 'live', since: 'entity_description' }),
+);
+export const Timestamp = Type.String({ format: 'date-time' });
+export const UrlList = Type.Array(Type.String());
+export const UsedBy = Type.Array(
+  Type.String(),
+  facts({ doc: 'URLs of the objects that use this one.', computed: true }),
+);
+
+/** "Never" where a timestamp is required: never started (spec 2.5) and never expires. */
+export const never = { started: '1970-01-01T00:00:00Z', expires: '0001-01-01T00:00:00Z' } as const;

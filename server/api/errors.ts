@@ -1,0 +1,78 @@
+// The table of every error the API answers with, and the only place where HTTP statuses are decided (spec part 7).
+import type { Problem } from './problem.ts';
+
+interface ErrorRow {
+  readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 500 | 501 | 503;
+  /** When it is answered. */
+  readonly doc: string;
+}
+
+export const errorTable = {
+  badRequest: { status: 400, doc: 'The request cannot be understood or breaks a rule; details name each field.' },
+  invalidName: { status: 400, doc: 'A name is not allowed for its kind.' },
+  inUse: { status: 400, doc: 'The object is used by others, which the message names.' },
+  running: { status: 400, doc: 'The container must be stopped for this.' },
+  notCancellable: { status: 400, doc: 'The operation has ended or cannot be cancelled.' },
+  forbidden: { status: 403, doc: 'The caller may not do this.' },
+  protectedObject: { status: 403, doc: 'The default profile can be neither renamed nor deleted.' },
+  notFound: { status: 404, doc: 'There is no such object or path.' },
+  exists: { status: 409, doc: 'The name is taken.' },
+  conflict: { status: 409, doc: 'The object kept changing under the request; try again.' },
+  preconditionFailed: { status: 412, doc: 'If-Match does not fit: the object changed since it was read.' },
+  tooLarge: { status: 400, doc: 'The request body is larger than the endpoint accepts.' },
+  internal: { status: 500, doc: 'Something failed that the caller cannot help.' },
+  notImplemented: { status: 501, doc: 'The path is known, but not with this method or not in this release.' },
+  unavailable: { status: 503, doc: 'The daemon is starting, stopping, or its store is away.' },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** An error meant for the caller. `message` says what was tried and why it failed; `details` one line a field. */
+export class AppError extends Error {
+  override readonly name = 'AppError';
+  readonly code: ErrorCode;
+  readonly details: readonly Problem[];
+  constructor(code: ErrorCode, message: string, options: { details?: readonly Problem[]; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.details = options.details ?? [];
+  }
+}
+
+const problemsText = (problems: readonly Problem[]): string =>
+  problems.map((problem) => (problem.path === '' ? problem.message : `${problem.path}: ${problem.message}`)).join('; ');
+
+export const errors = {
+  badRequest: (message: string, details: readonly Problem[] = []) => new AppError('badRequest', message, { details }),
+  invalid: (what: string, problems: readonly Problem[]) =>
+    new AppError('badRequest', `Invalid ${what}: ${problemsText(problems)}`, { details: problems }),
+  invalidName: (kind: string, name: string, rule: string) =>
+    new AppError('invalidName', `Invalid ${kind} name ${JSON.stringify(name)}: ${rule}`, {
+      details: [{ path: 'name', message: rule }],
+    }),
+  inUse: (kind: string, name: string, users: readonly string[]) =>
+    new AppError('inUse', `The ${kind} ${name} is in use by ${listed(users)}`),
+  running: (name: string, what: string) =>
+    new AppError('running', `The container ${name} is running: stop it before ${what}`),
+  notCancellable: (message: string) => new AppError('notCancellable', message),
+  forbidden: (message: string) => new AppError('forbidden', message),
+  protectedObject: (message: string) => new AppError('protectedObject', message),
+  notFound: (kind: string, name: string) => new AppError('notFound', `The ${kind} ${name} was not found`),
+  exists: (kind: string, name: string) => new AppError('exists', `A ${kind} named ${name} already exists`),
+  conflict: (kind: string, name: string) =>
+    new AppError('conflict', `The ${kind} ${name} was changed by others at the same time; try again`),
+  preconditionFailed: (kind: string, name: string) =>
+    new AppError(
+      'preconditionFailed',
+      `The ${kind} ${name} changed since it was read: its ETag no longer matches If-Match`,
+    ),
+  tooLarge: (limitBytes: number) => new AppError('tooLarge', `The request body is larger than ${limitBytes} bytes`),
+  internal: (message: string, cause?: unknown) => new AppError('internal', message, { cause }),
+  notImplemented: (message: string) => new AppError('notImplemented', message),
+  unavailable: (message: string, cause?: unknown) => new AppError('unavailable', message, { cause }),
+};
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, 5).join(', ');
+  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
+}

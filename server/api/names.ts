@@ -1,0 +1,55 @@
+// Which names are allowed for which kind (spec part 8, real system for the kinds the spec leaves open). Pure.
+
+/** undefined = fine, else the rule that is broken. */
+export type NameRule = (name: string) => string | undefined;
+
+// Spec 2.5: at most 64 characters, ASCII, no slash, colon or comma. Names become file names, host names and argv words, so
+// white space, control characters, a leading dash and the two dot names are refused as well.
+export const containerName: NameRule = (name) => {
+  if (name.length === 0) return 'must not be empty';
+  if (name.length > 64) return `must have at most 64 characters, has ${name.length}`;
+  const bad = /[^!-~]|[/:,]/.exec(name)?.[0];
+  if (bad !== undefined) {
+    return `must not contain ${JSON.stringify(bad)} (printable ASCII without space, slash, colon and comma)`;
+  }
+  if (name === '.' || name === '..') return 'must not be . or ..';
+  if (name.startsWith('-')) return 'must not start with a dash';
+  return undefined;
+};
+
+const plain =
+  (max: number, label: string): NameRule =>
+  (name) => {
+    if (name.length === 0) return 'must not be empty';
+    if (name.length > max) return `must have at most ${max} characters, has ${name.length}`;
+    const bad = /[^!-~]|\//.exec(name)?.[0];
+    if (bad !== undefined) return `must not contain ${JSON.stringify(bad)} (${label})`;
+    if (name === '.' || name === '..') return 'must not be . or ..';
+    return undefined;
+  };
+
+export const profileName = plain(64, 'printable ASCII without space and slash');
+export const projectName: NameRule = (name) => (name.includes('*') ? 'must not contain *' : profileName(name));
+export const snapshotName = plain(64, 'printable ASCII without space and slash');
+export const deviceName = plain(64, 'printable ASCII without space and slash');
+
+export const poolName: NameRule = (name) =>
+  /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(name)
+    ? undefined
+    : 'must be 1 to 63 of letters, digits, . _ - and start with a letter or digit';
+export const volumeName: NameRule = poolName;
+
+/** A network is a host interface: the kernel's limit of 15 characters holds. */
+export const networkName: NameRule = (name) => {
+  if (!/^[-_a-zA-Z0-9.]{2,15}$/.test(name)) return 'must be 2 to 15 of letters, digits, - _ .';
+  if (name === '..' || name.startsWith('-')) return 'must not start with a dash or be ..';
+  if (name.startsWith('veth')) return 'must not start with veth (reserved for container interfaces)';
+  return undefined;
+};
+
+/** Alias names may hold slashes (`debian/12`). */
+export const aliasName: NameRule = (name) => {
+  if (name.length === 0) return 'must not be empty';
+  if (name.length > 255) return `must have at most 255 characters, has ${name.length}`;
+  return /[^!-~]/.test(name) ? 'must be printable ASCII without spaces' : undefined;
+};

@@ -1,0 +1,65 @@
+// The server object and host resources on the wire (spec 2.3, 2.15).
+import { Type, type Static } from 'typebox';
+
+export const ServerEnvironment = Type.Object({
+  addresses: Type.Array(Type.String()),
+  architectures: Type.Array(Type.String()),
+  certificate: Type.String(),
+  certificate_fingerprint: Type.String(),
+  driver: Type.String(),
+  driver_version: Type.String(),
+  kernel: Type.String(),
+  kernel_architecture: Type.String(),
+  kernel_features: Type.Record(Type.String(), Type.String()),
+  kernel_version: Type.String(),
+  project: Type.String(),
+  server: Type.String(),
+  server_clustered: Type.Boolean(),
+  server_name: Type.String(),
+  server_pid: Type.Integer(),
+  server_version: Type.String(),
+  storage: Type.String(),
+  storage_version: Type.String(),
+});
+export type ServerEnvironment = Static<typeof ServerEnvironment>;
+
+export const ServerUntrusted = Type.Object({
+  api_extensions: Type.Array(Type.String()),
+  api_status: Type.String(),
+  api_version: Type.String(),
+  auth: Type.String(),
+  public: Type.Boolean(),
+});
+
+export const Server = Type.Intersect([
+  ServerUntrusted,
+  Type.Object({
+    config: Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()])),
+    environment: ServerEnvironment,
+  }),
+]);
+export type Server = Static<typeof Server>;
+
+/** Values are strings; `true` on a hidden key means "keep what is stored"; null unsets. Checked key by key. */
+export const ServerPut = Type.Object({ config: Type.Optional(Type.Record(Type.String(), Type.Unknown())) });
+export type ServerPut = Static<typeof ServerPut>;
+
+export const Resources = Type.Object({
+  cpu: Type.Object({
+    sockets: Type.Array(
+      Type.Object({
+        cores: Type.Integer(),
+        frequency: Type.Integer(),
+        frequency_turbo: Type.Integer(),
+        name: Type.String(),
+        vendor: Type.String(),
+        threads: Type.Integer(),
+        socket: Type.Integer(),
+        numa_node: Type.Integer(),
+      }),
+    ),
+    total: Type.Integer(),
+  }),
+  memory: Type.Object({ used: Type.Integer(), total: Type.Integer() }),
+});
+export type Resources = Static<typeof Resources>;
