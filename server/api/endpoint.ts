@@ -1,0 +1,72 @@
+// What an endpoint of the contract is, and the short form in which the table of them is written.
+import type { TSchema } from 'typebox';
+
+/** guest: no client certificate; untrusted: one that is not in the trust store; trusted: the rest, and the unix socket. */
+export type CallerClass = 'guest' | 'untrusted' | 'trusted';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** sync: envelope with a result; async: envelope with an operation; raw: bytes (or an envelope, as the row says);
+ *  websocket: the connection is upgraded. */
+export type Mode = 'sync' | 'async' | 'raw' | 'websocket';
+
+export interface Endpoint {
+  /** Stable name: `noun.verb`. Handlers and tests are keyed by it. */
+  readonly id: string;
+  readonly method: Method;
+  /** Path with `:name` for one segment and a trailing `*` for the rest. */
+  readonly path: string;
+  readonly auth: readonly CallerClass[];
+  readonly mode: Mode;
+  /** Query parameters besides `project`, which every endpoint takes. */
+  readonly query: readonly string[];
+  readonly body?: TSchema;
+  /** Shape of `metadata` in the envelope; with `recursion` the items of the list. */
+  readonly result?: TSchema;
+  readonly extension?: string;
+  /** GET answers with an ETag header; PUT and PATCH obey If-Match. */
+  readonly etag: boolean;
+  /** HTTP status of success in the spec's dialect when it is not 200 (sync) or 202 (async). */
+  readonly status?: 201 | 202 | 204;
+  /** False: known to the contract, answered with 501 by this release. */
+  readonly built: boolean;
+  readonly doc: string;
+}
+
+export interface EndpointOptions {
+  readonly auth?: readonly CallerClass[];
+  readonly query?: readonly string[];
+  readonly body?: TSchema;
+  readonly result?: TSchema;
+  readonly extension?: string;
+  readonly etag?: boolean;
+  readonly status?: 201 | 202 | 204;
+  readonly built?: boolean;
+}
+
+export const everyone: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
+const trustedOnly: readonly CallerClass[] = ['trusted'];
+
+/** `route` is `METHOD /path`. Unless said otherwise: trusted callers only, no ETag, built. */
+export function endpoint<const Id extends string>(
+  id: Id,
+  route: `${Method} /${string}`,
+  mode: Mode,
+  doc: string,
+  options: EndpointOptions = {},
+): Endpoint & { readonly id: Id } {
+  const space = route.indexOf(' ');
+  return {
+    id,
+    method: route.slice(0, space) as Method,
+    path: route.slice(space + 1),
+    auth: options.auth ?? trustedOnly,
+    mode,
+    query: options.query ?? [],
+    ...(options.body === undefined ? {} : { body: options.body }),
+    ...(options.result === undefined ? {} : { result: options.result }),
+    ...(options.extension === undefined ? {} : { extension: options.extension }),
+    ...(options.status === undefined ? {} : { status: options.status }),
+    etag: options.etag ?? false,
+    built: options.built ?? true,
+    doc,
+  };
+}
