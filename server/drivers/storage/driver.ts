@@ -19,6 +19,24 @@ export interface ImageFiles {
   readonly rootfsPath?: string;
 }
 
+export interface UnpackOptions {
+  /** True: owners, device-free special files, extended attributes and access lists as in the image. False: all is the daemon's own. */
+  readonly asRoot: boolean;
+  /** Human text such as `42%`. */
+  readonly progress?: (text: string) => void;
+}
+
+/**
+ * Fills the existing empty directory `targetDir` with `rootfs/`, `metadata.yaml` and maybe `templates/`. Received, not imported:
+ * driver families do not know one another. On a throw the caller removes what is in the directory.
+ */
+export type UnpackImage = (
+  image: ImageFiles,
+  targetDir: string,
+  options: UnpackOptions,
+  signal: AbortSignal,
+) => Promise<void>;
+
 export type VolumeSource =
   | { readonly kind: 'empty' }
   | { readonly kind: 'image'; readonly image: ImageFiles }

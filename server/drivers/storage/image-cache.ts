@@ -1,0 +1,67 @@
+// Unpacked images of a pool: each unpacked once, and not deleted while a volume is being copied from it.
+import { KeyedMutex } from '../../lib/keyed-mutex.ts';
+
+export interface ImageCache {
+  /** Runs `use` while the image is there, calling `unpack` first when `has` says that it is not. */
+  withImage(key: string, steps: ImageSteps, signal: AbortSignal): Promise<void>;
+  /** Runs `remove` when nobody uses the image. */
+  whenUnused(key: string, remove: () => Promise<void>): Promise<void>;
+}
+
+export interface ImageSteps {
+  readonly has: () => Promise<boolean>;
+  readonly unpack: () => Promise<void>;
+  readonly use: () => Promise<void>;
+}
+
+export function createImageCache(): ImageCache {
+  const mutex = new KeyedMutex();
+  const users = new Map<string, Set<Promise<void>>>();
+
+  function track(key: string, work: Promise<void>): void {
+    const set = users.get(key) ?? new Set();
+    users.set(key, set);
+    const settled = work.then(
+      () => forget(),
+      () => forget(),
+    );
+    set.add(settled);
+    function forget(): void {
+      set.delete(settled);
+      if (set.size === 0) users.delete(key);
+    }
+  }
+
+  return {
+    async withImage(key, steps, signal) {
+      let isWaiting = true;
+      const started = mutex.run(key, async () => {
+        isWaiting = false;
+        signal.throwIfAborted();
+        if (!(await steps.has())) await steps.unpack();
+        const work = steps.use();
+        track(key, work);
+        return { work };
+      });
+      const { work } = await orAborted(started, () => isWaiting, signal);
+      await work;
+    },
+    async whenUnused(key, remove) {
+      await mutex.run(key, async () => {
+        await Promise.all([...(users.get(key) ?? [])]);
+        await remove();
+      });
+    },
+  };
+}
+
+/** Who waits behind another's unpacking learns at once that it was aborted; who works finishes its own clean-up first. */
+async function orAborted<T>(work: Promise<T>, isWaiting: () => boolean, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const stop = (): void => {
+      if (isWaiting()) reject(signal.reason);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}

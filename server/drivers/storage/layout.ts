@@ -1,0 +1,72 @@
+// Where a directory pool keeps what, and which volume names are safe as file names; touches no file.
+import { isAbsolute, join, normalize, sep } from 'node:path';
+import { DriverError } from '../driver-error.ts';
+import type { PoolSpec, VolumeRef } from './driver.ts';
+
+const folders = { container: 'containers', image: 'images', custom: 'custom' } as const satisfies Record<
+  VolumeRef['type'],
+  string
+>;
+
+/** Half-made and half-deleted volumes live here, apart from the volumes: `.tmp-x` is a legal container name. */
+export const temporaryFolder = 'tmp';
+
+export const volumeTypes = ['container', 'image', 'custom'] as const satisfies readonly VolumeRef['type'][];
+
+export const poolFolders: readonly string[] = [
+  ...Object.values(folders),
+  'containers-snapshots',
+  'custom-snapshots',
+  temporaryFolder,
+];
+
+export function volumeFolder(type: VolumeRef['type']): string {
+  return folders[type];
+}
+
+/** Path of a volume below a pool's source. Throws Invalid on a name that could leave its folder. */
+export function volumePathIn(source: string, volume: VolumeRef): string {
+  checkVolumeName(volume);
+  return join(source, folders[volume.type], volume.name);
+}
+
+export function checkVolumeName(volume: VolumeRef): void {
+  const { type, name } = volume;
+  const isSafe =
+    type === 'image'
+      ? /^[0-9a-f]{64}$/.test(name)
+      : /^[!-~]{1,64}$/.test(name) && !/[/:,]/.test(name) && name !== '.' && name !== '..';
+  if (!isSafe) throw new DriverError('Invalid', `${JSON.stringify(name)} cannot be the name of a ${type} volume`);
+}
+
+/**
+ * Where the pool is: its `source`, or a folder of its own below `root`. Throws Invalid (naming `config.source`) on a place that
+ * cannot be a pool: not absolute, the root of the host, or another part of the daemon's own state.
+ */
+export function poolSource(root: string, stateDir: string, pool: PoolSpec): string {
+  if (!/^[!-~]{1,64}$/.test(pool.name) || /[/:,]/.test(pool.name) || pool.name === '.' || pool.name === '..')
+    throw new DriverError('Invalid', `${JSON.stringify(pool.name)} cannot be the name of a pool`);
+  const own = join(root, pool.name);
+  const configured = pool.config['source'] ?? '';
+  if (configured === '') return own;
+  if (!isAbsolute(configured) || configured.includes('\0'))
+    throw new DriverError('Invalid', `config.source: ${configured} of pool ${pool.name} is not an absolute path`);
+  const source = withoutTrailingSlash(normalize(configured));
+  if (source === sep)
+    throw new DriverError('Invalid', `config.source: the root of the host cannot be pool ${pool.name}`);
+  if (source !== own && (isInside(stateDir, source) || isInside(source, stateDir)))
+    throw new DriverError(
+      'Invalid',
+      `config.source: ${source} is part of the state of the daemon; pool ${pool.name} may only use ${own} there`,
+    );
+  return source;
+}
+
+/** True for the directory itself and everything below it. */
+export function isInside(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(directory === sep ? sep : directory + sep);
+}
+
+function withoutTrailingSlash(path: string): string {
+  return path.length > 1 && path.endsWith(sep) ? path.slice(0, -1) : path;
+}

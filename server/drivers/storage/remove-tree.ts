@@ -1,0 +1,87 @@
+// Deletes a directory tree without following symbolic links or entering other file systems; small trees without a process.
+import { chmod, lstat, readdir, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exec, ExecError } from '../../lib/exec.ts';
+
+/** Up to here unlinking one by one is quicker than starting a program. */
+const smallTree = 100;
+const hourMs = 3_600_000;
+
+/** Resolves also when there was nothing. Throws when something could not be removed. */
+export async function removeTree(path: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const budget = { left: smallTree };
+      const stats = await lstat(path);
+      if (!stats.isDirectory()) return await unlink(path);
+      if (!(await removeSmall(path, stats.dev, budget))) await removeLarge(path);
+      return;
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return;
+      // A killed program may still have been writing below the directory.
+      if (attempt >= 5 || !isNotEmpty(error)) throw error;
+      await sleep(20 * attempt);
+    }
+  }
+}
+
+/** False: too big, partly removed. */
+async function removeSmall(directory: string, device: number, budget: { left: number }): Promise<boolean> {
+  try {
+    await rmdir(directory);
+    return true;
+  } catch (error) {
+    if (!hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
+  }
+  const entries = await listEvenIfClosed(directory);
+  if (entries === undefined || entries.length > budget.left) return false;
+  budget.left -= entries.length;
+  for (const entry of entries) {
+    const path = join(directory, entry.name);
+    if (!entry.isDirectory()) {
+      await unlink(path);
+      continue;
+    }
+    if ((await lstat(path)).dev !== device) throw new Error(`${path} is a mount point`);
+    if (!(await removeSmall(path, device, budget))) return false;
+  }
+  await rmdir(directory);
+  return true;
+}
+
+async function listEvenIfClosed(directory: string) {
+  try {
+    return await readdir(directory, { withFileTypes: true });
+  } catch (error) {
+    if (!hasCode(error, 'EACCES')) throw error;
+    await chmod(directory, 0o700);
+    return undefined;
+  }
+}
+
+async function removeLarge(path: string): Promise<void> {
+  const remove = ['rm', '-rf', '--one-file-system', '--', path];
+  try {
+    await exec(remove, { timeoutMs: hourMs, env: toolEnv });
+  } catch (error) {
+    const text = error instanceof ExecError ? error.stderr : '';
+    // Directories without permission bits stop an owner that is not root; immutable files stop root.
+    if (/Permission denied/.test(text)) await exec(['chmod', '-R', 'u+rwx', '--', path], { env: toolEnv });
+    else if (/Operation not permitted/.test(text))
+      await exec(['chattr', '-R', '-f', '-i', '-a', '--', path], { env: toolEnv, okCodes: [0, 1] });
+    else throw error;
+    await exec(remove, { timeoutMs: hourMs, env: toolEnv });
+  }
+}
+
+/** English messages, and a search path that does not depend on who started the daemon. */
+export const toolEnv = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } as const;
+
+export function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+function isNotEmpty(error: unknown): boolean {
+  return hasCode(error, 'ENOTEMPTY') || (error instanceof ExecError && /not empty/.test(error.stderr));
+}
