@@ -1,0 +1,74 @@
+// What a manifest says, once parsed: one document per object, values as written. Where the text lives is the manifest
+// room's business; what the live world looks like is in observed.ts.
+import type { KindName } from '../../server/api/kinds.ts';
+
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/** Stable identity of an object in a plan: `container/web1`. */
+export type Address = `${KindName}/${string}`;
+
+export const addressOf = (kind: KindName, name: string): Address => `${kind}/${name}`;
+
+/** 1-based, as editors count. */
+export interface Location {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export type PowerState = 'running' | 'stopped';
+/** How much a plan may disturb the object: nothing, a restart, or deletion and creation. */
+export type Disruption = 'none' | 'restart' | 'recreate';
+
+export type WaitCondition =
+  | { readonly type: 'running'; readonly timeoutMs: number }
+  /** A global IPv4 address on the interface; any interface but lo when `nic` is absent. */
+  | { readonly type: 'ipv4'; readonly nic?: string; readonly timeoutMs: number };
+
+/** The `manage:` block with its defaults filled in. */
+export interface Manage {
+  readonly disruption: Disruption;
+  readonly protect: boolean;
+  /** Path patterns that are neither compared nor written: `config.limits.cpu`, `devices.eth0.*`. */
+  readonly ignore: readonly string[];
+  readonly dependsOn: readonly Address[];
+  readonly wait: readonly WaitCondition[];
+  readonly power: 'managed' | 'ignore';
+  /** For each step of the object. */
+  readonly timeoutMs: number;
+}
+
+export const defaultManage: Manage = {
+  disruption: 'restart',
+  protect: false,
+  ignore: [],
+  dependsOn: [],
+  wait: [],
+  power: 'managed',
+  timeoutMs: 300_000,
+};
+
+/** Local files of an image. `fingerprint` is absent until the files were read (offline validation). */
+export interface ImageFiles {
+  /** Absolute paths. Unified tarball, or metadata and rootfs apart. */
+  readonly parts: { readonly file: string } | { readonly metadata: string; readonly rootfs: string };
+  readonly fingerprint?: string;
+  readonly sizeBytes?: number;
+}
+
+export interface Document {
+  readonly kind: KindName;
+  readonly name: string;
+  readonly address: Address;
+  readonly location: Location;
+  /** The API object's own keys as written, `kind`, `name` and our reserved keys taken out. `null` = must be absent. */
+  readonly values: JsonObject;
+  readonly manage: Manage;
+  /** Containers only. */
+  readonly state?: PowerState;
+  /** Images only. */
+  readonly files?: ImageFiles;
+}

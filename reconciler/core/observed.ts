@@ -1,0 +1,33 @@
+// The live world as the plan sees it: plain data of the list calls (recursion=1). Reading it is the engine's work.
+import type { Container } from '../../server/api/container.ts';
+import type { Image, ImageAlias } from '../../server/api/image.ts';
+import type { Network } from '../../server/api/network.ts';
+import type { StoragePool } from '../../server/api/pool.ts';
+import type { Profile } from '../../server/api/profile.ts';
+
+export interface Live<T> {
+  readonly object: T;
+  /** Verbatim ETag header of a GET of this object, when one was made. */
+  readonly etag?: string;
+}
+
+export interface Observed {
+  readonly server: { readonly extensions: readonly string[] };
+  readonly containers: ReadonlyMap<string, Live<Container>>;
+  readonly profiles: ReadonlyMap<string, Live<Profile>>;
+  readonly networks: ReadonlyMap<string, Live<Network>>;
+  readonly pools: ReadonlyMap<string, Live<StoragePool>>;
+  /** By full fingerprint. */
+  readonly images: ReadonlyMap<string, Live<Image>>;
+  readonly aliases: ReadonlyMap<string, Live<ImageAlias>>;
+}
+
+export const emptyWorld: Observed = {
+  server: { extensions: [] },
+  containers: new Map(),
+  profiles: new Map(),
+  networks: new Map(),
+  pools: new Map(),
+  images: new Map(),
+  aliases: new Map(),
+};

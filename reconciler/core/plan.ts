@@ -1,0 +1,145 @@
+// The plan as data: every object with what differs, and the steps to make it so, in an order that leaves the executor no
+// choice but parallelism. Made only by plan-changes.ts and plan-destroy.ts, judged by check.ts.
+import type { KindName } from '../../server/api/kinds.ts';
+import type { Effect } from '../../server/api/field.ts';
+import type { Change } from './change.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import type { Address, Document, ImageFiles, JsonObject, WaitCondition } from './document.ts';
+import type { Observed } from './observed.ts';
+
+export type ChangeAction = 'create' | 'update' | 'replace' | 'delete' | 'no-op';
+export type PowerAction = 'start' | 'stop' | 'restart';
+
+/** A running or stopped container that an edit of a profile, network or pool reaches. */
+export interface Affected {
+  readonly address: Address;
+  readonly effect: Effect;
+  /** Not in the manifests: this plan never restarts it. */
+  readonly foreign: boolean;
+}
+
+/** Why a change is refused: the plan shows it, has no step for it, and the run ends with exit code 4. */
+export interface Guard {
+  readonly code: 'protected' | 'disruption' | 'in-use';
+  readonly address: Address;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+export interface ResourceChange {
+  readonly address: Address;
+  readonly kind: KindName;
+  readonly name: string;
+  readonly action: ChangeAction;
+  /** Beside `action`; with `no-op` it is the whole change. */
+  readonly power?: PowerAction;
+  readonly changes: readonly Change[];
+  /** The most expensive of the changes, as it hits this object. */
+  readonly effect: Effect;
+  /** Sentences: why this action, why this power step. */
+  readonly reasons: readonly string[];
+  /** Paths of the live object that the document does not mention; never touched. */
+  readonly unmanaged: readonly string[];
+  readonly affects: readonly Affected[];
+  readonly guard?: Guard;
+  /** Ids of its steps, in order. */
+  readonly steps: readonly string[];
+}
+
+interface StepBase {
+  /** `container/web1#create`; stable between runs. */
+  readonly id: string;
+  readonly address: Address;
+  readonly kind: KindName;
+  /** Name in the API's URL: of an image its fingerprint. */
+  readonly name: string;
+  /** Ids of the steps that must have succeeded. */
+  readonly needs: readonly string[];
+  readonly timeoutMs: number;
+}
+export interface CreateStep extends StepBase {
+  readonly action: 'create';
+  /** Body of the POST; for an image the {public, auto_update, properties} to go with the upload. */
+  readonly body: JsonObject;
+  readonly upload?: ImageFiles;
+}
+/**
+ * Read the object, check with `isStale(live, step)`, send `putBody(kind, live, edits)` with the ETag of that read as
+ * If-Match; on 412 do it again.
+ */
+export interface UpdateStep extends StepBase {
+  readonly action: 'update';
+  readonly edits: readonly Change[];
+  /** ETag of the object the plan was made from, when known. Equal to the live one = not stale without looking further. */
+  readonly etag?: string;
+}
+export interface DeleteStep extends StepBase {
+  readonly action: 'delete';
+  readonly etag?: string;
+}
+export interface PowerStep extends StepBase {
+  readonly action: PowerAction;
+  /** When a clean stop takes longer than `graceMs`: `after-grace` then kills. `at-once` kills right away. */
+  readonly force: 'never' | 'after-grace' | 'at-once';
+  readonly graceMs: number;
+}
+export interface WaitStep extends StepBase {
+  readonly action: 'wait';
+  readonly condition: WaitCondition;
+}
+export type Step = CreateStep | UpdateStep | DeleteStep | PowerStep | WaitStep;
+
+export interface PlanSummary {
+  readonly add: number;
+  readonly change: number;
+  readonly destroy: number;
+  /** Of `change` and beside it: containers that restart. */
+  readonly restart: number;
+  /** Both in `add` and `destroy`. */
+  readonly replace: number;
+  /** Containers that only start or stop; counted in `change`. */
+  readonly power: number;
+}
+
+export interface Plan {
+  readonly mode: 'apply' | 'destroy';
+  /** Sorted by kind order and name; every declared object, unchanged ones as `no-op`. */
+  readonly changes: readonly ResourceChange[];
+  /** In a valid serial order. */
+  readonly steps: readonly Step[];
+  readonly guards: readonly Guard[];
+  /** Errors here (missing references, cycles) mean: no steps at all. */
+  readonly diagnostics: readonly Diagnostic[];
+  readonly summary: PlanSummary;
+}
+
+export interface PlanOptions {
+  /** Only these and what they need. */
+  readonly targets?: readonly Address[];
+  /** Recreate these even without a change. */
+  readonly replace?: readonly Address[];
+  /** Lift `manage.disruption` for this run. */
+  readonly allowRestart?: boolean;
+  readonly allowRecreate?: boolean;
+}
+
+export interface PlanInput {
+  readonly documents: readonly Document[];
+  readonly observed: Observed;
+  readonly options?: PlanOptions;
+}
+
+/*
+ * Functions of this room over these types:
+ *   planChanges(input: PlanInput): Plan                                   plan-changes.ts
+ *   planDestroy(input: PlanInput): Plan                                   plan-destroy.ts
+ *   checkPlan(plan: Plan, observed: Observed): readonly Problem[]         check.ts
+ *   hasChanges(plan: Plan): boolean                                       summary.ts
+ *   renderPlan(plan: Plan, options: { color: boolean }): string           render-plan.ts
+ *   planJson(plan: Plan): PlanJson                                        plan-json.ts (Terraform's `show -json` keys)
+ *   putBody(kind: KindName, live: object, edits: readonly Change[]): JsonObject   edit.ts
+ *   isStale(live: object, step: UpdateStep): boolean                      edit.ts
+ *   renderDiagnostics(diagnostics, { color: boolean }): string            diagnostic.ts
+ * and of the manifest room:
+ *   loadManifests(input: LoadInput, signal?: AbortSignal): Promise<Loaded>   manifest/load.ts
+ */

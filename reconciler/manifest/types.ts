@@ -1,0 +1,25 @@
+// What loading manifests takes and gives. No code.
+import type { Diagnostic } from '../core/diagnostic.ts';
+import type { Address, Document, Location } from '../core/document.ts';
+
+export interface LoadInput {
+  /** Files, directories (their *.yaml and *.yml, sorted, not recursive) and `-` for stdin, in order. */
+  readonly paths: readonly string[];
+  readonly vars?: Readonly<Record<string, string>>;
+  /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
+  readonly readImages?: boolean;
+  /** Text of `-`; without it process.stdin is read. */
+  readonly stdin?: string;
+}
+
+export interface Loaded {
+  /** Empty of those with errors: plan only when `diagnostics` has no error. */
+  readonly documents: readonly Document[];
+  /** All problems of all files, sorted by file and position. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Files read, for watching. */
+  readonly files: readonly string[];
+  /** Adds file, line, column and excerpt to a diagnostic of the core (it has an address and a path). */
+  readonly locate: (diagnostic: Diagnostic) => Diagnostic;
+  readonly locationOf: (address: Address, path: string) => Location | undefined;
+}

@@ -1,0 +1,83 @@
+// The kinds of objects a manifest, a plan or a Terraform resource can name: one row each. What the reconciler does with a
+// kind is in reconciler/core/kinds; this table holds only what the API says.
+import type { TSchema } from 'typebox';
+import { Container, ContainerCreate, ContainerPut } from './container.ts';
+import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image.ts';
+import { aliasName, containerName, networkName, poolName, profileName, type NameRule } from './names.ts';
+import { Network, NetworkCreate, NetworkPut } from './network.ts';
+import { StoragePool, StoragePoolCreate, StoragePoolPut } from './pool.ts';
+import { Profile, ProfileCreate, ProfilePut } from './profile.ts';
+
+export interface KindRow {
+  readonly doc: string;
+  /** For messages: `storage pool`. */
+  readonly label: string;
+  readonly collection: string;
+  /** The object of a GET, with its field facts. */
+  readonly object: TSchema;
+  readonly create: TSchema;
+  readonly put: TSchema;
+  readonly nameRule: NameRule;
+}
+
+/** In the order in which they are made. */
+export const kinds = {
+  storage_pool: {
+    doc: 'Storage for root file systems and volumes.',
+    label: 'storage pool',
+    collection: '/1.0/storage-pools',
+    object: StoragePool,
+    create: StoragePoolCreate,
+    put: StoragePoolPut,
+    nameRule: poolName,
+  },
+  network: {
+    doc: 'A managed bridge.',
+    label: 'network',
+    collection: '/1.0/networks',
+    object: Network,
+    create: NetworkCreate,
+    put: NetworkPut,
+    nameRule: networkName,
+  },
+  profile: {
+    doc: 'Config and devices that containers share.',
+    label: 'profile',
+    collection: '/1.0/profiles',
+    object: Profile,
+    create: ProfileCreate,
+    put: ProfilePut,
+    nameRule: profileName,
+  },
+  image: {
+    doc: 'A root file system to create containers from. Its name lives in the manifests only; the server knows the fingerprint.',
+    label: 'image',
+    collection: '/1.0/images',
+    object: Image,
+    create: ImageCreate,
+    put: ImagePut,
+    nameRule: aliasName,
+  },
+  image_alias: {
+    doc: 'A name for an image.',
+    label: 'image alias',
+    collection: '/1.0/images/aliases',
+    object: ImageAlias,
+    create: ImageAliasCreate,
+    put: ImageAliasPut,
+    nameRule: aliasName,
+  },
+  container: {
+    doc: 'A system container.',
+    label: 'container',
+    collection: '/1.0/containers',
+    object: Container,
+    create: ContainerCreate,
+    put: ContainerPut,
+    nameRule: containerName,
+  },
+} as const satisfies Record<string, KindRow>;
+
+export type KindName = keyof typeof kinds;
+export const kindNames = Object.keys(kinds) as readonly KindName[];
+export const isKindName = (text: string): text is KindName => Object.hasOwn(kinds, text);
