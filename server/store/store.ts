@@ -24,6 +24,8 @@ export type StoreEvent =
   | { readonly type: 'put'; readonly record: StoreRecord }
   | { readonly type: 'del'; readonly key: string; readonly modRev: Rev };
 
+/** The store itself keeps a lease alive while its holder runs: it ends by revoke, by close, by the death of the holding
+ *  process, or when that process stalls for longer than the time to live. */
 export interface Lease {
   readonly id: string;
   /** Resolves when the lease is gone (revoked, expired or the store closed); its keys are deleted by then. */
@@ -41,15 +43,22 @@ export interface StoreStatus {
   readonly storeUuid: string;
 }
 
+export interface RangeOptions {
+  readonly limit?: number;
+  /** Exclusive start key, for paging; it need not exist. */
+  readonly after?: string;
+}
+
 export interface Store {
   /** Linearizable read. Throws Corrupt when the record's checksum does not hold. */
   get(key: string): Promise<StoreRecord | undefined>;
-  /** Records whose key starts with `prefix`, in bytewise key order, as of one revision. `after`: exclusive start key. */
+  /** Records whose key starts with `prefix`, in bytewise key order, as of one revision. */
   range(
     prefix: string,
-    options?: { readonly limit?: number; readonly after?: string },
+    options?: RangeOptions,
   ): Promise<{ readonly rev: Rev; readonly records: readonly StoreRecord[] }>;
-  /** Applies `then` when every compare holds, durably before it resolves; otherwise changes nothing and says ok: false.
+  /** Limits are those of `storeLimits`; a key may stand only once in `then`; `lease` must be alive (else Invalid).
+   *  Applies `then` when every compare holds, durably before it resolves; otherwise changes nothing and says ok: false.
    *  A transaction that changes nothing (failed, or deletes of absent keys only) does not move the revision. */
   txn(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ readonly ok: boolean; readonly rev: Rev }>;
   /** Whole transactions touching `prefix`, each once and in order, from `fromRev` (inclusive) on; throws Compacted when
@@ -60,11 +69,13 @@ export interface Store {
     signal: AbortSignal,
   ): AsyncIterable<{ readonly rev: Rev; readonly events: readonly StoreEvent[] }>;
   lease(ttlSeconds: number): Promise<Lease>;
-  /** Forgets watch history below `keepFrom`; current records stay. */
+  /** Forgets watch history below `keepFrom`; current records stay. Going back is a no-op, a future revision is Invalid. */
   compact(keepFrom: Rev): Promise<void>;
   status(): Promise<StoreStatus>;
-  /** Writes a portable NDJSON dump (header line, then {key, value(base64)} lines) read at one revision. */
+  /** Writes a portable NDJSON dump (header line, then {key, value(base64)} lines) read at one revision.
+   *  Records held by a lease are left out: nobody will hold them after a restore. */
   snapshot(sink: Writable): Promise<{ readonly rev: Rev }>;
+  /** Waits for what was asked before, ends leases and watches; afterwards every call throws Unavailable. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -73,6 +84,8 @@ export const storeLimits = {
   opsPerTxn: 128,
   comparesPerTxn: 128,
   valueBytes: 1024 * 1024,
+  /** Keys and values of one transaction together: etcd refuses requests above 1.5 MiB. */
+  txnBytes: 1280 * 1024,
   keyBytes: 1024,
 } as const;
 

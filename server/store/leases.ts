@@ -1,0 +1,96 @@
+// The life of leases held through one open store: renewed while the process runs, ended by revoke, stall or close.
+import { storeErrors } from './store-errors.ts';
+import type { Lease } from './store.ts';
+
+export interface LeaseClock {
+  nowMs(): number;
+  /** Calls `tick` every `ms` until the returned function is called. */
+  every(ms: number, tick: () => void): () => void;
+}
+
+/** Monotonic, so that a suspended machine or a corrected wall clock does not end leases. */
+export const systemLeaseClock: LeaseClock = {
+  nowMs: () => performance.now(),
+  every: (ms, tick) => {
+    const timer = setInterval(tick, ms);
+    timer.unref();
+    return () => clearInterval(timer);
+  },
+};
+
+export interface LeaseDeps {
+  readonly clock: LeaseClock;
+  /** Deletes the lease and every key it holds in one transaction. */
+  readonly drop: (id: string) => Promise<void>;
+}
+
+interface HeldLease {
+  readonly ttlMs: number;
+  readonly settle: () => void;
+  stopTicking: () => void;
+  renewedAtMs: number;
+  expired: boolean;
+  ending: Promise<void> | undefined;
+}
+
+export class LeaseBook {
+  readonly #deps: LeaseDeps;
+  readonly #held = new Map<string, HeldLease>();
+
+  constructor(deps: LeaseDeps) {
+    this.#deps = deps;
+  }
+
+  hold(id: string, ttlSeconds: number): Lease {
+    const ttlMs = ttlSeconds * 1000;
+    const { clock } = this.#deps;
+    let settle = (): void => {};
+    const lost = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const stopTicking = clock.every(ttlMs / 3, () => this.#tick(id));
+    this.#held.set(id, { ttlMs, settle, stopTicking, renewedAtMs: clock.nowMs(), expired: false, ending: undefined });
+    return { id, lost, revoke: () => this.#end(id) };
+  }
+
+  /** Ends every lease; one whose keys cannot be deleted now counts as lost too, the next open deletes them. */
+  async closeAll(): Promise<void> {
+    await Promise.allSettled([...this.#held.keys()].map((id) => this.#end(id)));
+    this.forgetAll();
+  }
+
+  /** For a store that died: tells the holders, touches no key. */
+  forgetAll(): void {
+    for (const id of this.#held.keys()) this.#forget(id);
+  }
+
+  #tick(id: string): void {
+    const lease = this.#held.get(id);
+    if (lease === undefined) return;
+    const nowMs = this.#deps.clock.nowMs();
+    lease.expired ||= nowMs - lease.renewedAtMs > lease.ttlMs;
+    if (!lease.expired) lease.renewedAtMs = nowMs;
+    // A failed deletion (disk full) is tried again by the next tick.
+    else this.#end(id).catch(() => {});
+  }
+
+  #end(id: string): Promise<void> {
+    const lease = this.#held.get(id);
+    if (lease === undefined) return Promise.resolve();
+    lease.ending ??= this.#deps.drop(id).then(
+      () => this.#forget(id),
+      (error: unknown) => {
+        lease.ending = undefined;
+        throw error instanceof Error ? error : storeErrors.noLease(id);
+      },
+    );
+    return lease.ending;
+  }
+
+  #forget(id: string): void {
+    const lease = this.#held.get(id);
+    lease?.stopTicking();
+    this.#held.delete(id);
+    lease?.settle();
+  }
+}

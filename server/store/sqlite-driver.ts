@@ -1,0 +1,126 @@
+// The SQLite binding: picks the driver, opens one exclusive connection with the settings durability needs, names its errors.
+import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { StoreError } from './store.ts';
+
+export type SqlValue = Uint8Array | string | number | null;
+export type SqlRow = Record<string, SqlValue>;
+
+export interface Statement {
+  run(...values: SqlValue[]): { changes: number | bigint };
+  get(...values: SqlValue[]): SqlRow | undefined;
+  all(...values: SqlValue[]): SqlRow[];
+}
+
+export interface Connection {
+  readonly isTransaction: boolean;
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  close(): void;
+}
+
+export interface Driver {
+  readonly DatabaseSync: new (path: string, options: { timeout?: number; readOnly?: boolean }) => Connection;
+}
+
+/** Older SQLite can corrupt a WAL when it is reset. */
+const oldestSqlite = '3.51.3';
+
+/** The SQLite built into Node when it is new enough, else the add-on of the same interface. */
+export async function loadDriver(): Promise<Driver> {
+  const builtIn: string = 'node:sqlite';
+  if (isAtLeast(process.versions['sqlite'], oldestSqlite)) return (await import(builtIn)) as Driver;
+  return await import('@photostructure/sqlite');
+}
+
+function isAtLeast(version: string | undefined, wanted: string): boolean {
+  if (version === undefined) return false;
+  return version.localeCompare(wanted, 'en', { numeric: true }) >= 0;
+}
+
+export function openConnection(driver: Driver, path: string, lockTimeoutMs: number): Connection {
+  try {
+    refuseNetworkFileSystem(path);
+    makePrivateFile(path);
+    const db = new driver.DatabaseSync(path, { timeout: lockTimeoutMs });
+    try {
+      configure(db);
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    return db;
+  } catch (error) {
+    throw sqliteError(error, path);
+  }
+}
+
+function configure(db: Connection): void {
+  // Only a new file takes auto_vacuum; EXCLUSIVE must stand before the first access, then the lock is never let go.
+  db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA locking_mode = EXCLUSIVE');
+  expectPragma(db, 'journal_mode', 'wal');
+  expectPragma(db, 'synchronous', 2);
+  db.exec('PRAGMA cache_size = -2048; PRAGMA journal_size_limit = 8388608; PRAGMA trusted_schema = OFF');
+  db.exec('BEGIN EXCLUSIVE; COMMIT');
+}
+
+/** Durability rests on these two: a build that ignores them must not run. */
+function expectPragma(db: Connection, name: string, wanted: string | number): void {
+  db.exec(`PRAGMA ${name} = ${wanted}`);
+  const found = db.prepare(`PRAGMA ${name}`).get()?.[name];
+  if (found !== wanted)
+    throw new StoreError('Invalid', `SQLite answers ${name} = ${String(found)}, needed is ${wanted}`);
+}
+
+/** The store holds password hashes and keys; SQLite gives its side files the mode of the main file. */
+function makePrivateFile(path: string): void {
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+}
+
+const networkFileSystems = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xfe534d42, 'SMB2'],
+  [0xff534d42, 'CIFS'],
+  [0x00c36400, 'Ceph'],
+]);
+
+function refuseNetworkFileSystem(path: string): void {
+  const { type } = statfsSync(dirname(path));
+  const name = networkFileSystems.get(type);
+  if (name !== undefined) {
+    throw new StoreError('Invalid', `${path} is on ${name}: the store file must be on a local file system`);
+  }
+}
+
+const primaryCodes = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 };
+
+export function isIoError(error: unknown): boolean {
+  return primaryCode(error) === primaryCodes.ioError;
+}
+
+/** Translates a driver's error; `Unknown` is left for errors during which a write may have become durable. */
+export function sqliteError(error: unknown, path: string): StoreError {
+  if (error instanceof StoreError) return error;
+  switch (primaryCode(error) ?? 0) {
+    case primaryCodes.busy:
+    case primaryCodes.locked:
+      return new StoreError('Locked', `${path} is in use: another process has this store open`, { cause: error });
+    case primaryCodes.full:
+      return new StoreError('NoSpace', `no space left for ${path}`, { cause: error });
+    case primaryCodes.corrupt:
+    case primaryCodes.notADatabase:
+      return new StoreError('Corrupt', `${path} is damaged`, { cause: error });
+    case primaryCodes.ioError:
+      return new StoreError('Unknown', `reading or writing ${path} failed`, { cause: error });
+    default:
+      return new StoreError('Unavailable', `the store file ${path} cannot be used`, { cause: error });
+  }
+}
+
+function primaryCode(error: unknown): number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('code' in error && error.code === 'ENOSPC') return primaryCodes.full;
+  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+}

@@ -1,0 +1,129 @@
+// The open SQLite store inside the worker: one handler a kind of call. Knows nothing of threads.
+import { randomUUID } from 'node:crypto';
+import { closeSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { type Connection, type Driver, openConnection, sqliteError } from './sqlite-driver.ts';
+import { SqliteHistory } from './sqlite-history.ts';
+import type { Calls, OpenRequest, StatusReply } from './sqlite-protocol.ts';
+import { SqliteReader } from './sqlite-reader.ts';
+import { type Meta, prepareSchema } from './sqlite-schema.ts';
+import { SqliteWriter } from './sqlite-writer.ts';
+import { storeErrors } from './store-errors.ts';
+import { StoreError } from './store.ts';
+
+type Handlers = { readonly [K in keyof Calls]: (request: Calls[K]['request']) => Calls[K]['reply'] };
+
+export interface Engine extends Omit<Handlers, 'open'> {
+  /** Compaction, and giving space back, between writes; true while more is to do. */
+  readonly tidyStep: () => boolean;
+}
+
+/** Revisions a page of history covers; bounds the memory of a watcher that starts far back. */
+const historyPageRevs = 32;
+const snapshotPageRecords = 200;
+
+export function openEngine(driver: Driver, { path, lockTimeoutMs, history: limits }: OpenRequest): Engine {
+  const db = openConnection(driver, path, lockTimeoutMs);
+  try {
+    removeStaleSnapshots(path);
+    const meta = prepareSchema(db, path);
+    const history = new SqliteHistory(db, limits);
+    const writer = new SqliteWriter({ db, path, meta, history });
+    writer.dropAllLeases();
+    return makeEngine({ db, driver, path, meta, reader: new SqliteReader(db), writer });
+  } catch (error) {
+    db.close();
+    throw sqliteError(error, path);
+  }
+}
+
+interface EngineParts {
+  readonly db: Connection;
+  readonly driver: Driver;
+  readonly path: string;
+  readonly meta: Meta;
+  readonly reader: SqliteReader;
+  readonly writer: SqliteWriter;
+}
+
+function makeEngine(parts: EngineParts): Engine {
+  const { db, reader, writer } = parts;
+  return {
+    get: ({ key }) => reader.get(key),
+    range: ({ prefix, limit, after }) => ({ rev: writer.rev, records: reader.range(prefix, limit, after) }),
+    write: ({ txns }) => ({ outcomes: writer.write(txns), compactRev: writer.compactRev }),
+    history: ({ prefix, fromRev }) => {
+      if (fromRev < writer.compactRev) throw storeErrors.compacted(fromRev, writer.compactRev);
+      const through = Math.min(fromRev + historyPageRevs - 1, writer.rev);
+      return { batches: reader.history(prefix, fromRev, through), through };
+    },
+    compact: ({ keepFrom }) => {
+      writer.compact(keepFrom);
+      return { compactRev: writer.compactRev };
+    },
+    grantLease: ({ id, ttlSeconds }) => {
+      writer.grantLease(id, ttlSeconds);
+      return undefined;
+    },
+    dropLease: ({ id }) => writer.dropLease(id),
+    status: () => readStatus(parts),
+    ...snapshotHandlers(parts),
+    close: () => {
+      db.close();
+      return undefined;
+    },
+    tidyStep: () => writer.tidyStep(),
+  };
+}
+
+function readStatus({ db, path, meta, writer }: EngineParts): StatusReply {
+  const records = Number(db.prepare('SELECT count(*) AS n FROM kv').get()?.['n'] ?? 0);
+  const sizeBytes = [path, `${path}-wal`].reduce(
+    (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+  return { rev: writer.rev, compactRev: writer.compactRev, records, sizeBytes, storeUuid: meta.storeUuid };
+}
+
+/** A dump is read from a copy, so that it shows one revision while writes go on; the copy has no name once it is open. */
+function snapshotHandlers(parts: EngineParts): Pick<Engine, 'openSnapshot' | 'readSnapshot' | 'closeSnapshot'> {
+  const { db, driver, path, meta, writer } = parts;
+  const open = new Map<number, { db: Connection; reader: SqliteReader }>();
+  let lastId = 0;
+  return {
+    openSnapshot: () => {
+      const copyPath = `${snapshotStem(path)}${randomUUID()}`;
+      try {
+        closeSync(openSync(copyPath, 'wx', 0o600));
+        db.prepare('VACUUM INTO ?').run(copyPath);
+        const copy = new driver.DatabaseSync(copyPath, { readOnly: true });
+        lastId += 1;
+        open.set(lastId, { db: copy, reader: new SqliteReader(copy) });
+        return { id: lastId, rev: writer.rev, storeUuid: meta.storeUuid };
+      } finally {
+        rmSync(copyPath, { force: true });
+      }
+    },
+    readSnapshot: ({ id, after }) => {
+      const snapshot = open.get(id);
+      if (snapshot === undefined) throw new StoreError('Invalid', `there is no open snapshot ${id}`);
+      return snapshot.reader.lasting(after, snapshotPageRecords);
+    },
+    closeSnapshot: ({ id }) => {
+      open.get(id)?.db.close();
+      open.delete(id);
+      return undefined;
+    },
+  };
+}
+
+function snapshotStem(path: string): string {
+  return `${path}.snapshot-`;
+}
+
+function removeStaleSnapshots(path: string): void {
+  const stem = basename(snapshotStem(path));
+  for (const name of readdirSync(dirname(path))) {
+    if (name.startsWith(stem)) rmSync(join(dirname(path), name), { force: true });
+  }
+}

@@ -1,0 +1,72 @@
+// Which revisions of history stay, and the removal of the others in small steps so that no write waits for it.
+import type { Connection, Statement } from './sqlite-driver.ts';
+import type { HistoryLimits } from './sqlite-protocol.ts';
+import type { Rev } from './store.ts';
+
+/** Rows removed by one step. */
+const stepRows = 256;
+
+/** Free pages worth giving back to the file system. */
+const freePagesKept = 256;
+
+export class SqliteHistory {
+  readonly #limits: HistoryLimits;
+  readonly #nowMs: () => number;
+  readonly #db: Connection;
+  readonly #remove: Statement;
+  /** What the revision was at some past moments; those of earlier runs count as of the start. */
+  #ages: { rev: Rev; atMs: number }[] = [];
+  /** The newest revision known to be older than maxAgeMs. */
+  #agedRev: Rev = 0;
+  #hasLeftovers = true;
+
+  constructor(db: Connection, limits: HistoryLimits, nowMs: () => number = () => performance.now()) {
+    this.#db = db;
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#remove = db.prepare(
+      'DELETE FROM ev WHERE rowid IN (SELECT rowid FROM ev WHERE rev < ? ORDER BY rev LIMIT ?)',
+    );
+  }
+
+  /** The oldest revision to keep now. */
+  keepFrom(rev: Rev, compactRev: Rev): Rev {
+    const { minRevisions, maxRevisions } = this.#limits;
+    this.#noteAge(rev);
+    const unneeded = Math.max(this.#agedRev + 1, rev - maxRevisions + 1);
+    return Math.max(compactRev, Math.min(rev - minRevisions + 1, unneeded));
+  }
+
+  /** Removes one step of forgotten rows; to be called within a transaction. */
+  removeStep(compactRev: Rev, rows: number = stepRows): void {
+    this.#hasLeftovers = Number(this.#remove.run(compactRev, rows).changes) === rows;
+  }
+
+  /** Something was compacted since: there may be rows to remove. */
+  noteCompaction(): void {
+    this.#hasLeftovers = true;
+  }
+
+  get hasLeftovers(): boolean {
+    return this.#hasLeftovers;
+  }
+
+  /** Gives some free pages back; says whether more are left. */
+  shrinkStep(): boolean {
+    const free = Number(this.#db.prepare('PRAGMA freelist_count').get()?.['freelist_count'] ?? 0);
+    if (free <= freePagesKept) return false;
+    // The pragma frees a page a row, so it has to be read to its end.
+    this.#db.prepare(`PRAGMA incremental_vacuum(${stepRows})`).all();
+    return free - stepRows > freePagesKept;
+  }
+
+  #noteAge(rev: Rev): void {
+    const { maxAgeMs } = this.#limits;
+    const nowMs = this.#nowMs();
+    const newest = this.#ages.at(-1);
+    if (newest === undefined || nowMs - newest.atMs >= maxAgeMs / 20) this.#ages.push({ rev, atMs: nowMs });
+    const young = this.#ages.findIndex(({ atMs }) => nowMs - atMs < maxAgeMs);
+    const aged = this.#ages.splice(0, young === -1 ? this.#ages.length : young);
+    this.#agedRev = aged.at(-1)?.rev ?? this.#agedRev;
+  }
+}
