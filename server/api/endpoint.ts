@@ -25,7 +25,7 @@ export interface Endpoint {
   /** GET answers with an ETag header; PUT and PATCH obey If-Match. */
   readonly etag: boolean;
   /** HTTP status of success in the spec's dialect when it is not 200 (sync) or 202 (async). */
-  readonly status?: 201 | 202 | 204;
+  readonly status?: 202 | 204;
   /** False: known to the contract, answered with 501 by this release. */
   readonly built: boolean;
   readonly doc: string;
@@ -38,7 +38,7 @@ export interface EndpointOptions {
   readonly result?: TSchema;
   readonly extension?: string;
   readonly etag?: boolean;
-  readonly status?: 201 | 202 | 204;
+  readonly status?: 202 | 204;
   readonly built?: boolean;
 }
 

@@ -334,7 +334,6 @@ const imageEndpoints = [
   endpoint('aliases.list', 'GET /1.0/images/aliases', 'sync', 'Aliases.', recursion),
   endpoint('aliases.create', 'POST /1.0/images/aliases', 'sync', 'Create an alias.', {
     body: ImageAliasCreate,
-    status: 201,
   }),
   endpoint('aliases.get', 'GET /1.0/images/aliases/*', 'sync', 'One alias; without trust only of a public image.', {
     auth: everyone,
@@ -350,7 +349,7 @@ const imageEndpoints = [
     etag: true,
     extension: 'patch',
   }),
-  endpoint('aliases.post', 'POST /1.0/images/aliases/*', 'sync', 'Rename it.', { body: RenamePost, status: 201 }),
+  endpoint('aliases.post', 'POST /1.0/images/aliases/*', 'sync', 'Rename it.', { body: RenamePost }),
   endpoint('aliases.delete', 'DELETE /1.0/images/aliases/*', 'sync', 'Delete it.'),
 ];
 
@@ -360,7 +359,6 @@ const networkEndpoints = [
     query: ['target'],
     body: NetworkCreate,
     extension: 'network',
-    status: 201,
   }),
   endpoint('networks.get', 'GET /1.0/networks/:name', 'sync', 'One network.', {
     query: ['target'],
@@ -427,7 +425,7 @@ const operationEndpoints = [
 
 const profileEndpoints = [
   endpoint('profiles.list', 'GET /1.0/profiles', 'sync', 'Profiles.', recursion),
-  endpoint('profiles.create', 'POST /1.0/profiles', 'sync', 'Create a profile.', { body: ProfileCreate, status: 201 }),
+  endpoint('profiles.create', 'POST /1.0/profiles', 'sync', 'Create a profile.', { body: ProfileCreate }),
   endpoint('profiles.get', 'GET /1.0/profiles/:name', 'sync', 'One profile.', { result: Profile, etag: true }),
   endpoint('profiles.put', 'PUT /1.0/profiles/:name', 'sync', 'Replace config, description, devices.', {
     body: ProfilePut,
@@ -453,7 +451,6 @@ const storageEndpoints = [
   endpoint('pools.create', 'POST /1.0/storage-pools', 'sync', 'Create a pool.', {
     ...storage,
     body: StoragePoolCreate,
-    status: 201,
   }),
   endpoint('pools.get', 'GET /1.0/storage-pools/:pool', 'sync', 'One pool.', {
     ...storage,
@@ -582,7 +579,6 @@ const projectEndpoints = [
   endpoint('projects.create', 'POST /1.0/projects', 'sync', 'Create one.', {
     ...projects,
     body: ProjectCreate,
-    status: 201,
   }),
   endpoint('projects.get', 'GET /1.0/projects/:name', 'sync', 'One project.', {
     ...projects,

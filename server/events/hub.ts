@@ -1,0 +1,60 @@
+// Fan-out of notifications to listeners; knows what an event is, not who listens or how it is sent.
+import type { Event, EventType, LifecycleMetadata, LoggingMetadata } from '../api/event.ts';
+import type { Operation } from '../api/operation.ts';
+import type { Clock } from '../lib/clock.ts';
+
+export interface Requestor {
+  readonly username: string;
+  readonly protocol: string;
+  readonly address: string;
+}
+
+export type EventListener = (event: Event, text: string) => void;
+
+/** Listeners get each event with its JSON text, rendered once for all of them; they must not throw and not block. */
+export class EventHub {
+  readonly #clock: Clock;
+  readonly #listeners = new Map<EventListener, ReadonlySet<EventType>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get listenerCount(): number {
+    return this.#listeners.size;
+  }
+
+  subscribe(types: ReadonlySet<EventType>, listener: EventListener): () => void {
+    this.#listeners.set(listener, types);
+    return () => this.#listeners.delete(listener);
+  }
+
+  operation(operation: Operation): void {
+    this.#publish('operation', operation);
+  }
+
+  lifecycle(action: string, source: string, context?: Record<string, unknown>, requestor?: Requestor): void {
+    const metadata: LifecycleMetadata = {
+      action,
+      source,
+      ...(context === undefined ? {} : { context }),
+      ...(requestor === undefined ? {} : { requestor }),
+    };
+    this.#publish('lifecycle', metadata);
+  }
+
+  logging(metadata: LoggingMetadata): void {
+    this.#publish('logging', metadata);
+  }
+
+  #publish(type: EventType, metadata: unknown): void {
+    if (this.#listeners.size === 0) return;
+    const event: Event = { type, timestamp: this.#clock.timestamp(), metadata, location: 'none' };
+    let text: string | undefined;
+    for (const [listener, types] of this.#listeners) {
+      if (!types.has(type)) continue;
+      text ??= JSON.stringify(event);
+      listener(event, text);
+    }
+  }
+}

@@ -1,0 +1,184 @@
+// Runs background operations: starts them, tells listeners of every step, keeps ended ones readable for a while.
+import { randomUUID } from 'node:crypto';
+import { errors } from '../api/errors.ts';
+import type { Operation, OperationClass } from '../api/operation.ts';
+import { isFinal } from '../api/status.ts';
+import type { EventHub } from '../events/hub.ts';
+import type { Clock } from '../lib/clock.ts';
+import { errorText, type Log } from '../lib/log.ts';
+import { nextStatus, renderOperation, type OperationState, type Transition } from './operation.ts';
+
+export interface OperationRequest {
+  readonly class?: OperationClass;
+  readonly description: string;
+  /** Resource kind -> URLs. */
+  readonly resources: Readonly<Record<string, readonly string[]>>;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** The work can be stopped by aborting its signal. */
+  readonly mayCancel?: boolean;
+  /** Metadata returned is merged at the end. A throw ends the operation as Failure, with the error chain as `err`. */
+  readonly run: (handle: OperationHandle, signal: AbortSignal) => Promise<Readonly<Record<string, unknown>> | void>;
+}
+
+export interface OperationHandle {
+  readonly id: string;
+  /** Merges into metadata and tells listeners. */
+  update(metadata: Readonly<Record<string, unknown>>): void;
+}
+
+interface Running {
+  state: OperationState;
+  readonly abort: AbortController;
+  readonly waiters: Set<() => void>;
+}
+
+/** Ended operations stay readable this long (real system: 5 s). */
+const retentionMs = 5000;
+
+export class Operations {
+  readonly #running = new Map<string, Running>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #deps: { readonly clock: Clock; readonly events: EventHub; readonly log: Log };
+  #closing = false;
+
+  constructor(deps: { readonly clock: Clock; readonly events: EventHub; readonly log: Log }) {
+    this.#deps = deps;
+  }
+
+  /** Starts the work at once; the returned object shows it Running. */
+  start(request: OperationRequest): Operation {
+    if (this.#closing) throw errors.unavailable('The daemon is stopping and starts no new operation');
+    const now = this.#deps.clock.timestamp();
+    const operation: Running = {
+      state: {
+        id: randomUUID(),
+        class: request.class ?? 'task',
+        description: request.description,
+        createdAt: now,
+        updatedAt: now,
+        statusCode: 105,
+        resources: request.resources,
+        metadata: request.metadata ?? null,
+        mayCancel: request.mayCancel ?? false,
+        err: '',
+      },
+      abort: new AbortController(),
+      waiters: new Set(),
+    };
+    this.#running.set(operation.state.id, operation);
+    this.#publish(operation);
+    this.#step(operation, 'start');
+    void this.#run(operation, request);
+    return renderOperation(operation.state);
+  }
+
+  get(id: string): Operation {
+    return renderOperation(this.#find(id).state);
+  }
+
+  /** Oldest first. */
+  list(): readonly Operation[] {
+    return [...this.#running.values()].map((operation) => renderOperation(operation.state));
+  }
+
+  cancel(id: string): void {
+    const operation = this.#find(id);
+    if (isFinal(operation.state.statusCode)) throw errors.notCancellable(`The operation ${id} has already ended`);
+    if (!operation.state.mayCancel) throw errors.notCancellable(`The operation ${id} cannot be cancelled`);
+    if (operation.state.statusCode === 104) return;
+    this.#step(operation, 'cancel');
+    operation.abort.abort(new Error('cancelled by request'));
+  }
+
+  /** The operation once it has ended, or as it is at the time-out (undefined: none) or when `signal` aborts. */
+  async wait(id: string, timeoutMs: number | undefined, signal?: AbortSignal): Promise<Operation> {
+    const operation = this.#find(id);
+    if (!isFinal(operation.state.statusCode) && timeoutMs !== 0) await this.#ended(operation, timeoutMs, signal);
+    return renderOperation(operation.state);
+  }
+
+  /** Refuses new work, aborts what can be cancelled and waits (at most `graceMs`) for the rest. */
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true;
+    const open = [...this.#running.values()].filter((operation) => !isFinal(operation.state.statusCode));
+    for (const operation of open) {
+      if (operation.state.mayCancel) operation.abort.abort(new Error('the daemon is stopping'));
+    }
+    await Promise.all(open.map((operation) => this.#ended(operation, graceMs)));
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  #find(id: string): Running {
+    const operation = this.#running.get(id);
+    if (operation === undefined) throw errors.notFound('operation', id);
+    return operation;
+  }
+
+  async #run(operation: Running, request: OperationRequest): Promise<void> {
+    const handle: OperationHandle = {
+      id: operation.state.id,
+      update: (metadata) => {
+        if (isFinal(operation.state.statusCode)) return;
+        this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
+        this.#publish(operation);
+      },
+    };
+    try {
+      const metadata = await request.run(handle, operation.abort.signal);
+      if (metadata !== undefined) this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
+      this.#step(operation, 'succeed');
+    } catch (error) {
+      this.#fail(operation, error);
+    }
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#running.delete(operation.state.id);
+    }, retentionMs);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+
+  #fail(operation: Running, error: unknown): void {
+    const { id, description, statusCode } = operation.state;
+    if (statusCode === 104) {
+      this.#set(operation, { err: errorText(error) });
+      this.#step(operation, 'cancelled');
+      return;
+    }
+    this.#deps.log.warn(`Operation failed: ${description}: ${errorText(error)}`, { operation: id });
+    operation.state = { ...operation.state, err: errorText(error) };
+    this.#step(operation, 'fail');
+  }
+
+  #step(operation: Running, transition: Transition): void {
+    const next = nextStatus(operation.state.statusCode, transition);
+    if (next === undefined) return;
+    operation.state = { ...operation.state, statusCode: next, ...(isFinal(next) ? { mayCancel: false } : {}) };
+    this.#publish(operation);
+    if (isFinal(next)) for (const wake of [...operation.waiters]) wake();
+  }
+
+  #set(operation: Running, change: Partial<OperationState>): void {
+    operation.state = { ...operation.state, ...change, updatedAt: this.#deps.clock.timestamp() };
+  }
+
+  #publish(operation: Running): void {
+    if (this.#deps.events.listenerCount > 0) this.#deps.events.operation(renderOperation(operation.state));
+  }
+
+  async #ended(operation: Running, timeoutMs: number | undefined, signal?: AbortSignal): Promise<void> {
+    if (isFinal(operation.state.statusCode) || signal?.aborted === true) return;
+    await new Promise<void>((resolve) => {
+      const timer = timeoutMs === undefined ? undefined : setTimeout(wake, Math.min(timeoutMs, 2 ** 31 - 1));
+      function wake(): void {
+        clearTimeout(timer);
+        operation.waiters.delete(wake);
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      }
+      operation.waiters.add(wake);
+      signal?.addEventListener('abort', wake, { once: true });
+    });
+  }
+}

@@ -1,0 +1,44 @@
+// Documents to bytes and back; the one place where old schema versions are upgraded when read.
+import { StoreError } from '../store/store.ts';
+import type { Documents, Kind } from './documents.ts';
+
+const newestVersion: { readonly [K in Kind]: number } = {
+  containers: 1,
+  profiles: 1,
+  networks: 1,
+  pools: 1,
+  images: 1,
+  aliases: 1,
+  certificates: 1,
+  server: 1,
+  sagas: 1,
+};
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export function encodeDocument<K extends Kind>(document: Documents[K]): Uint8Array {
+  return encoder.encode(JSON.stringify(document));
+}
+
+/** Throws StoreError Corrupt, naming the record, when it is not JSON or written by a newer release. */
+export function decodeDocument<K extends Kind>(kind: K, name: string, bytes: Uint8Array): Documents[K] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(decoder.decode(bytes));
+  } catch (cause) {
+    throw new StoreError('Corrupt', `The record ${recordKey(kind, name)} is not JSON`, { cause });
+  }
+  const version = typeof parsed === 'object' && parsed !== null && 'v' in parsed ? parsed.v : undefined;
+  if (typeof version !== 'number' || version < 1 || version > newestVersion[kind]) {
+    throw new StoreError(
+      'Corrupt',
+      `The record ${recordKey(kind, name)} has version ${String(version)}; this release reads up to ${newestVersion[kind]}`,
+    );
+  }
+  return parsed as Documents[K];
+}
+
+export function recordKey(kind: Kind, name: string): string {
+  return `/${kind}/${name}`;
+}

@@ -1,0 +1,118 @@
+// The stored documents: what the daemon must remember of each object. Wire objects are rendered from these by services.
+import type { ConfigMap, DeviceMap } from '../api/common.ts';
+
+/** creating/deleting: a saga owns the object; it is shown, but nothing else may change it. */
+export type Lifecycle = 'creating' | 'ready' | 'deleting';
+
+export interface ContainerDocument {
+  readonly v: 1;
+  /** Never changes, also not by rename. */
+  readonly uuid: string;
+  readonly architecture: string;
+  readonly profiles: readonly string[];
+  readonly ephemeral: boolean;
+  /** Local config with the server-kept volatile.* and image.* keys. */
+  readonly config: ConfigMap;
+  readonly devices: DeviceMap;
+  readonly description: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string;
+  readonly stateful: boolean;
+  /** Pool that holds the root volume. */
+  readonly pool: string;
+  readonly lifecycle: Lifecycle;
+}
+
+export interface ProfileDocument {
+  readonly v: 1;
+  readonly description: string;
+  readonly config: ConfigMap;
+  readonly devices: DeviceMap;
+}
+
+export interface NetworkDocument {
+  readonly v: 1;
+  readonly description: string;
+  readonly type: 'bridge';
+  readonly config: ConfigMap;
+  readonly lifecycle: Lifecycle;
+}
+
+export interface PoolDocument {
+  readonly v: 1;
+  readonly description: string;
+  readonly driver: string;
+  readonly config: ConfigMap;
+  readonly lifecycle: Lifecycle;
+}
+
+export interface ImageDocument {
+  readonly v: 1;
+  readonly architecture: string;
+  readonly filename: string;
+  readonly properties: ConfigMap;
+  readonly public: boolean;
+  readonly autoUpdate: boolean;
+  readonly cached: boolean;
+  readonly sizeBytes: number;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly lastUsedAt: string;
+  readonly uploadedAt: string;
+  /** Root file system kept in a file of its own. */
+  readonly split: boolean;
+  readonly lifecycle: Lifecycle;
+}
+
+export interface AliasDocument {
+  readonly v: 1;
+  readonly description: string;
+  readonly target: string;
+}
+
+export interface CertificateDocument {
+  readonly v: 1;
+  readonly type: string;
+  readonly name: string;
+  readonly pem: string;
+}
+
+/** One record, named `config`. Values as stored: strings; hidden ones hashed. */
+export interface ServerDocument {
+  readonly v: 1;
+  readonly config: ConfigMap;
+}
+
+/** A multi-step host change under way; found at start only after a crash. */
+export interface SagaDocument {
+  readonly v: 1;
+  readonly kind: string;
+  readonly params: unknown;
+  readonly startedAt: string;
+}
+
+export interface Documents {
+  readonly containers: ContainerDocument;
+  readonly profiles: ProfileDocument;
+  readonly networks: NetworkDocument;
+  readonly pools: PoolDocument;
+  readonly images: ImageDocument;
+  readonly aliases: AliasDocument;
+  readonly certificates: CertificateDocument;
+  readonly server: ServerDocument;
+  readonly sagas: SagaDocument;
+}
+
+export type Kind = keyof Documents;
+
+export const kindNames = [
+  'containers',
+  'profiles',
+  'networks',
+  'pools',
+  'images',
+  'aliases',
+  'certificates',
+  'server',
+  'sagas',
+] as const satisfies readonly Kind[];

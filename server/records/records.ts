@@ -1,0 +1,194 @@
+// Typed documents over the store: an in-memory view of every record, and transactions that keep both in step.
+import type { Compare, Op, Rev, Store } from '../store/store.ts';
+import { decodeDocument, encodeDocument, recordKey } from './codec.ts';
+import { kindNames, type Documents, type Kind } from './documents.ts';
+
+export interface Entry<T> {
+  readonly name: string;
+  readonly document: T;
+  readonly modRev: Rev;
+}
+
+/** The records of one kind as of the last acknowledged write. Reads are synchronous. */
+export class Collection<K extends Kind> {
+  readonly kind: K;
+  /** Moves with every change of the collection: what is derived from it may be kept until then. */
+  generation = 0;
+  readonly #entries = new Map<string, Entry<Documents[K]>>();
+  #sorted: readonly Entry<Documents[K]>[] | undefined;
+
+  constructor(kind: K) {
+    this.kind = kind;
+  }
+
+  get(name: string): Entry<Documents[K]> | undefined {
+    return this.#entries.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** In order of name. */
+  list(): readonly Entry<Documents[K]>[] {
+    this.#sorted ??= [...this.#entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return this.#sorted;
+  }
+
+  /** Only for Records, after the store has acknowledged. */
+  accept(name: string, entry: Entry<Documents[K]> | undefined): void {
+    if (entry === undefined) this.#entries.delete(name);
+    else this.#entries.set(name, entry);
+    this.#sorted = undefined;
+    this.generation += 1;
+  }
+}
+
+type Collections = { readonly [K in Kind]: Collection<K> };
+
+/** Somebody else changed a record of the transaction first; the view has been refreshed, try again on it. */
+export class RecordConflict extends Error {
+  override readonly name = 'RecordConflict';
+}
+
+/** The changes of one transaction. Each is bound to the version of the record in the view when it was added. */
+export class Changes {
+  readonly #collections: Collections;
+  readonly compares: Compare[] = [];
+  readonly ops: Op[] = [];
+  readonly accepts: ((rev: Rev) => void)[] = [];
+  readonly touched: { readonly kind: Kind; readonly name: string }[] = [];
+
+  constructor(collections: Collections) {
+    this.#collections = collections;
+  }
+
+  put<K extends Kind>(kind: K, name: string, document: Documents[K]): void {
+    this.#bind(kind, name);
+    this.ops.push({ put: recordKey(kind, name), value: encodeDocument<K>(document) });
+    const collection = this.#collections[kind] as unknown as Collection<K>;
+    this.accepts.push((rev) => collection.accept(name, { name, document, modRev: rev }));
+  }
+
+  delete(kind: Kind, name: string): void {
+    this.#bind(kind, name);
+    this.ops.push({ del: recordKey(kind, name) });
+    this.accepts.push(() => this.#collections[kind].accept(name, undefined));
+  }
+
+  /** The transaction holds only while this record stays as it is now. */
+  require(kind: Kind, name: string): void {
+    this.#bind(kind, name);
+  }
+
+  #bind(kind: Kind, name: string): void {
+    const key = recordKey(kind, name);
+    if (this.compares.some((compare) => compare.key === key)) return;
+    this.compares.push({ key, modRev: this.#collections[kind].get(name)?.modRev ?? 0 });
+    this.touched.push({ kind, name });
+  }
+}
+
+export class Records {
+  readonly #store: Store;
+  readonly #collections: Collections;
+
+  private constructor(store: Store) {
+    this.#store = store;
+    this.#collections = Object.fromEntries(kindNames.map((kind) => [kind, new Collection(kind)])) as unknown as Collections;
+  }
+
+  /** Reads every record once. Throws StoreError Corrupt naming the first unreadable one. */
+  static async open(store: Store): Promise<Records> {
+    const records = new Records(store);
+    for (const kind of kindNames) await records.#load(kind);
+    return records;
+  }
+
+  get containers(): Collection<'containers'> {
+    return this.#collections.containers;
+  }
+  get profiles(): Collection<'profiles'> {
+    return this.#collections.profiles;
+  }
+  get networks(): Collection<'networks'> {
+    return this.#collections.networks;
+  }
+  get pools(): Collection<'pools'> {
+    return this.#collections.pools;
+  }
+  get images(): Collection<'images'> {
+    return this.#collections.images;
+  }
+  get aliases(): Collection<'aliases'> {
+    return this.#collections.aliases;
+  }
+  get certificates(): Collection<'certificates'> {
+    return this.#collections.certificates;
+  }
+  get server(): Collection<'server'> {
+    return this.#collections.server;
+  }
+  get sagas(): Collection<'sagas'> {
+    return this.#collections.sagas;
+  }
+
+  /** Durable and visible in the view when it resolves. Throws RecordConflict (nothing changed, view refreshed). */
+  async commit(build: (changes: Changes) => void): Promise<void> {
+    const changes = new Changes(this.#collections);
+    build(changes);
+    if (changes.ops.length === 0) return;
+    const { ok, rev } = await this.#store.txn(changes.compares, changes.ops);
+    if (!ok) {
+      for (const { kind, name } of changes.touched) await this.#refresh(kind, name);
+      throw new RecordConflict(`Records changed meanwhile: ${changes.touched.map((t) => recordKey(t.kind, t.name)).join(', ')}`);
+    }
+    for (const accept of changes.accepts) accept(rev);
+  }
+
+  /** Commits what `build` decides on the current view; decides again on conflict, at most `attempts` times. */
+  async retry<T>(decide: (changes: Changes) => T, attempts = 20): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      let result: { readonly value: T } | undefined;
+      try {
+        await this.commit((changes) => {
+          result = { value: decide(changes) };
+        });
+        if (result === undefined) throw new Error('commit did not decide');
+        return result.value;
+      } catch (error) {
+        if (!(error instanceof RecordConflict) || attempt >= attempts) throw error;
+      }
+    }
+  }
+
+  async #load<K extends Kind>(kind: K): Promise<void> {
+    const prefix = recordKey(kind, '');
+    const collection = this.#collections[kind] as unknown as Collection<K>;
+    let after: string | undefined;
+    for (;;) {
+      const page = await this.#store.range(prefix, { limit: 1000, ...(after === undefined ? {} : { after }) });
+      for (const record of page.records) {
+        const name = record.key.slice(prefix.length);
+        collection.accept(name, { name, document: decodeDocument(kind, name, record.value), modRev: record.modRev });
+        after = record.key;
+      }
+      if (page.records.length < 1000) return;
+    }
+  }
+
+  async #refresh<K extends Kind>(kind: K, name: string): Promise<void> {
+    const record = await this.#store.get(recordKey(kind, name));
+    const collection = this.#collections[kind] as unknown as Collection<K>;
+    const known = collection.get(name);
+    if (record === undefined) {
+      if (known !== undefined) collection.accept(name, undefined);
+    } else if (known === undefined || known.modRev < record.modRev) {
+      collection.accept(name, { name, document: decodeDocument(kind, name, record.value), modRev: record.modRev });
+    }
+  }
+}
