@@ -76,7 +76,6 @@ const certificateEndpoints = [
     {
       auth: ['untrusted', 'trusted'],
       body: CertificateCreate,
-      status: 201,
     },
   ),
   endpoint(
