@@ -1,6 +1,9 @@
 // What every container runtime must do: run one container described as plain data, tell its state, say when it ends.
 // Knows nothing of records, operations or HTTP; names are opaque and unique on this host.
 import type { InterfaceState } from '../interface-state.ts';
+import type { MountRun, NicRun } from '../run-parts.ts';
+
+export type { MountRun, NicRun } from '../run-parts.ts';
 
 /** One line of an id map (the serialised form is the one of volatile.idmap.*). */
 export interface IdMapEntry {
@@ -9,34 +12,6 @@ export interface IdMapEntry {
   readonly hostid: number;
   readonly nsid: number;
   readonly maprange: number;
-}
-
-/** A network interface to make at start; produced by devices. */
-export interface NicRun {
-  /** Device name in the container's `devices`. */
-  readonly device: string;
-  readonly kind: 'veth';
-  /** Interface name inside the container (eth0). */
-  readonly name: string;
-  /** Interface name on the host, at most 15 characters. */
-  readonly hostName: string;
-  readonly hwaddr: string;
-  /** Bridge that the host end joins; absent for point-to-point. */
-  readonly link?: string;
-  readonly mtu?: number;
-}
-
-/** A mount to make at start; produced by devices. The root file system is not in this list. */
-export interface MountRun {
-  readonly device: string;
-  readonly source: string;
-  /** Absolute path in the container. */
-  readonly target: string;
-  readonly kind: 'dir' | 'file';
-  readonly readonly: boolean;
-  readonly optional: boolean;
-  readonly recursive: boolean;
-  readonly propagation?: string;
 }
 
 /** Everything a start needs, decided beforehand: the runtime makes no meaningful choice of its own. */

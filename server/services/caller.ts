@@ -1,0 +1,14 @@
+// Who asks: passed to use cases that log, notify or decide by it.
+import type { CallerClass } from '../api/endpoint.ts';
+import type { Requestor } from '../events/hub.ts';
+
+export interface Caller {
+  readonly class: CallerClass;
+  readonly requestor: Requestor;
+}
+
+/** The daemon acting on its own (autostart, recovery, a container that ended by itself). */
+export const daemonCaller: Caller = {
+  class: 'trusted',
+  requestor: { username: 'gantryd', protocol: 'internal', address: '' },
+};

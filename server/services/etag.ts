@@ -1,0 +1,33 @@
+// ETags: SHA-256 over the user-modifiable content of an object, and the If-Match check against it (spec 4, store notes).
+import { errors } from '../api/errors.ts';
+import { canonicalHash } from '../lib/canonical-json.ts';
+import type {
+  AliasDocument,
+  CertificateDocument,
+  ContainerDocument,
+  ImageDocument,
+  NetworkDocument,
+  PoolDocument,
+  ProfileDocument,
+} from '../records/documents.ts';
+import { withoutServerKeys } from './expand.ts';
+
+/** What each kind's ETag is computed from; server-kept keys, states and derived members are left out. */
+export const etagOf = {
+  container: (c: ContainerDocument) =>
+    canonicalHash([c.architecture, withoutServerKeys(c.config), c.description, c.devices, c.ephemeral, c.profiles]),
+  profile: (p: ProfileDocument) => canonicalHash([p.config, p.description, p.devices]),
+  network: (n: NetworkDocument) => canonicalHash([n.config, n.description]),
+  pool: (p: PoolDocument) => canonicalHash([p.config, p.description]),
+  image: (i: ImageDocument) => canonicalHash([i.public, i.autoUpdate, i.properties]),
+  alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),
+  certificate: (c: CertificateDocument) => canonicalHash([c.name, c.type]),
+  serverConfig: (config: Readonly<Record<string, string | boolean>>) => canonicalHash(config),
+} as const;
+
+/** Accepts bare, quoted and weak forms, lists and `*`; an absent or empty header is no condition. */
+export function checkIfMatch(ifMatch: string | undefined, etag: string, kind: string, name: string): void {
+  if (ifMatch === undefined || ifMatch.trim() === '' || ifMatch.trim() === '*') return;
+  const wanted = ifMatch.split(',').map((part) => part.trim().replace(/^W\//, '').replace(/^"(.*)"$/, '$1'));
+  if (!wanted.includes(etag)) throw errors.preconditionFailed(kind, name);
+}

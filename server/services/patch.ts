@@ -1,0 +1,18 @@
+// Pure: how PUT and PATCH bodies change config and device maps (spec 4, real system 2.2 and 22).
+import type { ConfigMap, DeviceMap } from '../api/common.ts';
+
+/** Whole replacement; an empty value means the key is not wanted. */
+export function replaceConfig(sent: ConfigMap | null | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(sent ?? {}).filter(([, value]) => value !== ''));
+}
+
+/** Key by key; an empty value removes the key. */
+export function mergeConfig(current: ConfigMap, sent: ConfigMap | null | undefined): Record<string, string> {
+  return replaceConfig({ ...current, ...sent });
+}
+
+/** Device by device; each named one is replaced whole. An empty property map removes the device. */
+export function mergeDevices(current: DeviceMap, sent: DeviceMap | null | undefined): Record<string, ConfigMap> {
+  const merged = { ...current, ...sent };
+  return Object.fromEntries(Object.entries(merged).filter(([, device]) => Object.keys(device).length > 0));
+}
