@@ -48,7 +48,7 @@ export function createImageCache(): ImageCache {
     },
     async whenUnused(key, remove) {
       await mutex.run(key, async () => {
-        await Promise.all([...(users.get(key) ?? [])]);
+        await Promise.all(users.get(key) ?? new Set<Promise<void>>());
         await remove();
       });
     },

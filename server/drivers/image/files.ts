@@ -1,0 +1,38 @@
+// The files of an image as the daemon keeps them, and their fingerprint.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import { DriverError } from '../driver-error.ts';
+
+export interface ImagePaths {
+  readonly metadataPath: string;
+  /** Absent for a unified image: everything is in the one file. */
+  readonly rootfsPath?: string;
+}
+
+/** Hex sha256 of the file, or of the metadata file followed by the root file system file. */
+export async function fingerprintImage(files: ImagePaths, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256');
+  const paths = files.rootfsPath === undefined ? [files.metadataPath] : [files.metadataPath, files.rootfsPath];
+  for (const path of paths) {
+    try {
+      for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024, signal })) hash.update(chunk);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new DriverError('Failed', 'cannot read a file of the image for its fingerprint', error);
+    }
+  }
+  return hash.digest('hex');
+}
+
+export interface FreeSpace {
+  readonly bytes: number;
+  readonly inodes: number;
+}
+
+/** What an unprivileged user could still write below the directory. */
+export async function freeSpace(directory: string): Promise<FreeSpace> {
+  const stats = await statfs(directory);
+  // File systems without a fixed number of inodes say 0 of 0.
+  return { bytes: stats.bavail * stats.bsize, inodes: stats.files === 0 ? Number.MAX_SAFE_INTEGER : stats.ffree };
+}

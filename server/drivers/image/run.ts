@@ -1,0 +1,71 @@
+// Runs the programs that unpack images on an open file; resolves only when they have ended, so that clean-up is safe.
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { DriverError } from '../driver-error.ts';
+
+/** English messages, and a search path that does not depend on who started the daemon. */
+export const toolEnv = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } as const;
+
+export interface Program {
+  readonly stdout: Readable | null;
+  /** Resolves at a good end; throws Failed or NoSpace with the program's last words, or the reason of the abort. */
+  readonly done: Promise<void>;
+  readonly kill: () => void;
+}
+
+export interface RunOptions {
+  /** Open file that becomes standard input; the position is shared with the caller. */
+  readonly inputFd?: number;
+  readonly output: 'pipe' | 'ignore';
+  readonly okCodes?: readonly number[];
+}
+
+const keptStderrBytes = 16_384;
+
+export function start(argv: readonly string[], options: RunOptions, signal: AbortSignal): Program {
+  const [file = '', ...args] = argv;
+  const child = spawn(file, args, { stdio: [options.inputFd ?? 'ignore', options.output, 'pipe'], env: toolEnv });
+  const kill = (): void => void child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  if (signal.aborted) kill();
+  const done = ended(child, file, options.okCodes ?? [0], signal).finally(() => {
+    signal.removeEventListener('abort', kill);
+  });
+  // The caller may be busy reading stdout when the program fails; it learns of it when it awaits `done`.
+  done.catch(() => {});
+  return { stdout: child.stdout, done, kill };
+}
+
+export async function run(argv: readonly string[], options: Omit<RunOptions, 'output'>, signal: AbortSignal) {
+  await start(argv, { ...options, output: 'ignore' }, signal).done;
+}
+
+async function ended(
+  child: ChildProcess,
+  file: string,
+  okCodes: readonly number[],
+  signal: AbortSignal,
+): Promise<void> {
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (stderr.length < keptStderrBytes) stderr += text;
+  });
+  const { code, killedBy } = await new Promise<{ code: number | null; killedBy: string | null }>((resolve, reject) => {
+    child.on('error', (error) => reject(new DriverError('Failed', `cannot run ${file}`, error)));
+    child.on('exit', (exitCode, exitSignal) => {
+      // What is in the pipe already is read in this turn of the loop.
+      setImmediate(() => resolve({ code: exitCode, killedBy: exitSignal }));
+    });
+  });
+  child.stderr?.destroy();
+  signal.throwIfAborted();
+  if (code !== null && okCodes.includes(code)) return;
+  const how = code === null ? `was killed by ${killedBy ?? 'a signal'}` : `failed with code ${code}`;
+  const isFull = /No space left on device|Disk quota exceeded/.test(stderr);
+  throw new DriverError(isFull ? 'NoSpace' : 'Failed', `${file} ${how}: ${firstLines(stderr)}`);
+}
+
+function firstLines(text: string): string {
+  return text.trim().split('\n').slice(0, 3).join('; ').slice(0, 500);
+}

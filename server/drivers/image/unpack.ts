@@ -1,0 +1,154 @@
+// Unpacks an image into a directory with the programs of the host; whether its content is acceptable is archive.ts.
+import { readFileSync } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DriverError } from '../driver-error.ts';
+import { freeSpace } from './files.ts';
+import type { ImagePaths } from './files.ts';
+import { decompressorOf, detectFormat } from './format.ts';
+import type { ImageFormat } from './format.ts';
+import { run } from './run.ts';
+
+export interface UnpackOptions {
+  /** True: owners, extended attributes and access lists as in the image. False: all belongs to the user of the daemon. */
+  readonly asRoot: boolean;
+  /** Human text such as `rootfs: 42%`. */
+  readonly progress?: (text: string) => void;
+}
+
+const parts = ['metadata.yaml', 'rootfs', 'templates'] as const;
+const progressEveryMs = 500;
+
+/**
+ * Fills the existing directory `target` with `metadata.yaml`, `rootfs/` and maybe `templates/`, without device nodes. Expects an
+ * image that inspectImage accepted, but relies on it for no safety: nothing is written outside `target`, whatever the image says.
+ * On a throw (Invalid, NoSpace, Failed, or the reason of the abort) a part may be there: the caller removes it.
+ */
+export async function unpackImage(
+  image: ImagePaths,
+  target: string,
+  options: UnpackOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  await checkSpace(image, target);
+  // A directory of its own: the archive's entry for `.` must not change mode or owner of `target`.
+  const stage = join(target, '.unpack');
+  await mkdir(stage, { mode: 0o700 });
+  await unpackFile(image.metadataPath, stage, image.rootfsPath === undefined ? 'image' : 'metadata', options, signal);
+  if (image.rootfsPath !== undefined) {
+    if ((await kindOf(join(stage, 'rootfs'))) !== 'nothing') throw invalid('both files of the image have a rootfs');
+    await mkdir(join(stage, 'rootfs'), { mode: 0o755 });
+    await unpackFile(image.rootfsPath, join(stage, 'rootfs'), 'rootfs', options, signal);
+  }
+  if (options.asRoot)
+    await run(['find', stage, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-delete'], {}, signal);
+  await checkParts(stage);
+  for (const part of parts) {
+    if ((await kindOf(join(stage, part))) !== 'nothing') await rename(join(stage, part), join(target, part));
+  }
+  await rm(stage, { recursive: true, force: true });
+}
+
+async function checkSpace(image: ImagePaths, target: string): Promise<void> {
+  const packed = await Promise.all([image.metadataPath, image.rootfsPath ?? '/dev/null'].map((path) => stat(path)));
+  const atLeast = packed.reduce((sum, { size }) => sum + size, 0);
+  const { bytes } = await freeSpace(target);
+  if (bytes < atLeast)
+    throw new DriverError('NoSpace', `cannot unpack the image: it has ${atLeast} bytes packed, only ${bytes} are free`);
+}
+
+async function unpackFile(
+  path: string,
+  target: string,
+  what: string,
+  options: UnpackOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const format = await detectFormat(path, what);
+  const file = await open(path, 'r');
+  const { size } = await file.stat();
+  const stopProgress = reportPosition(file.fd, size, (percent) => options.progress?.(`${what}: ${percent}%`));
+  try {
+    if (format === 'squashfs') await run(squashfsCommand(path, target, options.asRoot), {}, signal);
+    else await run(tarCommand(format, target, options.asRoot), { inputFd: file.fd }, signal);
+    // The user of the daemon must be able to copy and delete what it owns.
+    if (!options.asRoot) await run(['chmod', '-R', 'u+rwX', '--', target], {}, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const code = error instanceof DriverError ? error.code : 'Failed';
+    throw new DriverError(code, `cannot unpack the ${what} of the image`, error);
+  } finally {
+    stopProgress();
+    await file.close();
+  }
+}
+
+function tarCommand(format: ImageFormat, target: string, asRoot: boolean): readonly string[] {
+  const decompressor = decompressorOf(format);
+  return [
+    'tar',
+    '--extract',
+    '--file=-',
+    `--directory=${target}`,
+    '--numeric-owner',
+    '--delay-directory-restore',
+    // tar adds -d itself; -c is what the others need as well.
+    ...(decompressor === undefined ? [] : [`--use-compress-program=${decompressor.join(' ')}`]),
+    ...(asRoot
+      ? ['--same-owner', '--same-permissions', '--xattrs', '--xattrs-include=*', '--acls']
+      : ['--no-same-owner', '--no-same-permissions', '--no-xattrs', '--no-acls', '--exclude=dev/*', '--anchored']),
+  ];
+}
+
+function squashfsCommand(path: string, target: string, asRoot: boolean): readonly string[] {
+  return ['unsquashfs', '-force', '-no-progress', ...(asRoot ? [] : ['-no-xattrs']), '-dest', target, path];
+}
+
+/** The programs share our open file, so its position says how far they are. */
+function reportPosition(fd: number, size: number, report: (percent: number) => void): () => void {
+  let last = -1;
+  const timer = setInterval(() => {
+    const percent = size === 0 ? 100 : Math.min(100, Math.floor((positionOf(fd) / size) * 100));
+    if (percent > last) report(percent);
+    last = Math.max(last, percent);
+  }, progressEveryMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function positionOf(fd: number): number {
+  try {
+    return Number(/^pos:\s*(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0; // progress is a courtesy
+  }
+}
+
+/** The shape that the rest of the daemon relies on: it reads templates and starts from `rootfs` as root. */
+async function checkParts(stage: string): Promise<void> {
+  if ((await kindOf(join(stage, 'metadata.yaml'))) !== 'file') throw invalid('the image has no file metadata.yaml');
+  if ((await kindOf(join(stage, 'rootfs'))) !== 'directory') throw invalid('the image has no directory rootfs');
+  const templates = await kindOf(join(stage, 'templates'));
+  if (templates === 'nothing') return;
+  if (templates !== 'directory') throw invalid('templates of the image is not a directory');
+  for (const entry of await readdir(join(stage, 'templates'), { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() && !entry.isDirectory())
+      throw invalid(`template ${join(entry.parentPath, entry.name).slice(stage.length + 1)} is not a plain file`);
+  }
+}
+
+async function kindOf(path: string): Promise<'nothing' | 'file' | 'directory' | 'other'> {
+  try {
+    const stats = await lstat(path);
+    if (stats.isDirectory()) return 'directory';
+    return stats.isFile() ? 'file' : 'other';
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 'nothing';
+    throw error;
+  }
+}
+
+function invalid(message: string): DriverError {
+  return new DriverError('Invalid', message);
+}
