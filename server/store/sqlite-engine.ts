@@ -4,6 +4,7 @@ import { closeSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Connection, type Driver, openConnection, sqliteError } from './sqlite-driver.ts';
 import { SqliteHistory } from './sqlite-history.ts';
+import { packRecords } from './sqlite-packing.ts';
 import type { Calls, OpenRequest, StatusReply } from './sqlite-protocol.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import { type Meta, prepareSchema } from './sqlite-schema.ts';
@@ -50,7 +51,7 @@ function makeEngine(parts: EngineParts): Engine {
   const { db, reader, writer } = parts;
   return {
     get: ({ key }) => reader.get(key),
-    range: ({ prefix, limit, after }) => ({ rev: writer.rev, records: reader.range(prefix, limit, after) }),
+    range: ({ prefix, limit, after }) => ({ rev: writer.rev, packed: packRecords(reader.range(prefix, limit, after)) }),
     write: ({ txns }) => ({ outcomes: writer.write(txns), compactRev: writer.compactRev }),
     history: ({ prefix, fromRev }) => {
       if (fromRev < writer.compactRev) throw storeErrors.compacted(fromRev, writer.compactRev);
@@ -107,7 +108,7 @@ function snapshotHandlers(parts: EngineParts): Pick<Engine, 'openSnapshot' | 're
     readSnapshot: ({ id, after }) => {
       const snapshot = open.get(id);
       if (snapshot === undefined) throw new StoreError('Invalid', `there is no open snapshot ${id}`);
-      return snapshot.reader.lasting(after, snapshotPageRecords);
+      return { packed: packRecords(snapshot.reader.lasting(after, snapshotPageRecords)) };
     },
     closeSnapshot: ({ id }) => {
       open.get(id)?.db.close();

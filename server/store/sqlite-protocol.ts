@@ -1,4 +1,5 @@
 // The calls between the store on the main thread and its SQLite worker: plain data only, one reply a call, in order.
+import type { PackedRecords } from './sqlite-packing.ts';
 import type { Compare, Op, Rev, StoreErrorCode, StoreRecord } from './store.ts';
 import type { HistoryPage } from './watch-hub.ts';
 
@@ -34,7 +35,7 @@ export interface Calls {
   get: { request: { key: string }; reply: StoreRecord | undefined };
   range: {
     request: { prefix: string; limit: number | undefined; after: string | undefined };
-    reply: { rev: Rev; records: StoreRecord[] };
+    reply: { rev: Rev; packed: PackedRecords };
   };
   write: { request: { txns: readonly WireTxn[] }; reply: { outcomes: TxnOutcome[]; compactRev: Rev } };
   history: { request: { prefix: string; fromRev: Rev }; reply: HistoryPage };
@@ -43,7 +44,7 @@ export interface Calls {
   dropLease: { request: { id: string }; reply: { rev: Rev; deleted: string[] } };
   status: { request: undefined; reply: StatusReply };
   openSnapshot: { request: undefined; reply: { id: number; rev: Rev; storeUuid: string } };
-  readSnapshot: { request: { id: number; after: string | undefined }; reply: StoreRecord[] };
+  readSnapshot: { request: { id: number; after: string | undefined }; reply: { packed: PackedRecords } };
   closeSnapshot: { request: { id: number }; reply: undefined };
   close: { request: undefined; reply: undefined };
 }

@@ -2,6 +2,7 @@
 import { parentPort } from 'node:worker_threads';
 import { loadDriver, sqliteError } from './sqlite-driver.ts';
 import { type Engine, openEngine } from './sqlite-engine.ts';
+import { buffersOf, type PackedRecords } from './sqlite-packing.ts';
 import type { CallMessage, OpenRequest, ReplyMessage, WireError } from './sqlite-protocol.ts';
 
 /** How long after a write history is looked at, and the pause between two steps of a longer tidying. */
@@ -63,7 +64,12 @@ function tidy(): void {
 }
 
 function send(message: ReplyMessage): void {
-  port?.postMessage(message);
+  port?.postMessage(message, 'reply' in message ? handedOver(message.reply) : []);
+}
+
+function handedOver(reply: unknown): ArrayBuffer[] {
+  const isPacked = typeof reply === 'object' && reply !== null && 'packed' in reply;
+  return isPacked ? buffersOf(reply.packed as PackedRecords) : [];
 }
 
 function wireError(raw: unknown): WireError {

@@ -5,6 +5,7 @@ import { checkKey, checkRange, checkRev, checkTtl, checkTxn, opKey } from './key
 import { LeaseBook, type LeaseClock, systemLeaseClock } from './leases.ts';
 import { writeSnapshot } from './snapshot.ts';
 import { SqliteLink } from './sqlite-link.ts';
+import { unpackRecords } from './sqlite-packing.ts';
 import type { Effect, HistoryLimits, WireTxn } from './sqlite-protocol.ts';
 import { SqliteWriteQueue } from './sqlite-write-queue.ts';
 import { storeErrors } from './store-errors.ts';
@@ -80,7 +81,8 @@ class SqliteStore implements Store {
   async range(prefix: string, options: RangeOptions = {}): Promise<{ rev: Rev; records: StoreRecord[] }> {
     this.#assertOpen();
     checkRange(prefix, options);
-    return await this.#link.call('range', { prefix, limit: options.limit, after: options.after });
+    const { rev, packed } = await this.#link.call('range', { prefix, limit: options.limit, after: options.after });
+    return { rev, records: unpackRecords(packed) };
   }
 
   async txn(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ ok: boolean; rev: Rev }> {
@@ -121,7 +123,7 @@ class SqliteStore implements Store {
     const { id, rev, storeUuid } = await link.call('openSnapshot', undefined);
     const pages = async function* (): AsyncGenerator<readonly StoreRecord[]> {
       for (let after: string | undefined; ;) {
-        const page = await link.call('readSnapshot', { id, after });
+        const page = unpackRecords((await link.call('readSnapshot', { id, after })).packed);
         if (page.length === 0) return;
         yield page;
         after = page.at(-1)?.key;
