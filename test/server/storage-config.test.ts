@@ -1,0 +1,69 @@
+// Config of pools and volumes: which keys, which values, what an update may change.
+import { describe, expect, test } from 'vitest';
+import { poolConfigKeys, validatePoolConfig, validateVolumeConfig } from '../../server/api/storage-config.ts';
+
+const paths = (problems: readonly { path: string }[]) => problems.map(({ path }) => path).sort();
+
+describe('validatePoolConfig', () => {
+  test('a dir pool takes source, rsync.bwlimit and user keys', () => {
+    expect(validatePoolConfig('dir', { source: '/srv/pool', 'rsync.bwlimit': '10MB', 'user.owner': 'me' })).toEqual([]);
+  });
+
+  test('size on a dir pool is refused and says who can', () => {
+    const [problem] = validatePoolConfig('dir', { size: '10GB' });
+    expect(problem?.path).toBe('config.size');
+    expect(problem?.message).toMatch(/cannot be limited in size.*btrfs, lvm, zfs/);
+  });
+
+  test('all problems are collected, each with its path', () => {
+    const config = { sizee: '1', 'zfs.clone_copy': 'true', 'rsync.bwlimit': 'fast', 'user.': 'x' };
+    expect(paths(validatePoolConfig('dir', config))).toEqual([
+      'config.rsync.bwlimit',
+      'config.sizee',
+      'config.user.',
+      'config.zfs.clone_copy',
+    ]);
+  });
+
+  test('an unknown driver is the only problem told', () => {
+    expect(paths(validatePoolConfig('floppy', { a: 'b' }))).toEqual(['driver']);
+  });
+
+  test('names of object members are not keys', () => {
+    expect(paths(validatePoolConfig('dir', { constructor: 'x', toString: 'y' }))).toEqual([
+      'config.constructor',
+      'config.toString',
+    ]);
+  });
+
+  test('lvm without thin pool has no thin pool name', () => {
+    const config = { 'lvm.use_thinpool': 'false', 'lvm.thinpool_name': 'thin' };
+    expect(paths(validatePoolConfig('lvm', config))).toEqual(['config.lvm.thinpool_name']);
+    expect(validatePoolConfig('lvm', { ...config, 'lvm.use_thinpool': 'true' })).toEqual([]);
+  });
+
+  test('an update may change what is changeable, and must repeat the rest', () => {
+    const old = { source: '/srv/pool', 'user.a': '1' };
+    expect(validatePoolConfig('dir', { source: '/srv/pool', 'rsync.bwlimit': '1MB' }, old)).toEqual([]);
+    expect(paths(validatePoolConfig('dir', {}, old))).toEqual(['config.source']);
+    expect(paths(validatePoolConfig('dir', { source: '/srv/other' }, old))).toEqual(['config.source']);
+  });
+
+  test('what an update leaves as it was is not judged again', () => {
+    const old = { source: '/srv/pool', 'old.key': 'from an earlier version' };
+    expect(validatePoolConfig('dir', old, old)).toEqual([]);
+    expect(validatePoolConfig('dir', { source: '/srv/pool' }, old)).toEqual([]);
+  });
+
+  test('every default is a value that its own key accepts', () => {
+    for (const [name, fact] of Object.entries(poolConfigKeys)) {
+      if ('default' in fact) expect([name, fact.check(fact.default)]).toEqual([name, undefined]);
+    }
+  });
+});
+
+test('a volume of a dir pool has no size, one of a btrfs pool has', () => {
+  expect(paths(validateVolumeConfig('dir', { size: '1GB' }))).toEqual(['config.size']);
+  expect(validateVolumeConfig('btrfs', { size: '1GB', 'security.unmapped': 'true' })).toEqual([]);
+  expect(paths(validateVolumeConfig('btrfs', { size: 'big' }))).toEqual(['config.size']);
+});
