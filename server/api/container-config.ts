@@ -1,0 +1,94 @@
+// Judges the config of a container or profile by the table of keys; merging and defaults at run time are not done here. Pure.
+import { containerConfigKeys } from './container-config-keys.ts';
+import type { ConfigEffect, ConfigKey } from './container-config-keys.ts';
+import { hint } from './nearest.ts';
+import type { Problem } from './problem.ts';
+import { manyLines, oneLine, shown } from './value-check.ts';
+
+export { isTrue } from './value-check.ts';
+export { containerConfigKeys, type ConfigEffect, type ConfigKey } from './container-config-keys.ts';
+
+type Config = Readonly<Record<string, string>>;
+
+export interface ConfigContext {
+  /** The config of a profile: what only a container has is refused. */
+  readonly profile: boolean;
+  /** What is stored now: entries that stay as they are pass, so that an older choice never blocks an unrelated change. */
+  readonly previous?: Config;
+}
+
+const keys: ReadonlyMap<string, ConfigKey> = new Map(Object.entries(containerConfigKeys));
+const patterns = [...keys].filter(([key]) => key.includes('*')).map(([key, fact]) => ({ ...splitAtStar(key), fact }));
+
+function splitAtStar(key: string): { readonly prefix: string; readonly suffix: string } {
+  const star = key.indexOf('*');
+  return { prefix: key.slice(0, star), suffix: key.slice(star + 1) };
+}
+
+interface KnownKey {
+  readonly fact: ConfigKey;
+  /** What `*` stands for; empty for a plain key. */
+  readonly part: string;
+}
+
+/** The row of the table that a key falls under. */
+export function containerConfigKey(key: string): KnownKey | undefined {
+  const plain = key.includes('*') ? undefined : keys.get(key);
+  if (plain !== undefined) return { fact: plain, part: '' };
+  for (const { prefix, suffix, fact } of patterns) {
+    if (key.length > prefix.length + suffix.length && key.startsWith(prefix) && key.endsWith(suffix)) {
+      return { fact, part: key.slice(prefix.length, key.length - suffix.length) };
+    }
+  }
+  return undefined;
+}
+
+export const isVolatile = (key: string): boolean => key.startsWith('volatile.');
+
+/** What a change of the key costs a running container; unknown keys cost nothing, since they mean nothing. */
+export const effectOfContainerKey = (key: string): ConfigEffect => containerConfigKey(key)?.fact.effect ?? 'none';
+
+/** Every problem of the config, with paths `config.<key>`. Empty values mean unset and are always fine. */
+export function validateContainerConfig(config: Config, context: ConfigContext): Problem[] {
+  const problems: Problem[] = [];
+  for (const [key, value] of Object.entries(config)) {
+    if (context.previous?.[key] === value) continue;
+    const message = wrongKey(key, context) ?? (value === '' ? undefined : wrongValue(key, value));
+    if (message !== undefined) problems.push({ path: `config.${key}`, message });
+  }
+  return [...problems, ...conflicts(config)];
+}
+
+function wrongKey(key: string, context: ConfigContext): string | undefined {
+  const known = containerConfigKey(key);
+  if (known === undefined) return `unknown key ${shown(key)}${hint(key, plainKeys)}`;
+  if (context.profile && known.fact.profile === false)
+    return `${key} belongs to one container: a profile cannot hold it`;
+  const broken = known.part === '' ? undefined : (oneLine(known.part) ?? known.fact.part?.(known.part));
+  return broken === undefined
+    ? undefined
+    : `unknown key ${shown(key)}: ${shown(known.part)} ${broken}${hint(key, plainKeys)}`;
+}
+
+function wrongValue(key: string, value: string): string | undefined {
+  const fact = containerConfigKey(key)?.fact;
+  if (fact === undefined) return undefined;
+  const broken = (fact.type === 'lines' ? manyLines : oneLine)(value) ?? fact.check(value);
+  return broken === undefined ? undefined : `${key} cannot be ${shown(value)}: it ${broken}`;
+}
+
+const plainKeys = [...keys.keys()].filter((key) => !key.includes('*'));
+const syscallKeys = plainKeys.filter((key) => key.startsWith('security.syscalls.'));
+const blacklistKeys = syscallKeys.filter((key) => key.includes('blacklist'));
+
+/** Keys that exclude each other. Of two keys set, the one that takes over is named as the wrong one. */
+function conflicts(config: Config): Problem[] {
+  const isSet = (key: string): boolean => (config[key] ?? '') !== '';
+  const exclusive = (key: string, others: readonly string[]): Problem[] => {
+    const clash = isSet(key) ? others.filter(isSet) : [];
+    return clash.length === 0
+      ? []
+      : [{ path: `config.${key}`, message: `${key} cannot be set together with ${clash.join(', ')}: unset one side` }];
+  };
+  return [...exclusive('raw.seccomp', syscallKeys), ...exclusive('security.syscalls.whitelist', blacklistKeys)];
+}

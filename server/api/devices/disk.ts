@@ -1,0 +1,79 @@
+// Device type disk: the root file system, storage volumes and host directories. Mounting is the work of the drivers.
+import type { Problem } from '../problem.ts';
+import * as is from '../value-check.ts';
+import { isSet, live, problem } from './device-type.ts';
+import type { DeviceConfig, Devices, DeviceType } from './device-type.ts';
+
+const propagations = [
+  'private',
+  'shared',
+  'slave',
+  'unbindable',
+  'rprivate',
+  'rshared',
+  'rslave',
+  'runbindable',
+] as const;
+
+export const disk: DeviceType = {
+  doc: 'The root file system (path /), a storage volume, or a file or directory of the host.',
+  hotplug: true,
+  properties: {
+    path: live(is.absolutePath, 'Where it is mounted in the container.', { required: true }),
+    source: live(is.any, 'Path on the host, or with pool the name of a volume. Not for the root.'),
+    pool: { check: is.any, effect: 'live', doc: 'Storage pool of the volume, or of the root file system.' },
+    size: live(is.size, 'Size of the root file system. Unset: as the pool has it.'),
+    readonly: live(is.bool, 'Mount it read-only.', { default: 'false' }),
+    optional: live(is.bool, 'Start also while the source is missing.', { default: 'false' }),
+    recursive: live(is.bool, 'Also bring what is mounted below the source.', { default: 'false' }),
+    propagation: live(is.oneOf(...propagations), 'How mounts made later are shared.', { default: 'private' }),
+    'limits.read': live(is.diskRate, 'Most bytes a second, or operations (500iops), when reading.'),
+    'limits.write': live(is.diskRate, 'Most bytes a second, or operations (500iops), when writing.'),
+    'limits.max': live(is.diskRate, 'Both limits at once.'),
+  },
+  rules: (device) => (isRoot(device) ? rootRules(device) : mountRules(device)),
+};
+
+export const isRoot = (device: DeviceConfig): boolean => device['type'] === 'disk' && device['path'] === '/';
+
+/** The disk that holds the root file system. Of several, which is a problem, the first by name. */
+export function rootDisk(devices: Devices): { readonly name: string; readonly pool: string } | undefined {
+  const [name] = rootDisks(devices);
+  return name === undefined ? undefined : { name, pool: devices[name]?.['pool'] ?? '' };
+}
+
+export const rootDisks = (devices: Devices): string[] =>
+  Object.keys(devices)
+    .filter((name) => isRoot(devices[name] ?? {}))
+    .toSorted();
+
+function rootRules(device: DeviceConfig): Problem[] {
+  const problems: Problem[] = [];
+  if (!isSet(device, 'pool')) problems.push(problem('pool', 'is required for the root disk (path /)'));
+  if (isSet(device, 'source')) {
+    problems.push(problem('source', 'is not for the root disk (path /): its pool says where it lives'));
+  }
+  if (is.isTrue(device['recursive'])) problems.push(problem('recursive', 'is not for the root disk (path /)'));
+  return [...problems, ...limitRules(device)];
+}
+
+function mountRules(device: DeviceConfig): Problem[] {
+  const problems: Problem[] = [];
+  const source = device['source'] ?? '';
+  if (source === '') {
+    problems.push(problem('source', 'is required: a path on the host, or with pool the name of a volume'));
+  } else if (isSet(device, 'pool')) {
+    if (source.startsWith('/'))
+      problems.push(problem('source', `is the name of a volume when pool is set, is ${is.shown(source)}`));
+  } else {
+    const broken = is.absolutePath(source);
+    if (broken !== undefined) problems.push(problem('source', `${broken}; the name of a volume needs pool`));
+  }
+  if (isSet(device, 'size')) problems.push(problem('size', 'is only for the root disk (path /): set it on the volume'));
+  return [...problems, ...limitRules(device)];
+}
+
+function limitRules(device: DeviceConfig): Problem[] {
+  const both = isSet(device, 'limits.max') && (isSet(device, 'limits.read') || isSet(device, 'limits.write'));
+  return both ? [problem('limits.max', 'sets both directions: leave out limits.read and limits.write')] : [];
+}

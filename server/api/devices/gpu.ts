@@ -1,0 +1,31 @@
+// Device type gpu: graphics cards of the host.
+import type { Problem } from '../problem.ts';
+import * as is from '../value-check.ts';
+import { hardwareId, isSet, live, nodeOwner, problem } from './device-type.ts';
+import type { DeviceConfig, DeviceType } from './device-type.ts';
+
+const pciAddress = is.matches(
+  /^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/i,
+  'must be a PCI address such as 0000:03:00.0',
+);
+
+export const gpu: DeviceType = {
+  doc: 'Graphics cards of the host; without any choice all of them.',
+  hotplug: true,
+  properties: {
+    vendorid: live(hardwareId, 'Vendor id. Unset: any.'),
+    productid: live(hardwareId, 'Product id. Unset: any.'),
+    id: live(is.integer(0), 'Card number on the host.'),
+    pci: live(pciAddress, 'PCI address on the host.'),
+    ...nodeOwner,
+  },
+  rules: gpuRules,
+};
+
+/** An address or a card number names one card: nothing else may narrow the choice. */
+function gpuRules(device: DeviceConfig): Problem[] {
+  const chosen = ['pci', 'id'].find((property) => isSet(device, property));
+  if (chosen === undefined) return [];
+  const others = ['id', 'vendorid', 'productid'].filter((property) => property !== chosen && isSet(device, property));
+  return others.length === 0 ? [] : [problem(chosen, `cannot be set together with ${others.join(', ')}`)];
+}

@@ -1,0 +1,164 @@
+// The table of device types, and what is wrong with a set of devices; what exists on the host is not looked at. Pure.
+import { deviceName } from '../names.ts';
+import { hint } from '../nearest.ts';
+import type { Problem } from '../problem.ts';
+import { oneLine, shown } from '../value-check.ts';
+import { isSet, problem } from './device-type.ts';
+import type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
+import { disk, isRoot, rootDisks } from './disk.ts';
+import { gpu } from './gpu.ts';
+import { infiniband } from './infiniband.ts';
+import { nic } from './nic.ts';
+import { none } from './none.ts';
+import { proxy } from './proxy.ts';
+import { unixBlock, unixChar } from './unix.ts';
+import { usb } from './usb.ts';
+
+export type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
+export { isRoot, rootDisk } from './disk.ts';
+export { parseProxyAddress, type ProxyAddress } from './proxy.ts';
+export { unixPaths } from './unix.ts';
+
+export const deviceTypes = {
+  none,
+  nic,
+  disk,
+  'unix-char': unixChar,
+  'unix-block': unixBlock,
+  usb,
+  gpu,
+  infiniband,
+  proxy,
+} as const satisfies Record<string, DeviceType>;
+
+export type DeviceTypeName = keyof typeof deviceTypes;
+
+export interface DeviceContext {
+  /** The devices of a profile. No rule differs today: profiles hold whole devices too. */
+  readonly profile?: boolean;
+}
+
+export const deviceType = (name: string | undefined): DeviceType | undefined =>
+  name !== undefined && Object.hasOwn(deviceTypes, name) ? deviceTypes[name as DeviceTypeName] : undefined;
+
+/** Every problem, with paths `devices.<name>.<property>`. Empty properties mean unset. */
+export function validateDevices(devices: Devices, _context: DeviceContext = {}): Problem[] {
+  const problems: Problem[] = [];
+  for (const [name, device] of Object.entries(devices)) {
+    const broken = deviceName(name);
+    if (broken !== undefined) problems.push(problem(`devices.${name}`, `the name of a device ${broken}`));
+    for (const found of deviceProblems(device)) {
+      problems.push(problem(`devices.${name}${found.path === '' ? '' : `.${found.path}`}`, found.message));
+    }
+  }
+  return [...problems, ...rootProblems(devices), ...clashes(devices)];
+}
+
+function deviceProblems(device: DeviceConfig): Problem[] {
+  const typeName = device['type'] ?? '';
+  const type = deviceType(typeName);
+  if (type === undefined) {
+    const known = Object.keys(deviceTypes);
+    if (typeName === '') return [problem('type', `is required: one of ${known.join(', ')}`)];
+    return [problem('type', `is ${shown(typeName)}, must be one of ${known.join(', ')}${hint(typeName, known)}`)];
+  }
+  const single = [...unknownProperties(type, typeName, device), ...propertyProblems(type, device)];
+  const wrong = new Set(single.map((found) => found.path));
+  return [...single, ...(type.rules?.(device) ?? []).filter((found) => !wrong.has(found.path))];
+}
+
+function unknownProperties(type: DeviceType, typeName: string, device: DeviceConfig): Problem[] {
+  const known = Object.keys(type.properties);
+  return Object.keys(device)
+    .filter((property) => property !== 'type' && !Object.hasOwn(type.properties, property))
+    .map((property) => problem(property, `is not a property of ${typeName} devices${hint(property, known)}`));
+}
+
+function propertyProblems(type: DeviceType, device: DeviceConfig): Problem[] {
+  const problems: Problem[] = [];
+  const kind = type.kind === undefined ? undefined : device[type.kind];
+  for (const [name, property] of Object.entries(type.properties)) {
+    const value = device[name] ?? '';
+    if (value === '') {
+      if (property.required === true) problems.push(problem(name, `is required: ${property.doc}`));
+      continue;
+    }
+    const broken = wrongProperty(property, value, type.kind, kind);
+    if (broken !== undefined) problems.push(problem(name, broken));
+  }
+  return problems;
+}
+
+function wrongProperty(
+  property: DeviceProperty,
+  value: string,
+  kindName: string | undefined,
+  kind: string | undefined,
+): string | undefined {
+  if (property.only !== undefined && kind !== undefined && !property.only.includes(kind)) {
+    return `is not for ${kindName ?? 'kind'} ${kind}, only for ${property.only.join(', ')}`;
+  }
+  const broken = oneLine(value) ?? property.check(value);
+  return broken === undefined ? undefined : `cannot be ${shown(value)}: it ${broken}`;
+}
+
+function rootProblems(devices: Devices): Problem[] {
+  const [first, ...others] = rootDisks(devices);
+  return others.map((name) =>
+    problem(`devices.${name}.path`, `is / like that of ${first}: a container has exactly one root disk`),
+  );
+}
+
+/** Two devices that would get in each other's way inside the container or on the host. */
+function clashes(devices: Devices): Problem[] {
+  const problems: Problem[] = [];
+  const owners = new Map<string, string>();
+  for (const name of Object.keys(devices).toSorted()) {
+    const device = devices[name] ?? {};
+    if (isRoot(device)) continue;
+    for (const property of uniqueProperties[device['type'] ?? ''] ?? []) {
+      if (!isSet(device, property)) continue;
+      const place = `${device['type']} ${property} ${device[property]}`;
+      const owner = owners.get(place);
+      if (owner === undefined) owners.set(place, name);
+      else problems.push(problem(`devices.${name}.${property}`, `is ${device[property]} like that of ${owner}`));
+    }
+  }
+  return problems;
+}
+
+const uniqueProperties: Readonly<Record<string, readonly string[]>> = {
+  disk: ['path'],
+  nic: ['name', 'host_name', 'hwaddr'],
+};
+
+/** What turning one device into the other costs a running container; undefined stands for "not there". */
+export function effectOfDeviceChange(
+  before: DeviceConfig | undefined,
+  after: DeviceConfig | undefined,
+): DeviceEffect | 'none' {
+  const [old, next] = [normal(before), normal(after)];
+  const changed = [...new Set([...Object.keys(old), ...Object.keys(next)])].filter((name) => old[name] !== next[name]);
+  if (changed.length === 0) return 'none';
+  if (isRoot(old) || isRoot(next)) return rootEffect(old, next, changed);
+  if (old['type'] !== next['type']) return hotplugs(old) && hotplugs(next) ? 'live' : 'restart';
+  const properties = deviceType(next['type'])?.properties ?? {};
+  const effects = changed.map((name) => properties[name]?.effect ?? 'live');
+  return effects.includes('restart') || !hotplugs(next) ? 'restart' : 'live';
+}
+
+/** The file system lives in its pool and cannot be swapped; its mount is made at start; limits and size apply at once. */
+function rootEffect(before: DeviceConfig, after: DeviceConfig, changed: readonly string[]): DeviceEffect {
+  if (isRoot(before) !== isRoot(after) || changed.includes('pool')) return 'recreate';
+  return changed.every((name) => name === 'size' || name.startsWith('limits.')) ? 'live' : 'restart';
+}
+
+const hotplugs = (device: DeviceConfig): boolean => deviceType(device['type'])?.hotplug ?? true;
+
+/** Without what says nothing: unset properties, and values that are the default. */
+function normal(device: DeviceConfig | undefined): DeviceConfig {
+  const properties = deviceType(device?.['type'])?.properties ?? {};
+  return Object.fromEntries(
+    Object.entries(device ?? {}).filter(([name, value]) => value !== '' && properties[name]?.default !== value),
+  );
+}

@@ -1,0 +1,48 @@
+// Device type nic: network interfaces (which properties, which kinds). Making them is the work of the drivers.
+import * as is from '../value-check.ts';
+import type { Problem } from '../problem.ts';
+import { isSet, live, problem } from './device-type.ts';
+import type { DeviceConfig, DeviceType } from './device-type.ts';
+
+export const nicTypes = ['bridged', 'macvlan', 'p2p', 'physical', 'sriov'] as const;
+const parented = ['bridged', 'macvlan', 'physical', 'sriov'];
+const shaped = { only: ['bridged', 'p2p'] };
+const bridged = { only: ['bridged'] };
+
+export const nic: DeviceType = {
+  doc: 'A network interface.',
+  hotplug: true,
+  kind: 'nictype',
+  properties: {
+    nictype: live(is.oneOf(...nicTypes), 'How it reaches the network.', { required: true }),
+    parent: live(is.interfaceName, 'Bridge or interface of the host.', { only: parented }),
+    name: live(is.interfaceName, 'Name in the container. Unset: the lowest free ethN.'),
+    host_name: live(is.interfaceName, 'Name on the host. Unset: made up.', {
+      only: ['bridged', 'macvlan', 'p2p', 'sriov'],
+    }),
+    hwaddr: live(is.macAddress, 'MAC address. Unset: made up once and kept.'),
+    mtu: live(is.integer(68, 65535), 'Largest packet. Unset: as the parent has it.'),
+    vlan: live(is.integer(1, 4094), 'VLAN to attach to.', { only: ['macvlan', 'physical'] }),
+    'ipv4.address': live(is.ipv4, 'Address that DHCP hands out.', bridged),
+    'ipv6.address': live(is.ipv6, 'Address that DHCP hands out.', bridged),
+    'security.mac_filtering': live(is.bool, 'Drop frames with another MAC address.', { default: 'false', ...bridged }),
+    'limits.ingress': live(is.bitRate, 'Most bits a second into the container.', shaped),
+    'limits.egress': live(is.bitRate, 'Most bits a second out of the container.', shaped),
+    'limits.max': live(is.bitRate, 'Both limits at once.', shaped),
+    'maas.subnet.ipv4': live(is.any, 'MAAS subnet to register the interface in.', { only: parented }),
+    'maas.subnet.ipv6': live(is.any, 'MAAS subnet to register the interface in.', { only: parented }),
+  },
+  rules: nicRules,
+};
+
+function nicRules(device: DeviceConfig): Problem[] {
+  const problems: Problem[] = [];
+  const kind = device['nictype'] ?? '';
+  if (parented.includes(kind) && !isSet(device, 'parent')) {
+    problems.push(problem('parent', `is required for nictype ${kind}: the bridge or interface of the host`));
+  }
+  if (isSet(device, 'limits.max') && (isSet(device, 'limits.ingress') || isSet(device, 'limits.egress'))) {
+    problems.push(problem('limits.max', 'sets both directions: leave out limits.ingress and limits.egress'));
+  }
+  return problems;
+}

@@ -1,0 +1,113 @@
+// Device type proxy: forwards connections between host and container (addresses, rules). Forwarding is the drivers' work.
+import { parseIp } from '../ip.ts';
+import type { Problem } from '../problem.ts';
+import * as is from '../value-check.ts';
+import { isSet, live, problem } from './device-type.ts';
+import type { DeviceConfig, DeviceType } from './device-type.ts';
+
+export type ProxyAddress =
+  | { readonly protocol: 'tcp' | 'udp'; readonly host: string; readonly ports: readonly number[] }
+  /** `@name` is a socket without a file. */
+  | { readonly protocol: 'unix'; readonly path: string };
+
+const form = 'must read tcp:ADDRESS:PORTS, udp:ADDRESS:PORTS or unix:PATH, IPv6 addresses in [ ]';
+
+/** The address, or the rule that the text breaks. Ports of ranges and lists come expanded, in their order. */
+export function parseProxyAddress(text: string): ProxyAddress | string {
+  const match = /^(tcp|udp|unix):(.+)$/.exec(text);
+  const rest = match?.[2] ?? '';
+  if (match === null) return form;
+  if (match[1] === 'unix') return unixAddress(rest);
+  const split = /^(\[[^\]]+\]|[^:[\]]+):([0-9,-]+)$/.exec(rest);
+  const host = (split?.[1] ?? '').replace(/^\[(.*)\]$/, '$1');
+  const ip = parseIp(host);
+  if (split === null || ip === undefined || split[1]?.startsWith('[') !== (ip.family === 6)) return form;
+  const ports = expandPorts(split[2] ?? '');
+  if (ports === undefined) return 'must have ports from 1 to 65535, as a list (80,443) or range (8000-8010)';
+  return { protocol: match[1] === 'tcp' ? 'tcp' : 'udp', host, ports };
+}
+
+function unixAddress(path: string): ProxyAddress | string {
+  // The kernel takes 107 bytes for the path of a socket.
+  if (path.length > 107) return 'must have a socket path of at most 107 characters';
+  if (/^@.+/.test(path) || is.absolutePath(path) === undefined) return { protocol: 'unix', path };
+  return 'must have an absolute path without .., or @ and a name';
+}
+
+function expandPorts(text: string): number[] | undefined {
+  const ports: number[] = [];
+  for (const element of text.split(',')) {
+    const match = /^([0-9]{1,5})(?:-([0-9]{1,5}))?$/.exec(element);
+    const first = Number(match?.[1]);
+    const last = Number(match?.[2] ?? match?.[1]);
+    if (match === null || first < 1 || last > 65535 || first > last || ports.length > 65535) return undefined;
+    for (let port = first; port <= last; port += 1) ports.push(port);
+  }
+  return ports;
+}
+
+const address: is.Check = (value) => {
+  const parsed = parseProxyAddress(value);
+  return typeof parsed === 'string' ? parsed : undefined;
+};
+
+const socketFile = 'only when listening on a unix socket that has a file';
+
+export const proxy: DeviceType = {
+  doc: 'Forwards connections between the host and the container.',
+  hotplug: true,
+  properties: {
+    listen: live(address, 'Where to listen.', { required: true }),
+    connect: live(address, 'Where to connect to for each connection.', { required: true }),
+    bind: live(is.oneOf('host', 'container'), 'The side that listens.', { default: 'host' }),
+    uid: live(is.id, `Owner of the socket, ${socketFile}.`, { default: '0' }),
+    gid: live(is.id, `Group of the socket, ${socketFile}.`, { default: '0' }),
+    mode: live(is.fileMode, `File mode of the socket, ${socketFile}.`),
+    'security.uid': live(is.id, 'User to run as once it listens.', { default: '0' }),
+    'security.gid': live(is.id, 'Group to run as once it listens.', { default: '0' }),
+    nat: live(is.bool, 'Forward in the kernel, keeping the address of the client.', { default: 'false' }),
+    proxy_protocol: live(is.bool, 'Tell the address of the client by the PROXY protocol.', { default: 'false' }),
+  },
+  rules: proxyRules,
+};
+
+function proxyRules(device: DeviceConfig): Problem[] {
+  const listen = parseProxyAddress(device['listen'] ?? '');
+  const connect = parseProxyAddress(device['connect'] ?? '');
+  if (typeof listen === 'string' || typeof connect === 'string') return [];
+  return [
+    ...portRules(listen, connect),
+    ...socketRules(device, listen),
+    ...natRules(device, listen, connect),
+    ...(is.isTrue(device['proxy_protocol']) && connect.protocol !== 'tcp'
+      ? [problem('proxy_protocol', 'needs connect to be tcp')]
+      : []),
+  ];
+}
+
+const endpointsOf = (side: ProxyAddress): number => (side.protocol === 'unix' ? 1 : side.ports.length);
+
+function portRules(listen: ProxyAddress, connect: ProxyAddress): Problem[] {
+  const [from, to] = [endpointsOf(listen), endpointsOf(connect)];
+  return to === 1 || to === from
+    ? []
+    : [problem('connect', `must have one port, or as many as listen: it has ${to}, listen has ${from}`)];
+}
+
+function socketRules(device: DeviceConfig, listen: ProxyAddress): Problem[] {
+  if (listen.protocol === 'unix' && !listen.path.startsWith('@')) return [];
+  return ['uid', 'gid', 'mode']
+    .filter((property) => isSet(device, property))
+    .map((property) => problem(property, `is taken ${socketFile}`));
+}
+
+function natRules(device: DeviceConfig, listen: ProxyAddress, connect: ProxyAddress): Problem[] {
+  if (!is.isTrue(device['nat'])) return [];
+  const problems: Problem[] = [];
+  if (device['bind'] === 'container') problems.push(problem('nat', 'needs bind to be host'));
+  if (listen.protocol === 'unix' || listen.protocol !== connect.protocol) {
+    problems.push(problem('nat', 'needs listen and connect to be both tcp or both udp'));
+  }
+  if (is.isTrue(device['proxy_protocol'])) problems.push(problem('nat', 'cannot be set together with proxy_protocol'));
+  return problems;
+}

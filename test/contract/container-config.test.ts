@@ -1,0 +1,162 @@
+// Which container config values pass, and what is said about those that do not.
+import { describe, expect, it } from 'vitest';
+import {
+  containerConfigKey,
+  containerConfigKeys,
+  effectOfContainerKey,
+  isTrue,
+  isVolatile,
+  validateContainerConfig,
+} from '../../server/api/container-config.ts';
+
+const check = (config: Record<string, string>, profile = false, previous?: Record<string, string>) =>
+  validateContainerConfig(config, previous === undefined ? { profile } : { profile, previous });
+const passes = (key: string, value: string) => check({ [key]: value }).length === 0;
+
+const accepted: Record<string, readonly string[]> = {
+  'boot.autostart': ['true', 'FALSE', '1', '0', 'yes', 'No', 'on', 'off'],
+  'boot.stop.priority': ['-5', '0', '9223372036854775807', '+3'],
+  'limits.cpu': ['1', '16', '0-3', '0,2', '1-1', '0-1,4,6-7', '0-100'],
+  'limits.cpu.allowance': ['50%', '100%', '25ms/100ms'],
+  'limits.cpu.priority': ['0', '10'],
+  'limits.memory': ['512', '512MB', '2GiB', '512 bytes', '50%', '100%'],
+  'limits.kernel.nofile': ['1024', '1024:2048', 'unlimited', '1:unlimited'],
+  'limits.processes': ['1', '500'],
+  'linux.kernel_modules': ['overlay', 'overlay,nf_nat', 'overlay, nf_nat'],
+  'raw.idmap': ['both 1000 1000', 'uid 1000-1005 0-5\ngid 1000-1005 0-5\n'],
+  'raw.lxc': ['lxc.tty.max = 4\n# note\n\nlxc.net.0.ipv4.address = 10.0.0.2/24', 'lxc.net.0.ipv6.gateway=fd42::1'],
+  'snapshots.schedule': ['* * * * *', '*/5 0-6 1,15 jan-mar mon', '@daily'],
+  'snapshots.expiry': ['1M', '2w 1d', '1y 1m 1w 1d 1H 1M'],
+  'snapshots.pattern': ['snap%d', '{{ creation_date }}'],
+  'user.meta-data': ['#cloud-config\nusers: []'],
+  'environment.PATH': ['/bin:/sbin'],
+  'image.os': ['Debian'],
+  'volatile.eth0.hwaddr': ['00:16:3e:01:02:03'],
+  'volatile.my.nic.host_name': ['veth12345678'],
+};
+const refused: Record<string, readonly string[]> = {
+  'boot.autostart': ['2', 'maybe', 'true\n', ' true'],
+  'boot.stop.priority': ['1.5', 'x', '9223372036854775808', '1e3'],
+  'limits.cpu': ['0', '-1', '1-', ',1', '3-1', '1--2', 'a', '1,,2', '1.5'],
+  'limits.cpu.allowance': ['50', '0%', '25ms', '25/100', '25ms/2000ms', '0ms/100ms'],
+  'limits.cpu.priority': ['-1', '11'],
+  'limits.memory': ['5 GB', '1.5GiB', '512mb', '0', '0%', '101%', '-1'],
+  'limits.kernel.nofile': ['many', '1:2:3', '-1'],
+  'limits.processes': ['0', '-1', 'max'],
+  'linux.kernel_modules': ['-f', 'a/b', 'a,,b', 'a b'],
+  'raw.idmap': ['both 1000', 'all 1 1', 'both 1-2 1-3', 'both 5-1 5-1'],
+  'raw.lxc': ['lxc.tty.max', 'lxc.log.file = /x', 'lxc.prlimit.nofile = 5', 'lxc.net.0.type = veth', 'lxc.ephemeral=1'],
+  'snapshots.schedule': ['* * * *', '60 * * * *', '* * * * * *', '@reboot', '5-1 * * * *', '*/0 * * * *'],
+  'snapshots.expiry': ['1', '1d 2d', '1 d', '1x', '-1d'],
+  'snapshots.pattern': ['%d%d', 'a/b'],
+  'environment.PATH': ['a\nlxc.init.cmd = /bin/sh', 'a\0b'],
+  'user.x': ['a\0b'],
+  'volatile.eth0.hwaddr': ['01:16:3e:01:02:03', 'nonsense'],
+};
+
+describe('container config', () => {
+  for (const [key, values] of Object.entries(accepted)) {
+    it(`${key} takes every value of its form`, () => {
+      for (const value of values) expect(check({ [key]: value }), value).toEqual([]);
+    });
+  }
+  for (const [key, values] of Object.entries(refused)) {
+    it(`${key} refuses what is not of its form and names itself, the value and the rule`, () => {
+      for (const value of values) {
+        const [problem, ...others] = check({ [key]: value });
+        expect(others).toEqual([]);
+        expect(problem?.path, value).toBe(`config.${key}`);
+        expect(problem?.message).toMatch(/cannot be ".*": it (must|has)/s);
+        expect(problem?.message).toContain(key);
+      }
+    });
+  }
+
+  it('empty text is fine for every key, since it means unset', () => {
+    for (const key of Object.keys(containerConfigKeys)) {
+      expect(check({ [key.replace('limits.kernel.*', 'limits.kernel.nofile').replace('*', 'x')]: '' }), key).toEqual(
+        [],
+      );
+    }
+  });
+
+  it('every default of the table passes its own check', () => {
+    for (const key of Object.keys(containerConfigKeys)) {
+      const fallback = containerConfigKey(key)?.fact.default;
+      if (fallback !== undefined) expect(passes(key, fallback), `${key}=${fallback}`).toBe(true);
+    }
+  });
+
+  it('an unknown key is reported with the nearest known one', () => {
+    expect(check({ 'limits.memroy': '1GB' })).toEqual([
+      { path: 'config.limits.memroy', message: 'unknown key "limits.memroy" (did you mean limits.memory?)' },
+    ]);
+    expect(check({ nonsense: 'x' })[0]?.message).toBe('unknown key "nonsense"');
+    expect(check({ 'volatile.nonsense': 'x' })[0]?.message).toContain('unknown key');
+    expect(check({ 'limits.kernel.fishes': '1' })[0]?.message).toContain('must be one of as, core');
+    expect(check({ 'user.': 'x' })[0]?.message).toContain('unknown key');
+    expect(check({ 'user.*': 'x' })).toEqual([]);
+    expect(check({ 'environment.A B': 'x' })[0]?.message).toContain('name of a variable');
+    expect(check({ 'environment.A\nB': 'x' })).toHaveLength(1);
+  });
+
+  it('collects all problems of a config', () => {
+    const problems = check({ 'limits.cpu': 'x', 'limits.memory': 'y', other: 'z', 'boot.autostart': 'true' });
+    expect(problems.map((problem) => problem.path)).toEqual([
+      'config.limits.cpu',
+      'config.limits.memory',
+      'config.other',
+    ]);
+  });
+
+  it('a profile holds no volatile and no image keys', () => {
+    expect(check({ 'volatile.eth0.hwaddr': '00:16:3e:01:02:03', 'image.os': 'x', 'user.a': 'b' }, true)).toHaveLength(
+      2,
+    );
+  });
+
+  it('entries that stay as they are pass whatever they hold', () => {
+    const stored = { 'limits.cpu': 'broken', 'volatile.other': 'x' };
+    expect(check(stored, false, stored)).toEqual([]);
+    expect(check({ ...stored, 'limits.cpu': 'also broken' }, false, stored)).toHaveLength(1);
+  });
+
+  it('a whole seccomp policy excludes the system call lists, and a whitelist the blacklists', () => {
+    expect(check({ 'raw.seccomp': '2', 'security.syscalls.whitelist': 'read' })[0]?.path).toBe('config.raw.seccomp');
+    expect(
+      check({ 'security.syscalls.whitelist': 'read', 'security.syscalls.blacklist_compat': 'true' })[0]?.path,
+    ).toBe('config.security.syscalls.whitelist');
+    expect(check({ 'raw.seccomp': '', 'security.syscalls.whitelist': 'read' })).toEqual([]);
+    expect(check({ 'security.syscalls.blacklist': 'mount', 'security.syscalls.blacklist_default': 'false' })).toEqual(
+      [],
+    );
+  });
+
+  it('messages cut long values', () => {
+    expect(check({ 'limits.cpu': 'x'.repeat(5000) })[0]?.message.length).toBeLessThan(250);
+  });
+
+  it('tells the cost of a change', () => {
+    expect(effectOfContainerKey('limits.memory')).toBe('live');
+    expect(effectOfContainerKey('limits.kernel.nofile')).toBe('restart');
+    expect(effectOfContainerKey('security.privileged')).toBe('restart');
+    expect(effectOfContainerKey('user.anything')).toBe('none');
+    expect(effectOfContainerKey('unheard.of')).toBe('none');
+  });
+
+  it('knows volatile keys and truth', () => {
+    expect([isVolatile('volatile.eth0.name'), isVolatile('user.volatile.x')]).toEqual([true, false]);
+    expect(['true', 'True', '1', 'YES', 'on', 'false', '0', '', 'enabled'].map(isTrue)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
+    expect(isTrue(undefined)).toBe(false);
+  });
+});

@@ -1,0 +1,193 @@
+// Which devices pass, what is said about those that do not, and what changing them costs.
+import { describe, expect, it } from 'vitest';
+import {
+  deviceTypes,
+  effectOfDeviceChange,
+  parseProxyAddress,
+  rootDisk,
+  unixPaths,
+  validateDevices,
+} from '../../server/api/devices/index.ts';
+
+type Device = Record<string, string>;
+const root: Device = { type: 'disk', path: '/', pool: 'default' };
+const nic: Device = { type: 'nic', nictype: 'bridged', parent: 'br0' };
+const proxy: Device = { type: 'proxy', listen: 'tcp:127.0.0.1:80', connect: 'tcp:127.0.0.1:8080' };
+const wrong = (device: Device) =>
+  validateDevices({ d: device }).map((problem) => problem.path.replace('devices.d.', ''));
+
+const accepted: Record<string, readonly Device[]> = {
+  nic: [
+    nic,
+    { ...nic, name: 'eth0', host_name: 'veth1', hwaddr: '00:16:3e:aa:bb:cc', mtu: '1400', 'ipv4.address': '10.0.0.5' },
+    { ...nic, 'ipv6.address': 'fd42::5', 'security.mac_filtering': 'true', 'limits.ingress': '10Mbit' },
+    { type: 'nic', nictype: 'p2p', 'limits.max': '1Gbit' },
+    { type: 'nic', nictype: 'macvlan', parent: 'eth0', vlan: '5' },
+    { type: 'nic', nictype: 'physical', parent: 'eth1' },
+    { type: 'nic', nictype: 'sriov', parent: 'eth1', 'maas.subnet.ipv4': 'lab' },
+  ],
+  disk: [
+    root,
+    { ...root, size: '10GB', 'limits.read': '30MB', 'limits.write': '500iops', readonly: '' },
+    { type: 'disk', path: '/mnt', source: '/srv', readonly: 'true', recursive: 'true', propagation: 'rslave' },
+    { type: 'disk', path: '/data', source: 'volume', pool: 'default', optional: 'yes' },
+  ],
+  'unix-char': [
+    { type: 'unix-char', path: '/dev/fuse' },
+    {
+      type: 'unix-char',
+      source: '/dev/a',
+      path: '/dev/b',
+      major: '10',
+      minor: '229',
+      uid: '1000',
+      gid: '0',
+      mode: '666',
+    },
+    { type: 'unix-char', source: '/dev/a', required: 'false' },
+  ],
+  'unix-block': [{ type: 'unix-block', source: '/dev/sda', mode: '0660' }],
+  usb: [{ type: 'usb' }, { type: 'usb', vendorid: '1d6b', productid: '0002', required: 'true' }],
+  gpu: [
+    { type: 'gpu' },
+    { type: 'gpu', pci: '0000:03:00.0' },
+    { type: 'gpu', id: '0' },
+    { type: 'gpu', vendorid: '10de' },
+  ],
+  infiniband: [{ type: 'infiniband', nictype: 'sriov', parent: 'ib0' }],
+  proxy: [
+    proxy,
+    { ...proxy, listen: 'tcp:[::]:80,443', connect: 'tcp:[fd42::2]:8000-8001', bind: 'container' },
+    { ...proxy, listen: 'tcp:0.0.0.0:8000-8010', proxy_protocol: 'true' },
+    { ...proxy, listen: 'unix:/run/x.sock', uid: '1000', gid: '1000', mode: '0755', 'security.uid': '5' },
+    { ...proxy, listen: 'unix:@name', connect: 'udp:127.0.0.1:53' },
+    { ...proxy, nat: 'true' },
+  ],
+  none: [{ type: 'none' }],
+};
+
+const refused: readonly (readonly [string, Device, readonly string[]])[] = [
+  ['no type', { path: '/x' }, ['type']],
+  ['an unknown type', { type: 'nick' }, ['type']],
+  ['a property of another type', { ...nic, path: '/x' }, ['path']],
+  ['none with properties', { type: 'none', path: '/x' }, ['path']],
+  ['a nic without kind', { type: 'nic', parent: 'br0' }, ['nictype']],
+  ['a bridged nic without parent', { type: 'nic', nictype: 'bridged' }, ['parent']],
+  ['an empty parent', { ...nic, parent: '' }, ['parent']],
+  ['p2p with parent', { type: 'nic', nictype: 'p2p', parent: 'br0' }, ['parent']],
+  ['a static address on macvlan', { ...nic, nictype: 'macvlan', 'ipv4.address': '10.0.0.1' }, ['ipv4.address']],
+  ['bad nic values', { ...nic, name: 'much-too-long-a-name', hwaddr: 'x', mtu: '0' }, ['name', 'hwaddr', 'mtu']],
+  ['an address with prefix', { ...nic, 'ipv4.address': '10.0.0.1/24' }, ['ipv4.address']],
+  ['an IPv6 address for IPv4', { ...nic, 'ipv4.address': 'fd42::1' }, ['ipv4.address']],
+  ['a rate without unit', { ...nic, 'limits.egress': '10MB' }, ['limits.egress']],
+  ['both and each limit', { ...nic, 'limits.max': '1Mbit', 'limits.egress': '1Mbit' }, ['limits.max']],
+  ['a value of two lines', { ...nic, parent: 'br0\nlxc.x = y' }, ['parent']],
+  ['a disk without path', { type: 'disk', source: '/srv' }, ['path']],
+  ['a relative path', { type: 'disk', path: 'mnt', source: '/srv' }, ['path']],
+  ['a path that climbs', { type: 'disk', path: '/mnt/../..', source: '/srv' }, ['path']],
+  ['a disk without source', { type: 'disk', path: '/mnt' }, ['source']],
+  ['a relative source', { type: 'disk', path: '/mnt', source: 'srv' }, ['source']],
+  ['a host path with pool', { type: 'disk', path: '/mnt', source: '/srv', pool: 'default' }, ['source']],
+  ['a root with source', { ...root, source: '/srv' }, ['source']],
+  ['a root without pool', { type: 'disk', path: '/' }, ['pool']],
+  ['a size beside the root', { type: 'disk', path: '/mnt', source: '/srv', size: '1GB' }, ['size']],
+  ['a recursive root', { ...root, recursive: 'true' }, ['recursive']],
+  ['an unknown propagation', { type: 'disk', path: '/m', source: '/s', propagation: 'public' }, ['propagation']],
+  ['a unix device without paths', { type: 'unix-char', mode: '0660' }, ['path']],
+  ['a mode that is not octal', { type: 'unix-char', path: '/dev/x', mode: '0890' }, ['mode']],
+  ['a usb id of the wrong form', { type: 'usb', vendorid: '12345' }, ['vendorid']],
+  ['a gpu by address and id', { type: 'gpu', pci: '0000:03:00.0', id: '1' }, ['pci']],
+  ['a gpu by id and vendor', { type: 'gpu', id: '1', vendorid: '10de' }, ['id']],
+  ['an infiniband without parent', { type: 'infiniband', nictype: 'physical' }, ['parent']],
+  ['a proxy without sides', { type: 'proxy' }, ['listen', 'connect']],
+  ['a proxy with more targets', { ...proxy, connect: 'tcp:127.0.0.1:1-2' }, ['connect']],
+  ['a proxy with unequal ranges', { ...proxy, listen: 'tcp:1.1.1.1:1-3', connect: 'tcp:127.0.0.1:1-2' }, ['connect']],
+  ['socket owner on tcp', { ...proxy, uid: '5' }, ['uid']],
+  ['nat between protocols', { ...proxy, nat: 'true', connect: 'udp:127.0.0.1:1' }, ['nat']],
+  ['nat in the container', { ...proxy, nat: 'true', bind: 'container' }, ['nat']],
+  ['proxy protocol to udp', { ...proxy, proxy_protocol: 'true', connect: 'udp:127.0.0.1:1' }, ['proxy_protocol']],
+  ['IPv6 without brackets', { ...proxy, listen: 'tcp:::1:80' }, ['listen']],
+  ['a host name', { ...proxy, listen: 'tcp:localhost:80' }, ['listen']],
+  ['port 0', { ...proxy, listen: 'tcp:127.0.0.1:0' }, ['listen']],
+];
+
+describe('devices', () => {
+  for (const type of Object.keys(deviceTypes)) {
+    it(`${type}: every form that the contract names passes`, () => {
+      expect(accepted[type]?.length).toBeGreaterThan(0);
+      for (const device of accepted[type] ?? [])
+        expect(validateDevices({ d: device }), JSON.stringify(device)).toEqual([]);
+    });
+  }
+  for (const [what, device, paths] of refused) {
+    it(`${what} is refused at its property`, () => expect(wrong(device)).toEqual(paths));
+  }
+
+  it('every default of the tables passes its own check', () => {
+    for (const [name, type] of Object.entries(deviceTypes)) {
+      for (const [property, fact] of Object.entries(type.properties)) {
+        if ('default' in fact && fact.default !== undefined) {
+          expect(fact.check(fact.default), `${name}.${property}`).toBeUndefined();
+        }
+      }
+    }
+  });
+
+  it('unknown words come with the nearest known one', () => {
+    expect(validateDevices({ eth0: { ...nic, parnet: 'x' } })).toEqual([
+      { path: 'devices.eth0.parnet', message: 'is not a property of nic devices (did you mean parent?)' },
+    ]);
+    expect(validateDevices({ eth0: { type: 'unix_char' } })[0]?.message).toContain('(did you mean unix-char?)');
+  });
+
+  it('a second root disk is refused, and both names are told', () => {
+    expect(validateDevices({ root, other: { ...root, pool: 'fast' } })).toEqual([
+      { path: 'devices.root.path', message: 'is / like that of other: a container has exactly one root disk' },
+    ]);
+  });
+
+  it('two devices cannot have the same place', () => {
+    const mount = { type: 'disk', path: '/mnt', source: '/srv' };
+    expect(validateDevices({ a: mount, b: mount }).map((problem) => problem.path)).toEqual(['devices.b.path']);
+    const named = { ...nic, name: 'eth0' };
+    expect(validateDevices({ a: named, b: named }).map((problem) => problem.path)).toEqual(['devices.b.name']);
+  });
+
+  it('the name of a device is checked', () => {
+    expect(validateDevices({ 'a/b': nic })[0]?.path).toBe('devices.a/b');
+  });
+
+  it('finds the root disk', () => {
+    expect(rootDisk({ eth0: nic, main: root })).toEqual({ name: 'main', pool: 'default' });
+    expect(rootDisk({ eth0: nic })).toBeUndefined();
+  });
+
+  it('a unix device takes a missing path from its source, and the other way round', () => {
+    expect(unixPaths({ source: '/a' })).toEqual({ source: '/a', path: '/a' });
+    expect(unixPaths({ path: '/b', source: '' })).toEqual({ source: '/b', path: '/b' });
+  });
+
+  it('proxy addresses are read with their ports expanded in order', () => {
+    expect(parseProxyAddress('tcp:[::1]:80,90-92')).toEqual({ protocol: 'tcp', host: '::1', ports: [80, 90, 91, 92] });
+    expect(parseProxyAddress('unix:@x')).toEqual({ protocol: 'unix', path: '@x' });
+    expect(typeof parseProxyAddress('unix:x')).toBe('string');
+  });
+});
+
+describe('the cost of changing devices', () => {
+  it.each([
+    ['nothing', nic, { ...nic }, 'none'],
+    ['a default written out', nic, { ...nic, 'security.mac_filtering': 'false' }, 'none'],
+    ['an added nic', undefined, nic, 'live'],
+    ['a removed nic', nic, undefined, 'live'],
+    ['another parent', nic, { ...nic, parent: 'br1' }, 'live'],
+    ['another type', nic, proxy, 'live'],
+    ['a larger root', root, { ...root, size: '20GB' }, 'live'],
+    ['a read-only root', root, { ...root, readonly: 'true' }, 'restart'],
+    ['another pool', root, { ...root, pool: 'fast' }, 'recreate'],
+    ['a root that goes', root, undefined, 'recreate'],
+    ['an added infiniband', undefined, { type: 'infiniband', nictype: 'sriov', parent: 'ib0' }, 'restart'],
+  ] as const)('%s: %o to %o is %s', (_what, before, after, effect) => {
+    expect(effectOfDeviceChange(before, after)).toBe(effect);
+  });
+});
