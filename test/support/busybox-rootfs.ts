@@ -81,10 +81,9 @@ export async function makeBusyboxRootfs(dir: string, options: BusyboxOptions = {
   };
 
   await mkdir(dir, { recursive: true });
-  for (const path of [
-    ...['bin', 'sbin', 'usr', 'usr/bin', 'usr/sbin', 'lib', 'usr/share', 'usr/share/udhcpc', 'etc', 'etc/init.d'],
-    ...['dev', 'proc', 'sys', 'run', 'var', 'var/log', 'mnt', 'home', 'srv', 'opt'],
-  ]) {
+  const directories =
+    'bin sbin usr usr/bin usr/sbin lib usr/share usr/share/udhcpc etc etc/init.d dev proc sys run var var/log mnt home srv opt';
+  for (const path of directories.split(' ')) {
     await directory(path);
   }
   await directory('root', 0o700);

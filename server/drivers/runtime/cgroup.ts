@@ -1,0 +1,194 @@
+// Finds, reads, writes and removes control groups of both generations by path. Knows nothing of containers' configuration.
+import { readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DriverError } from '../driver-error.ts';
+import type { CgroupValue } from './limits.ts';
+
+/** Where hierarchies are mounted, and below which path of each this host's containers live. */
+export interface CgroupTree {
+  /** v1 when any resource controller is mounted the old way (also on hybrid hosts). */
+  readonly version: 1 | 2;
+  /** Controller name (v1), `name=systemd`, or '' (v2) -> absolute directory that our relative paths start at. */
+  readonly roots: ReadonlyMap<string, string>;
+}
+
+/** `selfMounts` is /proc/self/mountinfo, `initGroups` is /proc/1/cgroup. */
+export function parseCgroupTree(selfMounts: string, initGroups: string): CgroupTree {
+  const bases = parseGroups(initGroups);
+  const roots = new Map<string, string>();
+  for (const line of selfMounts.split('\n')) {
+    const [left = '', right = ''] = line.split(' - ');
+    const mountPoint = unescapeMount(left.split(' ')[4] ?? '');
+    const [type, , options = ''] = right.split(' ');
+    const keys =
+      type === 'cgroup2'
+        ? ['']
+        : type === 'cgroup'
+          ? options.split(',').filter((one) => !['rw', 'ro', 'xattr', 'noprefix', 'clone_children'].includes(one))
+          : [];
+    for (const key of keys) {
+      if (roots.has(key) || !bases.has(key)) continue;
+      // A service manager keeps itself in a leaf; containers are made beside that leaf.
+      const base = (bases.get(key) ?? '/').replace(/\/init\.scope$/, '');
+      roots.set(key, `${mountPoint}${base === '/' ? '' : base}`);
+    }
+  }
+  const version = [...roots.keys()].some((key) => key !== '' && !key.startsWith('name=')) ? 1 : 2;
+  return { version, roots };
+}
+
+export function readCgroupTree(): CgroupTree {
+  return parseCgroupTree(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/1/cgroup', 'utf8'));
+}
+
+/** /proc/PID/cgroup as controller -> path; joint v1 controllers get one entry each. */
+export function parseGroups(text: string): ReadonlyMap<string, string> {
+  const groups = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const match = /^[0-9]+:([^:]*):(.*)$/.exec(line);
+    if (match === null) continue;
+    for (const controller of (match[1] ?? '').split(',')) groups.set(controller, match[2] ?? '/');
+  }
+  return groups;
+}
+
+/** Directory of `group` (a path below the tree's roots) for a controller; undefined when the host lacks the controller. */
+export function groupDir(tree: CgroupTree, controller: string, group: string): string | undefined {
+  const root = tree.version === 2 ? tree.roots.get('') : tree.roots.get(controller);
+  return root === undefined ? undefined : `${root}/${group}`;
+}
+
+/** Every directory that `group` may have, in all hierarchies. */
+export function allGroupDirs(tree: CgroupTree, group: string): readonly string[] {
+  return [...new Set([...tree.roots.values()].map((root) => `${root}/${group}`))];
+}
+
+/** The file's text without the line end; undefined when absent. */
+export function readGroupFile(tree: CgroupTree, group: string, file: string): string | undefined {
+  const dir = groupDir(tree, controllerOf(file), group);
+  if (dir === undefined) return undefined;
+  try {
+    return readFileSync(`${dir}/${file}`, 'utf8').trimEnd();
+  } catch {
+    return undefined;
+  }
+}
+
+const controllerOf = (file: string): string => file.slice(0, file.indexOf('.'));
+
+/** Writes several values. Some depend on each other (memory and memory+swap), so what failed is tried once more at the end. */
+export function writeGroupFiles(tree: CgroupTree, group: string, values: readonly CgroupValue[]): void {
+  let left = values;
+  let failure: unknown;
+  for (let round = 0; round < 2 && left.length > 0; round++) {
+    left = left.filter(({ file, value }) => {
+      const dir = groupDir(tree, controllerOf(file), group);
+      if (dir === undefined) return false;
+      try {
+        writeFileSync(`${dir}/${file}`, value);
+        return false;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        failure = error;
+        return true;
+      }
+    });
+  }
+  const [first] = left;
+  if (first !== undefined) {
+    throw new DriverError('Failed', `Cannot set ${first.file} to "${first.value}"`, failure);
+  }
+}
+
+/** Pids in the group and all groups below it, as the given controller's hierarchy sees them. */
+export function groupPids(tree: CgroupTree, group: string): readonly number[] {
+  const root = tree.version === 2 ? tree.roots.get('') : (tree.roots.get('freezer') ?? [...tree.roots.values()][0]);
+  return root === undefined ? [] : pidsBelow(`${root}/${group}`);
+}
+
+function pidsBelow(dir: string): readonly number[] {
+  try {
+    const own = readFileSync(`${dir}/cgroup.procs`, 'utf8').split('\n').filter(Boolean).map(Number);
+    const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return [...own, ...below.flatMap((entry) => pidsBelow(`${dir}/${entry.name}`))];
+  } catch {
+    return [];
+  }
+}
+
+/** Names of the groups directly below `group`, in any hierarchy. */
+export function listGroups(tree: CgroupTree, group: string): readonly string[] {
+  const names = new Set<string>();
+  for (const dir of allGroupDirs(tree, group)) {
+    try {
+      for (const entry of readdirSync(dir, { withFileTypes: true })) if (entry.isDirectory()) names.add(entry.name);
+    } catch {
+      // Not in this hierarchy.
+    }
+  }
+  return [...names];
+}
+
+/** Removes the group with everything below it from all hierarchies; false when something in it still runs. */
+export function removeGroup(tree: CgroupTree, group: string): boolean {
+  return allGroupDirs(tree, group)
+    .map((dir) => removeDir(dir))
+    .every(Boolean);
+}
+
+/** Removes the group where nothing is in it, neither processes nor groups with processes; else leaves it as it is. */
+export function removeEmptyGroup(tree: CgroupTree, group: string): void {
+  if (listGroups(tree, group).some((name) => groupPids(tree, `${group}/${name}`).length > 0)) return;
+  removeGroup(tree, group);
+}
+
+function removeDir(dir: string): boolean {
+  let entries;
+  try {
+    entries = readdirSync(dir, { withFileTypes: true });
+  } catch {
+    return true;
+  }
+  for (const entry of entries) if (entry.isDirectory()) removeDir(`${dir}/${entry.name}`);
+  try {
+    rmdirSync(dir);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
+}
+
+export function isFrozen(tree: CgroupTree, group: string): boolean {
+  return tree.version === 1
+    ? readGroupFile(tree, group, 'freezer.state') === 'FROZEN'
+    : /^frozen 1$/m.test(readGroupFile(tree, group, 'cgroup.events') ?? '');
+}
+
+/** Freezes or thaws and waits until the kernel says so. The runtime's own tools sleep a second here; a 1 ms poll does not. */
+export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean, timeoutMs: number): Promise<void> {
+  const write = (): void => {
+    if (tree.version === 1) {
+      writeGroupFiles(tree, group, [{ file: 'freezer.state', value: frozen ? 'FROZEN' : 'THAWED' }]);
+    } else {
+      writeGroupFiles(tree, group, [{ file: 'cgroup.freeze', value: frozen ? '1' : '0' }]);
+    }
+  };
+  const isThawed = (): boolean =>
+    tree.version === 1 ? readGroupFile(tree, group, 'freezer.state') === 'THAWED' : !isFrozen(tree, group);
+  const deadline = performance.now() + timeoutMs;
+  write();
+  while (frozen ? !isFrozen(tree, group) : !isThawed()) {
+    if (performance.now() > deadline) {
+      throw new DriverError(
+        'Timeout',
+        `The kernel did not ${frozen ? 'freeze' : 'thaw'} all processes in ${timeoutMs} ms`,
+      );
+    }
+    await sleep(1);
+    // v1: processes born while freezing are only caught by writing again.
+    if (tree.version === 1 && frozen) write();
+  }
+}
+
+const unescapeMount = (text: string): string =>
+  text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));

@@ -1,0 +1,88 @@
+// Looks at this host: whether LXC containers can run here, and with what. Changes nothing.
+import { accessSync, constants, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { exec } from '../../lib/exec.ts';
+import { errorText } from '../../lib/log.ts';
+import type { CgroupTree } from './cgroup.ts';
+import { parseCpuList } from './cpu-limits.ts';
+import { hostIdMap } from './id-map.ts';
+import type { HostFacts } from './limits.ts';
+
+const searchPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'] as const;
+
+/** Absolute path of a host program, wherever the daemon's own PATH points. */
+export function findProgram(name: string): string | undefined {
+  return searchPath
+    .map((dir) => `${dir}/${name}`)
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** Whether this host can run the lxc driver, with the reason (and remedy) when it cannot. */
+export async function lxcAvailable(): Promise<
+  { readonly ok: true; readonly version: string } | { readonly ok: false; readonly reason: string }
+> {
+  if (process.platform !== 'linux') return { ok: false, reason: `LXC needs Linux, this is ${process.platform}` };
+  if (process.getuid?.() !== 0) return { ok: false, reason: 'running containers needs root' };
+  const missing = ['lxc-start', 'lxc-attach', 'lxc-stop', 'ip'].filter((name) => findProgram(name) === undefined);
+  if (missing.length > 0) {
+    return { ok: false, reason: `not installed: ${missing.join(', ')} (packages lxc and iproute2)` };
+  }
+  try {
+    const version = await lxcVersion();
+    if (Number.parseInt(version, 10) < 5) return { ok: false, reason: `LXC ${version} is too old: 5.0 is needed` };
+    await hostIdMap();
+    return { ok: true, version };
+  } catch (error) {
+    return { ok: false, reason: errorText(error) };
+  }
+}
+
+export async function lxcVersion(): Promise<string> {
+  const { stdout } = await exec([findProgram('lxc-start') ?? 'lxc-start', '--version'], { timeoutMs: 10_000 });
+  return stdout.trim();
+}
+
+export function readHostFacts(tree: CgroupTree): HostFacts {
+  const memoryRoot = tree.roots.get('memory');
+  return {
+    onlineCpus: readOnlineCpus(),
+    memoryBytes: totalmem(),
+    hasMemsw: memoryRoot !== undefined && existsSync(`${memoryRoot}/memory.memsw.usage_in_bytes`),
+  };
+}
+
+function readOnlineCpus(): readonly number[] {
+  try {
+    return parseCpuList(readFileSync('/sys/devices/system/cpu/online', 'utf8'));
+  } catch {
+    return cpus().map((_, index) => index);
+  }
+}
+
+const lxcfsDir = '/var/lib/lxcfs/proc';
+
+/** Files that lxcfs offers to mount over those of /proc; none when it does not run. */
+export function findLxcfsFiles(): readonly string[] {
+  try {
+    return readdirSync(lxcfsDir).filter((file) => /^[a-z]+$/.test(file));
+  } catch {
+    return [];
+  }
+}
+
+/** Undefined when the kernel has no AppArmor; the key must then not be written at all. */
+export function findApparmorProfile(): string | undefined {
+  try {
+    if (readFileSync('/sys/module/apparmor/parameters/enabled', 'utf8').trim() !== 'Y') return undefined;
+  } catch {
+    return undefined;
+  }
+  return findProgram('apparmor_parser') === undefined ? 'unconfined' : 'generated';
+}

@@ -1,0 +1,160 @@
+// Starts one container: prepares its files, runs lxc-start, finds its init. On failure it says why and leaves nothing behind.
+import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import type { Log } from '../../lib/log.ts';
+import { exec, ExecError } from '../../lib/exec.ts';
+import { DriverError } from '../driver-error.ts';
+import { type CgroupTree, groupPids, removeGroup } from './cgroup.ts';
+import { parseCpus, pickCpus } from './cpu-limits.ts';
+import type { RunConfig } from './driver.ts';
+import type { ExitSpool } from './exit-spool.ts';
+import { parseHaltSignal } from './halt-signal.ts';
+import { hostIdMap, hostRootIds } from './id-map.ts';
+import { cgroup1Values, cgroup2Values, readLimits } from './limits.ts';
+import { renderLxcConfig } from './lxc-config.ts';
+import { findApparmorProfile, findLxcfsFiles, findProgram, readHostFacts } from './lxc-host.ts';
+import { clearAfterFailedStart, findInit, findMonitor, interfaceExists } from './lxc-life.ts';
+import { applyDiskWeight, limitKeys } from './lxc-limits.ts';
+import { firstReason } from './lxc-log.ts';
+import type { LxcPlaces } from './lxc-places.ts';
+import { readBootId } from './proc.ts';
+import { removeRunState, type RunState } from './run-state.ts';
+import { renderSeccomp } from './seccomp.ts';
+import { shiftOwnership } from './shift-ownership.ts';
+
+export interface StartDeps {
+  readonly places: LxcPlaces;
+  readonly log: Log;
+  readonly tree: CgroupTree;
+  readonly rootfsIdmapped: boolean;
+  readonly spool: ExitSpool;
+  /** Cpusets of the other running containers. */
+  readonly otherCpus: readonly (readonly number[])[];
+}
+
+const startTimeoutMs = 60_000;
+
+export async function startContainer(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<RunState> {
+  const { places, tree } = deps;
+  signal.throwIfAborted();
+  refuseSecondCopy(deps, run);
+  const mapRootfs = await settleOwnership(deps, run, signal);
+  const prepared = writeFiles(deps, run, mapRootfs);
+  deps.spool.discard(places.key(run.name));
+  const nics = Object.fromEntries(run.nics.map((nic) => [nic.name, nic.hostName]));
+  try {
+    await runLxcStart(places, run);
+    signal.throwIfAborted();
+    const init = findInit(tree, places.group(run.name));
+    const monitor = init && findMonitor(init.pid);
+    if (init === undefined || monitor === undefined) {
+      throw startFailure(run, 'its init ended at once (see console.log of the container)');
+    }
+    applyDiskWeight(tree, places.group(run.name), prepared.limits);
+    const haltSignal = parseHaltSignal(run.config['raw.lxc'] ?? '');
+    return {
+      name: run.name,
+      bootId: readBootId(),
+      initPid: init.pid,
+      initStartTime: init.startTime,
+      monitorPid: monitor.pid,
+      monitorStartTime: monitor.startTime,
+      nics,
+      limits: limitKeys(run.config),
+      cpus: prepared.limits.cpus ?? [],
+      ...(haltSignal === undefined ? {} : { haltSignal }),
+    };
+  } catch (error) {
+    const init = findInit(tree, places.group(run.name));
+    if (init !== undefined) process.kill(init.pid, 'SIGKILL');
+    await clearAfterFailedStart(tree, places, { name: run.name, nics }, deps.log);
+    deps.spool.discard(places.key(run.name));
+    removeRunState(places.stateFile(run.name));
+    throw error;
+  }
+}
+
+/** Two copies on one root file system destroy it, so the kernel is asked, not LXC: that forgets containers without a monitor. */
+function refuseSecondCopy({ tree, places }: StartDeps, run: RunConfig): void {
+  const group = places.group(run.name);
+  if (groupPids(tree, group).length > 0 || !removeGroup(tree, group)) {
+    throw new DriverError('InUse', `Container "${run.name}" still has processes of an earlier run`);
+  }
+  const taken = run.nics.find((nic) => interfaceExists(nic.hostName));
+  if (taken !== undefined) {
+    throw startFailure(run, `device ${taken.device}: interface ${taken.hostName} exists already on the host`);
+  }
+}
+
+/** Whether to mount the rootfs through the id map; where that cannot be, its files are given to the mapped ids once. */
+async function settleOwnership(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<boolean> {
+  let owner: number;
+  try {
+    owner = statSync(run.rootfs).uid;
+  } catch (error) {
+    throw new DriverError('Failed', `Cannot start container "${run.name}": its root file system is missing`, error);
+  }
+  const wanted = hostRootIds(run.idmap).uid;
+  if (owner === wanted) return false;
+  if (owner === 0 && deps.rootfsIdmapped) return true;
+  deps.log.info('giving a root file system to other ids', { container: run.name, from: owner, to: wanted });
+  const from = owner === 0 ? [] : await hostIdMap();
+  await shiftOwnership(run.rootfs, from, run.idmap, signal);
+  return false;
+}
+
+function writeFiles(deps: StartDeps, run: RunConfig, mapRootfs: boolean): { limits: ReturnType<typeof readLimits> } {
+  const { places, tree } = deps;
+  const host = readHostFacts(tree);
+  const cpus = pickCpus(parseCpus(run.config['limits.cpu'] ?? ''), host.onlineCpus, deps.otherCpus);
+  const limits = readLimits(run.config, host, cpus);
+  const config = renderLxcConfig(run, {
+    postStopHook: deps.spool.hookCommand(places.key(run.name)),
+    cgroup: {
+      monitor: places.monitorGroup(run.name),
+      pivot: places.pivotGroup,
+      container: places.group(run.name),
+    },
+    mapRootfs,
+    cgroup1: cgroup1Values(limits, host, false),
+    cgroup2: cgroup2Values(limits, false),
+    seccompProfile: places.seccompFile(run.name),
+    apparmorProfile: findApparmorProfile(),
+    lxcfsFiles: findLxcfsFiles(),
+  });
+  mkdirSync(places.containerDir(run.name), { recursive: true, mode: 0o700 });
+  writeFileSync(places.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });
+  writeFileSync(places.configFile(run.name), config, { mode: 0o600 });
+  mkdirSync(run.logDir, { recursive: true });
+  emptyLog(run);
+  return { limits };
+}
+
+/** So that the first error in it is one of this start. */
+function emptyLog(run: RunConfig): void {
+  try {
+    truncateSync(`${run.logDir}/lxc.log`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+async function runLxcStart(places: LxcPlaces, run: RunConfig): Promise<void> {
+  const argv = [findProgram('lxc-start') ?? 'lxc-start', '-P', places.lxcPath, '-n', places.key(run.name), '-d'];
+  try {
+    // Without PATH LXC writes id maps itself (three times faster, and independent of /etc/subuid) instead of looking for newuidmap.
+    await exec(argv, { env: {}, cwd: '/', timeoutMs: startTimeoutMs });
+  } catch (error) {
+    throw startFailure(run, firstReason(readLog(run), error instanceof ExecError ? error.stderr || error.message : ''));
+  }
+}
+
+function readLog(run: RunConfig): string {
+  try {
+    return readFileSync(`${run.logDir}/lxc.log`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const startFailure = (run: RunConfig, reason: string): DriverError =>
+  new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));

@@ -1,0 +1,396 @@
+// Runs containers with LXC's tools: one generated configuration and one lxc-start each. Reads and live changes go straight to the kernel.
+import { mkdirSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/log.ts';
+import { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { DriverError } from '../driver-error.ts';
+import { attachCommand } from './attach.ts';
+import { type CgroupTree, isFrozen, readCgroupTree, removeEmptyGroup, removeGroup, setFrozen } from './cgroup.ts';
+import type {
+  RunConfig,
+  RuntimeDriver,
+  RuntimeExecResult,
+  RuntimeExit,
+  RuntimeMetrics,
+  RuntimeProbe,
+} from './driver.ts';
+import { ExitSpool } from './exit-spool.ts';
+import { haltSignalOf } from './halt-signal.ts';
+import { canMountIdmapped } from './idmap-probe.ts';
+import { applyLimits } from './lxc-limits.ts';
+import { awaitOutcome, buryRemains, findInit, findMonitor } from './lxc-life.ts';
+import { LxcPlaces } from './lxc-places.ts';
+import { startContainer } from './lxc-start.ts';
+import { lxcAvailable, lxcVersion } from './lxc-host.ts';
+import { readMetrics } from './metrics.ts';
+import { isSameProcess, readBootId } from './proc.ts';
+import { readRunState, removeRunState, type RunState, writeRunState } from './run-state.ts';
+import { Slots } from './slots.ts';
+
+export { lxcAvailable } from './lxc-host.ts';
+
+export interface LxcDeps {
+  /** The driver's private directory, on a file system that survives a restart of the daemon. */
+  readonly dir: string;
+  readonly log: Log;
+  /** A directory on the file system that will hold root file systems; asked whether it can be mounted id-mapped. Default `dir`. */
+  readonly probeDir?: string;
+}
+
+/** Throws DriverError NotSupported with the reason when this host cannot run it. */
+export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
+  const available = await lxcAvailable();
+  if (!available.ok) throw new DriverError('NotSupported', `Cannot run LXC containers: ${available.reason}`);
+  mkdirSync(deps.dir, { recursive: true, mode: 0o700 });
+  const places = new LxcPlaces(realpathSync(deps.dir));
+  mkdirSync(places.lxcPath, { recursive: true, mode: 0o711 });
+  return new LxcRuntime({
+    places,
+    log: deps.log,
+    tree: readCgroupTree(),
+    version: await lxcVersion(),
+    rootfsIdmapped: await canMountIdmapped(deps.probeDir ?? deps.dir),
+  });
+}
+
+const startsAtOnce = 8;
+const freezeTimeoutMs = 10_000;
+/** Longest that the kernel may take to end killed processes. */
+const killTimeoutMs = 30_000;
+const sweepMs = 1_000;
+/** Without a monitor nobody tells us about an exit. */
+const orphanSweepMs = 100;
+
+interface Deps {
+  readonly places: LxcPlaces;
+  readonly log: Log;
+  readonly tree: CgroupTree;
+  readonly version: string;
+  readonly rootfsIdmapped: boolean;
+}
+
+class LxcRuntime implements RuntimeDriver {
+  readonly name = 'lxc';
+  readonly version: string;
+  readonly rootfsIdmapped: boolean;
+  readonly #deps: Deps;
+  readonly #live = new Map<string, RunState>();
+  readonly #mutex = new KeyedMutex();
+  readonly #slots = new Slots(startsAtOnce);
+  readonly #spool: ExitSpool;
+  readonly #listeners = new Set<(exit: RuntimeExit) => void>();
+  #sweeper: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.version = deps.version;
+    this.rootfsIdmapped = deps.rootfsIdmapped;
+    this.#spool = new ExitSpool(deps.places.exits);
+    this.#spool.start(
+      (key) => this.#wake(key),
+      (error) => deps.log.warn('cannot watch for exits, falling back to polling', { reason: errorText(error) }),
+    );
+    this.#scheduleSweep();
+  }
+
+  async recover(names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
+  }
+
+  async #recoverOne(name: string): Promise<void> {
+    const { places, tree, log } = this.#deps;
+    if (this.#live.has(name)) return;
+    const saved = readRunState(places.stateFile(name));
+    // Of another boot: the host went down, nobody stopped this container.
+    const before = saved?.bootId === readBootId() ? saved : undefined;
+    const init = findInit(tree, places.group(name));
+    if (init === undefined && before === undefined) {
+      removeRunState(places.stateFile(name));
+      removeGroup(tree, places.group(name));
+      return;
+    }
+    if (init === undefined && before !== undefined) {
+      this.#live.set(name, before);
+      await this.#settle(before);
+      return;
+    }
+    if (init === undefined) return;
+    const monitor = findMonitor(init.pid);
+    if (monitor === undefined) log.warn('container has lost its monitor', { container: name, pid: init.pid });
+    const state: RunState = {
+      nics: {},
+      limits: {},
+      cpus: [],
+      ...before,
+      name,
+      bootId: readBootId(),
+      initPid: init.pid,
+      initStartTime: init.startTime,
+      monitorPid: monitor?.pid ?? 0,
+      monitorStartTime: monitor?.startTime ?? 0,
+    };
+    this.#remember(state);
+    this.#spool.discard(places.key(name));
+    const rebooted = before !== undefined && before.initStartTime !== init.startTime;
+    if (rebooted) this.#announce({ name, target: 'reboot' });
+  }
+
+  async start(run: RunConfig, signal: AbortSignal): Promise<{ readonly initPid: number }> {
+    return this.#mutex.run(run.name, async () => {
+      const before = this.#live.get(run.name);
+      if (before !== undefined && !isAlive(before)) await this.#settle(before);
+      if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
+      const state = await this.#slots.run(() =>
+        startContainer(
+          {
+            ...this.#deps,
+            spool: this.#spool,
+            otherCpus: [...this.#live.values()].map((one) => one.cpus),
+          },
+          run,
+          signal,
+        ),
+      );
+      this.#remember(state);
+      return { initPid: state.initPid };
+    });
+  }
+
+  async stop(
+    name: string,
+    options: { readonly force: boolean; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    // After a start that is under way, and before the exit is dealt with: both hold the lock.
+    const waiting = await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      const exit = this.#nextStop(name);
+      await this.#endInit(state, options.force);
+      return { exit };
+    });
+    const timeoutMs = options.timeoutMs ?? (options.force ? killTimeoutMs : undefined);
+    await waiting.exit.wait(timeoutMs, signal);
+  }
+
+  async #endInit(state: RunState, force: boolean): Promise<void> {
+    const { tree, places } = this.#deps;
+    const group = places.group(state.name);
+    const send = (signal: number): void => {
+      if (!isAlive(state)) return;
+      process.kill(state.initPid, signal);
+    };
+    if (force) {
+      send(9);
+      // v1: a frozen process takes its SIGKILL only when thawed.
+      await setFrozen(tree, group, false, freezeTimeoutMs).catch(() => {});
+      return;
+    }
+    if (isFrozen(tree, group)) await setFrozen(tree, group, false, freezeTimeoutMs);
+    send(haltSignalOf(state.initPid, state.haltSignal));
+  }
+
+  /** Waits for the delivery of the next stop of this container. */
+  #nextStop(name: string): { wait(timeoutMs: number | undefined, signal: AbortSignal): Promise<void> } {
+    let arrived = (): void => {};
+    const stopped = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    // Not the first listener: it has to see the exit after those that keep the books.
+    const off = this.onExit((exit) => {
+      if (exit.name !== name || exit.target !== 'stop') return;
+      off();
+      arrived();
+    });
+    return {
+      wait: (timeoutMs, signal) =>
+        new Promise((resolve, reject) => {
+          const timer =
+            timeoutMs === undefined
+              ? undefined
+              : setTimeout(
+                  () => finish(new DriverError('Timeout', `Container "${name}" did not stop in ${timeoutMs} ms`)),
+                  timeoutMs,
+                );
+          const aborted = (): void => finish(signal.reason);
+          const finish = (error?: unknown): void => {
+            clearTimeout(timer);
+            signal.removeEventListener('abort', aborted);
+            off();
+            if (error === undefined) resolve();
+            else reject(error);
+          };
+          signal.addEventListener('abort', aborted, { once: true });
+          if (signal.aborted) aborted();
+          void stopped.then(() => finish());
+        }),
+    };
+  }
+
+  async freeze(name: string): Promise<void> {
+    await this.#setFrozen(name, true);
+  }
+
+  async unfreeze(name: string): Promise<void> {
+    await this.#setFrozen(name, false);
+  }
+
+  async #setFrozen(name: string, frozen: boolean): Promise<void> {
+    const { tree, places } = this.#deps;
+    await this.#mutex.run(name, async () => {
+      this.#need(name);
+      await setFrozen(tree, places.group(name), frozen, freezeTimeoutMs);
+    });
+  }
+
+  probe(name: string): RuntimeProbe {
+    const state = this.#live.get(name);
+    // Until its exit is delivered a container counts as running, so that states and events tell the same story.
+    if (state === undefined) return { status: 'stopped', initPid: 0 };
+    const frozen = isFrozen(this.#deps.tree, this.#deps.places.group(name));
+    return { status: frozen ? 'frozen' : 'running', initPid: state.initPid };
+  }
+
+  async metrics(name: string): Promise<RuntimeMetrics> {
+    const state = this.#need(name);
+    return readMetrics(this.#deps.tree, this.#deps.places.group(name), state.initPid, state.nics);
+  }
+
+  async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      const others = [...this.#live.values()].filter((one) => one.name !== name).map((one) => one.cpus);
+      const applied = applyLimits(this.#deps.tree, this.#deps.places.group(name), config, others);
+      this.#remember({ ...state, ...applied });
+    });
+  }
+
+  async exec(
+    name: string,
+    argv: readonly string[],
+    options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<RuntimeExecResult> {
+    this.#need(name);
+    const { tree, places } = this.#deps;
+    if (isFrozen(tree, places.group(name))) {
+      throw new DriverError('Failed', `Cannot run a command in container "${name}": it is frozen`);
+    }
+    return attachCommand({ lxcPath: places.lxcPath, key: places.key(name), name }, argv, options, signal);
+  }
+
+  async forget(name: string): Promise<void> {
+    const { tree, places } = this.#deps;
+    await this.#mutex.run(name, async () => {
+      if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
+      rmSync(places.containerDir(name), { recursive: true, force: true });
+      this.#spool.discard(places.key(name));
+      removeGroup(tree, places.group(name));
+      removeGroup(tree, places.monitorGroup(name));
+    });
+  }
+
+  onExit(listener: (exit: RuntimeExit) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#sweeper);
+    this.#spool.close();
+    if (this.#live.size > 0) return;
+    // Empty ones only: what still runs, known or not, keeps its own.
+    const { tree, places } = this.#deps;
+    for (const group of places.groupParents) removeEmptyGroup(tree, group);
+    rmdirIfEmpty(places.lxcPath);
+  }
+
+  /** Called when something may have ended: deals with it unless a live init proves the hint stale. */
+  #wake(key: string): void {
+    const name = [...this.#live.keys()].find((one) => this.#deps.places.key(one) === key);
+    if (name === undefined) return;
+    void this.#mutex
+      .run(name, async () => {
+        const state = this.#live.get(name);
+        if (state !== undefined && !isAlive(state) && !this.#closed) await this.#settle(state);
+      })
+      .catch((error: unknown) =>
+        this.#deps.log.error('cannot deal with an exit', { container: name, reason: errorText(error) }),
+      );
+  }
+
+  /** The container's init is dead: waits for what follows (a new init, or the end), cleans up, tells the listeners. */
+  async #settle(state: RunState): Promise<void> {
+    const { tree, places, log } = this.#deps;
+    const outcome = await awaitOutcome(tree, places.group(state.name), state);
+    this.#spool.discard(places.key(state.name));
+    if (outcome.kind === 'reboot') {
+      this.#remember({ ...state, initPid: outcome.init.pid, initStartTime: outcome.init.startTime });
+      try {
+        applyLimits(tree, places.group(state.name), state.limits, [], state.cpus);
+      } catch (error) {
+        log.warn('limits of before the reboot cannot be set again', {
+          container: state.name,
+          reason: errorText(error),
+        });
+      }
+      this.#announce({ name: state.name, target: 'reboot' });
+      return;
+    }
+    await buryRemains(tree, places, state, log);
+    this.#live.delete(state.name);
+    removeRunState(places.stateFile(state.name));
+    this.#announce({ name: state.name, target: 'stop' });
+  }
+
+  #announce(exit: RuntimeExit): void {
+    if (this.#closed) return;
+    for (const listener of this.#listeners) {
+      try {
+        listener(exit);
+      } catch (error) {
+        this.#deps.log.error('a listener for exits failed', { container: exit.name, reason: errorText(error) });
+      }
+    }
+  }
+
+  #remember(state: RunState): void {
+    this.#live.set(state.name, state);
+    writeRunState(this.#deps.places.stateFile(state.name), state);
+  }
+
+  #need(name: string): RunState {
+    const state = this.#live.get(name);
+    if (state === undefined) throw new DriverError('NotFound', `Container "${name}" is not running`);
+    return state;
+  }
+
+  /** Catches exits that no hook told us about. */
+  #scheduleSweep(): void {
+    if (this.#closed) return;
+    const orphans = [...this.#live.values()].some((state) => !hasMonitor(state));
+    this.#sweeper = setTimeout(
+      () => {
+        for (const state of this.#live.values()) {
+          if (!isAlive(state)) this.#wake(this.#deps.places.key(state.name));
+        }
+        this.#scheduleSweep();
+      },
+      orphans ? orphanSweepMs : sweepMs,
+    );
+    this.#sweeper.unref();
+  }
+}
+
+const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
+const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
+
+function rmdirIfEmpty(dir: string): void {
+  try {
+    rmdirSync(dir);
+  } catch {
+    // Something is in it.
+  }
+}

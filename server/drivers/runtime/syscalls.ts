@@ -1,0 +1,46 @@
+// The few system calls that Node lacks, through koffi when it is installed. Every caller has a way to do without.
+
+export interface Libc {
+  /** Numbers above 424 are the same on every architecture. */
+  openTree(dirFd: number, path: string, flags: number): number;
+  mountSetAttr(fd: number, path: string, flags: number, attributes: Uint8Array): number;
+  setns(fd: number, kind: number): number;
+  socket(domain: number, type: number, protocol: number): number;
+  send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
+  recv(fd: number, bytes: Uint8Array, length: number, flags: number): number;
+  pipe2(fds: Int32Array, flags: number): number;
+  if_indextoname(index: number, name: Uint8Array): unknown;
+}
+
+let loaded: Promise<Libc | undefined> | undefined;
+
+/** Undefined when koffi has no binary for this platform or is not installed. */
+export async function loadLibc(): Promise<Libc | undefined> {
+  loaded ??= load();
+  return loaded;
+}
+
+async function load(): Promise<Libc | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    const koffi = (await import('koffi')).default;
+    const libc = koffi.load(null);
+    const openTree = libc.func('long syscall(long number, int fd, const char *path, uint flags)');
+    const setAttr = libc.func(
+      'long syscall(long number, int fd, const char *path, uint flags, uint8_t *attr, ulong size)',
+    );
+    return {
+      openTree: (dirFd, path, flags) => Number(openTree(428, dirFd, path, flags)),
+      mountSetAttr: (fd, path, flags, attributes) =>
+        Number(setAttr(442, fd, path, flags, attributes, attributes.length)),
+      setns: libc.func('int setns(int fd, int kind)'),
+      socket: libc.func('int socket(int domain, int type, int protocol)'),
+      send: libc.func('long send(int fd, const uint8_t *bytes, ulong length, int flags)'),
+      recv: libc.func('long recv(int fd, _Out_ uint8_t *bytes, ulong length, int flags)'),
+      pipe2: libc.func('int pipe2(_Out_ int *fds, int flags)'),
+      if_indextoname: libc.func('void *if_indextoname(uint index, _Out_ uint8_t *name)'),
+    };
+  } catch {
+    return undefined;
+  }
+}
