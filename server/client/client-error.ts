@@ -1,0 +1,103 @@
+// The one error the client throws, and what may be done about it (retry or not); it performs no retries itself.
+import type { Operation } from '../api/operation.ts';
+import type { Problem } from '../api/problem.ts';
+
+/** Codes of the daemon (server/api/errors.ts) pass through; these are the client's own. */
+export const clientCodes = {
+  unreachable: 'No connection could be made, or it broke before an answer came.',
+  untrusted: 'The server certificate is not the expected one, or the server does not trust the client.',
+  timeout: 'No answer came in time.',
+  badReply: 'The answer is not one of this API.',
+  operationFailed: 'The background operation ended with Failure.',
+  operationCancelled: 'The background operation was cancelled.',
+  operationLost: 'The background operation is no longer known, so its outcome has to be read from the object.',
+} as const;
+export type ClientCode = keyof typeof clientCodes;
+
+interface ClientErrorFields {
+  /** HTTP status, or 0 when no answer was read. */
+  readonly status?: number;
+  readonly details?: readonly Problem[];
+  readonly operation?: Operation;
+  readonly cause?: unknown;
+}
+
+export class ClientError extends Error {
+  override readonly name = 'ClientError';
+  readonly status: number;
+  readonly code: string;
+  readonly details: readonly Problem[];
+  readonly operation: Operation | undefined;
+  constructor(code: string, message: string, fields: ClientErrorFields = {}) {
+    super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.code = code;
+    this.status = fields.status ?? 0;
+    this.details = fields.details ?? [];
+    this.operation = fields.operation;
+  }
+}
+
+const codeOfStatus: Readonly<Record<number, string>> = {
+  400: 'badRequest',
+  401: 'forbidden',
+  403: 'forbidden',
+  404: 'notFound',
+  409: 'exists',
+  412: 'preconditionFailed',
+  500: 'internal',
+  501: 'notImplemented',
+  503: 'unavailable',
+};
+
+/** The stable code of a status, for servers that send a text only. */
+export function codeForStatus(status: number): string {
+  return codeOfStatus[status] ?? (status >= 500 ? 'internal' : 'badRequest');
+}
+
+export const isNotFound = (error: unknown): boolean => error instanceof ClientError && error.status === 404;
+export const isPreconditionFailed = (error: unknown): boolean => error instanceof ClientError && error.status === 412;
+
+/** What a caller may do about a failed call: `retry` it as it is, `reread` the object and decide anew, or `stop`. */
+export type Remedy = 'retry' | 'reread' | 'stop';
+
+/**
+ * `idempotent`: repeating the call cannot do harm. A call that never reached the server may be repeated anyway; one whose
+ * connection broke later may not, unless idempotent: then the object has to be read again to learn what happened.
+ */
+export function remedyFor(error: unknown, idempotent: boolean): Remedy {
+  if (!(error instanceof ClientError)) return 'stop';
+  switch (error.code) {
+    case 'unreachable':
+      return idempotent || neverSent(error) ? 'retry' : 'reread';
+    case 'timeout':
+      return idempotent ? 'retry' : 'reread';
+    case 'operationLost':
+      return 'reread';
+    case 'untrusted':
+    case 'badReply':
+    case 'operationFailed':
+    case 'operationCancelled':
+      return 'stop';
+    default:
+      if (error.status === 503) return 'retry';
+      return error.status === 412 || error.status === 409 ? 'reread' : 'stop';
+  }
+}
+
+const refusals = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
+
+function neverSent(error: ClientError): boolean {
+  const code = errnoOf(error.cause);
+  return code !== undefined && refusals.has(code);
+}
+
+/** The system error code in an error or its causes (`ENOENT`, `UND_ERR_SOCKET`...). */
+export function errnoOf(error: unknown): string | undefined {
+  let current = error;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
+    const code: unknown = 'code' in current ? current.code : undefined;
+    if (typeof code === 'string') return code;
+    current = current.cause;
+  }
+  return undefined;
+}

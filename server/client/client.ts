@@ -1,0 +1,187 @@
+// The client of a daemon: one typed call per thing to do, over a unix socket or TLS. Composes the parts; holds no logic of its own.
+import type { ContainerState, ContainerStatePut } from '../api/container.ts';
+import type { NetworkLease } from '../api/network.ts';
+import type { Operation } from '../api/operation.ts';
+import type { Server, ServerPut } from '../api/server.ts';
+import { ClientError } from './client-error.ts';
+import { parseEndpoint, renderEndpoint } from './endpoint.ts';
+import { EventSocket, type EventSocketHandlers } from './event-socket.ts';
+import { eventStream, type EventsOptions } from './events.ts';
+import type { Event, EventType } from './event-types.ts';
+import { createHttp, type Call, type Http } from './http.ts';
+import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './images.ts';
+import { collections, pathOf, type ClientKind, type KindTypes } from './kind-paths.ts';
+import { OperationFollower, type Operations } from './operations.ts';
+import { isObject, type Reply } from './reply.ts';
+import { Transport, type TlsOptions } from './transport.ts';
+
+export interface ClientOptions {
+  readonly tls?: TlsOptions;
+  /** Connections kept at most; default 8. */
+  readonly connections?: number;
+  /** Limit of every call that is not a stream or a wait; default 30 s. */
+  readonly timeoutMs?: number;
+  /** Sent with every call, to servers with projects. */
+  readonly project?: string;
+}
+
+export interface WriteOptions {
+  /** ETag of the object as it was read; 412 when it has changed since. */
+  readonly ifMatch?: string;
+  /** Cluster member. */
+  readonly target?: string;
+}
+
+/** The spec's wire, or the one of real LXD servers. Both are read alike; this only tells them apart. */
+export type Dialect = 'svc' | 'lxd';
+
+export interface Client {
+  /** As given, in its normal form. */
+  readonly host: string;
+  server(signal?: AbortSignal): Promise<Reply<Server>>;
+  putServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
+
+  /** All objects of the kind (recursion=1). */
+  list<K extends ClientKind>(kind: K, signal?: AbortSignal): Promise<readonly KindTypes[K]['object'][]>;
+  get<K extends ClientKind>(kind: K, name: string, signal?: AbortSignal): Promise<Reply<KindTypes[K]['object']>>;
+  /** These four may answer with an operation: wrap them in `operations.run` to wait for it. */
+  create<K extends ClientKind>(
+    kind: K,
+    body: KindTypes[K]['create'],
+    options?: WriteOptions,
+    signal?: AbortSignal,
+  ): Promise<Reply<unknown>>;
+  put<K extends ClientKind>(
+    kind: K,
+    name: string,
+    body: KindTypes[K]['put'],
+    options?: WriteOptions,
+    signal?: AbortSignal,
+  ): Promise<Reply<unknown>>;
+  patch<K extends ClientKind>(
+    kind: K,
+    name: string,
+    body: Partial<KindTypes[K]['put']>,
+    options?: WriteOptions,
+    signal?: AbortSignal,
+  ): Promise<Reply<unknown>>;
+  delete(kind: ClientKind, name: string, signal?: AbortSignal): Promise<Reply<unknown>>;
+  rename(kind: ClientKind, name: string, newName: string, signal?: AbortSignal): Promise<Reply<unknown>>;
+
+  containerState(name: string, signal?: AbortSignal): Promise<Reply<ContainerState>>;
+  putContainerState(name: string, body: ContainerStatePut, signal?: AbortSignal): Promise<Reply<Operation>>;
+  networkLeases(name: string, signal?: AbortSignal): Promise<readonly NetworkLease[]>;
+  uploadImage(upload: ImageUpload, signal?: AbortSignal): Promise<Reply<Operation>>;
+  exportImage(fingerprint: string, signal?: AbortSignal): Promise<ImageExport>;
+
+  readonly operations: Operations;
+  /** Reconnects by itself; ends when `signal` fires. `types` empty: all. */
+  events(types: readonly EventType[], signal: AbortSignal, options?: EventsOptions): AsyncIterable<Event>;
+  /** Any other call of the API. */
+  readonly http: Http;
+  close(): Promise<void>;
+}
+
+/** Opens nothing yet: the first call does. Throws when `host` or the pin is malformed. */
+export function createClient(host: string, options: ClientOptions = {}): Client {
+  const endpoint = parseEndpoint(host);
+  const transport = new Transport(endpoint, {
+    ...(options.tls === undefined ? {} : { tls: options.tls }),
+    ...(options.connections === undefined ? {} : { connections: options.connections }),
+  });
+  const project = options.project === undefined ? {} : { project: options.project };
+  const http = createHttp({ transport, timeoutMs: options.timeoutMs ?? 30_000, ...project });
+  const openEvents = (types: readonly EventType[], handlers: EventSocketHandlers): EventSocket =>
+    new EventSocket(
+      {
+        open: (path) => transport.openSocket(path),
+        types,
+        ...project,
+        ...(endpoint.kind === 'https' ? { heartbeatMs: 20_000 } : {}),
+      },
+      handlers,
+    );
+  const operations = new OperationFollower({ http, openEvents: (handlers) => openEvents(['operation'], handlers) });
+  const send = <T>(call: Call, signal?: AbortSignal): Promise<Reply<T>> => http.send<T>(call, signal);
+  return {
+    host: renderEndpoint(endpoint),
+    http,
+    operations,
+    server: (signal) => send({ method: 'GET', path: '/1.0' }, signal),
+    putServer: (json, write = {}, signal) => send({ method: 'PUT', path: '/1.0', json, ...writing(write) }, signal),
+    list: async <K extends ClientKind>(kind: K, signal?: AbortSignal) =>
+      readList(
+        await send({ method: 'GET', path: collections[kind], query: { recursion: 1 } }, signal),
+        collections[kind],
+      ) as readonly KindTypes[K]['object'][],
+    get: (kind, name, signal) => send({ method: 'GET', path: pathOf(kind, name) }, signal),
+    create: (kind, json, write = {}, signal) =>
+      send({ method: 'POST', path: collections[kind], json, ...writing(write) }, signal),
+    put: (kind, name, json, write = {}, signal) =>
+      send({ method: 'PUT', path: pathOf(kind, name), json, ...writing(write) }, signal),
+    patch: (kind, name, json, write = {}, signal) =>
+      send({ method: 'PATCH', path: pathOf(kind, name), json, ...writing(write) }, signal),
+    delete: (kind, name, signal) => send({ method: 'DELETE', path: pathOf(kind, name), json: {} }, signal),
+    rename: (kind, name, newName, signal) =>
+      send({ method: 'POST', path: pathOf(kind, name), json: { name: newName } }, signal),
+    containerState: (name, signal) => send({ method: 'GET', path: `${pathOf('container', name)}/state` }, signal),
+    putContainerState: (name, json, signal) =>
+      send({ method: 'PUT', path: `${pathOf('container', name)}/state`, json }, signal),
+    networkLeases: async (name, signal) =>
+      readList(
+        await send({ method: 'GET', path: `${pathOf('network', name)}/leases` }, signal),
+        'leases',
+      ) as readonly NetworkLease[],
+    uploadImage: (upload, signal) => uploadImage(http, upload, signal),
+    exportImage: (fingerprint, signal) => exportImage(http, fingerprint, signal),
+    events: (types, signal, streamOptions = {}) =>
+      eventStream(
+        (handlers) => openEvents(types.length === 0 ? ['operation', 'logging', 'lifecycle'] : types, handlers),
+        streamOptions,
+        signal,
+      ),
+    async close() {
+      operations.close();
+      await transport.close();
+    },
+  };
+}
+
+/** A client of a server that answers and trusts us. Throws ClientError `unreachable` or `untrusted` that says what to do. */
+export async function connect(host: string, options: ClientOptions = {}, signal?: AbortSignal): Promise<Client> {
+  const client = createClient(host, options);
+  try {
+    const { metadata } = await client.server(signal);
+    if (metadata.auth !== 'trusted') {
+      const how =
+        options.tls?.certificate === undefined
+          ? 'give a client certificate and key that it knows'
+          : 'add this client certificate to its trusted ones (POST /1.0/certificates with the trust password, or on its socket)';
+      throw new ClientError('untrusted', `${client.host} does not trust this client: ${how}`, { status: 403 });
+    }
+    return client;
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+/** From GET /1.0. A gantry daemon names itself; real servers call themselves lxd or incus. */
+export function dialectOf(server: Server): Dialect {
+  const environment: unknown = server.environment;
+  const name = isObject(environment) ? environment['server'] : undefined;
+  return name === 'lxd' || name === 'incus' ? 'lxd' : 'svc';
+}
+
+function writing(options: WriteOptions): Pick<Call, 'ifMatch' | 'query'> {
+  return {
+    ...(options.ifMatch === undefined ? {} : { ifMatch: options.ifMatch }),
+    ...(options.target === undefined ? {} : { query: { target: options.target } }),
+  };
+}
+
+function readList(reply: Reply<unknown>, path: string): readonly unknown[] {
+  if (reply.metadata === null) return [];
+  if (!Array.isArray(reply.metadata)) throw new ClientError('badReply', `GET ${path}: the answer is no list`);
+  return reply.metadata;
+}

@@ -1,0 +1,51 @@
+// Time limits joined with the caller's abort signal, without leaving listeners behind on long-lived signals.
+
+/** Thrown inside `within` when the limit passes; callers translate it into their own words. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+/**
+ * Runs `work` with a signal that fires when `signal` does or after `timeoutMs` (undefined: no limit). Rejects with the reason of
+ * `signal` when that fired, with DeadlineError when the time was up, else with what `work` threw.
+ */
+export async function within<T>(
+  timeoutMs: number | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const controller = new AbortController();
+  const forward = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener('abort', forward, { once: true });
+  const limit = new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`);
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => controller.abort(limit), timeoutMs);
+  try {
+    return await work(controller.signal);
+  } catch (error) {
+    if (controller.signal.aborted) throw controller.signal.reason;
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', forward);
+  }
+}
+
+/** Resolves after `ms`; rejects with the reason of `signal`. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) {
+      reject(signal.reason as Error);
+      return;
+    }
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}

@@ -1,0 +1,38 @@
+// Reads what users write for a host (`unix:///path`, `https://name:port`) into an endpoint; it opens nothing.
+
+export type Endpoint =
+  | { readonly kind: 'unix'; readonly path: string }
+  | { readonly kind: 'https'; readonly host: string; readonly port: number };
+
+export const defaultPort = 8443;
+
+/** `unix:///path`, `unix:/path`, a bare absolute path, or `https://host[:port]`. Throws an Error that says what is accepted. */
+export function parseEndpoint(text: string): Endpoint {
+  const unixPath = /^unix:(?:\/\/)?(\/.+)$/.exec(text)?.[1] ?? (text.startsWith('/') ? text : undefined);
+  if (unixPath !== undefined) return { kind: 'unix', path: unixPath };
+  if (text.startsWith('https://') && URL.canParse(text)) {
+    const url = new URL(text);
+    if (
+      url.username === '' &&
+      url.password === '' &&
+      url.search === '' &&
+      (url.pathname === '/' || url.pathname === '')
+    ) {
+      return {
+        kind: 'https',
+        host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+        // URL drops :443, which is the default of https but not of this API.
+        port: url.port === '' ? (/:443\/?$/.test(text) ? 443 : defaultPort) : Number(url.port),
+      };
+    }
+  }
+  throw new Error(
+    `The host ${JSON.stringify(text)} is not understood: write unix:///path/to/unix.socket or https://name:${defaultPort}`,
+  );
+}
+
+export function renderEndpoint(endpoint: Endpoint): string {
+  if (endpoint.kind === 'unix') return `unix://${endpoint.path}`;
+  const host = endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host;
+  return `https://${host}:${endpoint.port}`;
+}

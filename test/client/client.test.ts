@@ -1,0 +1,335 @@
+// The client against a small server that speaks both dialects: envelopes, errors, ETags, images, TLS, unreachable hosts.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { kinds } from '../../server/api/kinds.ts';
+import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
+import { ClientError, remedyFor } from '../../server/client/client-error.ts';
+import { parseEndpoint } from '../../server/client/endpoint.ts';
+import { collections } from '../../server/client/kind-paths.ts';
+import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fake-daemon.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function setUp(options: FakeDaemonOptions = {}, clientOptions: ClientOptions = {}) {
+  const daemon = await startFakeDaemon(options);
+  cleanups.push(() => daemon.stop());
+  return { daemon, client: clientOf(daemon, clientOptions) };
+}
+
+function clientOf(daemon: FakeDaemon, options: ClientOptions = {}): Client {
+  const client = createClient(daemon.host, options);
+  cleanups.push(() => client.close());
+  return client;
+}
+
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'gantry-client-'));
+  cleanups.push(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function failure(promise: Promise<unknown>): Promise<ClientError> {
+  const error: unknown = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ClientError);
+  return error as ClientError;
+}
+
+test('the collections of the client are those of the API', () => {
+  for (const [kind, row] of Object.entries(kinds)) {
+    expect(collections[kind as keyof typeof collections]).toBe(row.collection);
+  }
+});
+
+test('hosts are read in all their forms', () => {
+  expect(parseEndpoint('unix:///a/b')).toEqual({ kind: 'unix', path: '/a/b' });
+  expect(parseEndpoint('/a/b')).toEqual({ kind: 'unix', path: '/a/b' });
+  expect(parseEndpoint('https://h')).toEqual({ kind: 'https', host: 'h', port: 8443 });
+  expect(parseEndpoint('https://h:443/')).toEqual({ kind: 'https', host: 'h', port: 443 });
+  expect(parseEndpoint('https://[::1]:99')).toEqual({ kind: 'https', host: '::1', port: 99 });
+  for (const bad of ['', 'http://h', 'host', 'https://u:p@h', 'https://h/path']) {
+    expect(() => parseEndpoint(bad), bad).toThrow(/not understood/);
+  }
+});
+
+describe.each(['svc', 'lxd'] as const)('in the %s dialect', (dialect) => {
+  test('objects and ETags are read, and If-Match is sent back verbatim', async () => {
+    const { client, daemon } = await setUp({
+      dialect,
+      routes: {
+        'GET /1.0/profiles/web%2F1': () => ({ sync: { name: 'web/1', config: {} }, headers: { etag: '"abc"' } }),
+        'PUT /1.0/profiles/web%2F1': () => ({ sync: {} }),
+        'GET /1.0/profiles': (request) => ({
+          sync: request.query.get('recursion') === '1' ? [{ name: 'default' }] : [],
+        }),
+      },
+    });
+    expect(dialectOf((await client.server()).metadata)).toBe(dialect);
+    const read = await client.get('profile', 'web/1');
+    expect(read).toMatchObject({ metadata: { name: 'web/1' }, etag: '"abc"' });
+    await client.put('profile', 'web/1', { config: { a: 'b' } }, { ifMatch: '"abc"' });
+    expect(daemon.requests.at(-1)?.headers['if-match']).toBe('"abc"');
+    expect(JSON.parse(String(daemon.requests.at(-1)?.body))).toEqual({ config: { a: 'b' } });
+    expect(await client.list('profile')).toEqual([{ name: 'default' }]);
+  });
+
+  test('an error carries status, code and the message of the server', async () => {
+    const { client } = await setUp({
+      dialect,
+      routes: {
+        'GET /1.0/containers/c1': () => ({ error: 404, code: 'notFound', message: 'The container c1 was not found' }),
+        'PUT /1.0/containers/c1': () => ({ error: 412, code: 'preconditionFailed', message: 'changed' }),
+      },
+    });
+    const error = await failure(client.get('container', 'c1'));
+    expect(error).toMatchObject({ status: 404, code: 'notFound' });
+    expect(error.message).toBe('GET /1.0/containers/c1: The container c1 was not found');
+    expect(error.details).toEqual(dialect === 'svc' ? [{ path: 'name', message: 'bad' }] : []);
+    const conflict = await failure(client.put('container', 'c1', {}));
+    expect(remedyFor(conflict, false)).toBe('reread');
+  });
+
+  test('the list of operations is read in the shape of the dialect', async () => {
+    const { client, daemon } = await setUp({ dialect });
+    const operation = daemon.newOperation();
+    expect(await client.operations.list()).toEqual([operation.id]);
+  });
+});
+
+test('a rename answered by 204 and a Location is a reply without metadata', async () => {
+  const { client } = await setUp({
+    routes: {
+      'POST /1.0/profiles/a': () => ({ raw: '', status: 204, headers: { location: '/1.0/profiles/b' } }),
+    },
+  });
+  expect(await client.rename('profile', 'a', 'b')).toEqual({
+    status: 204,
+    metadata: null,
+    location: '/1.0/profiles/b',
+  });
+});
+
+test('an answer that is no envelope is called so, with its beginning', async () => {
+  const { client } = await setUp({
+    routes: { 'GET /1.0/profiles/a': () => ({ raw: '<html>proxy</html>', status: 502 }) },
+  });
+  const error = await failure(client.get('profile', 'a'));
+  expect(error.code).toBe('badReply');
+  expect(error.message).toContain('<html>proxy');
+});
+
+test('a read is retried when the connection breaks; a write is not', async () => {
+  let reads = 0;
+  const { client, daemon } = await setUp({
+    routes: {
+      'GET /1.0/profiles/a': () => {
+        reads += 1;
+        return reads < 3 ? { hangUp: true } : { sync: { name: 'a' } };
+      },
+      'PUT /1.0/profiles/a': () => ({ hangUp: true }),
+    },
+  });
+  expect((await client.get('profile', 'a')).metadata.name).toBe('a');
+  const error = await failure(client.put('profile', 'a', {}));
+  expect(error.code).toBe('unreachable');
+  expect(remedyFor(error, false)).toBe('reread');
+  expect(daemon.requests.filter(({ method }) => method === 'PUT')).toHaveLength(1);
+});
+
+test('503 is retried also for writes, and 400 never', async () => {
+  let puts = 0;
+  const { client, daemon } = await setUp({
+    routes: {
+      'PUT /1.0/profiles/a': () => {
+        puts += 1;
+        return puts === 1 ? { error: 503, message: 'starting', code: 'unavailable' } : { sync: {} };
+      },
+      'GET /1.0/profiles/b': () => ({ error: 400, message: 'no' }),
+    },
+  });
+  await client.put('profile', 'a', {});
+  expect(puts).toBe(2);
+  await failure(client.get('profile', 'b'));
+  expect(daemon.requests.filter(({ path }) => path.endsWith('/b'))).toHaveLength(1);
+});
+
+test('a call ends at its time limit, and at the abort of its signal with that reason', async () => {
+  const { client } = await setUp({ routes: { 'POST /1.0/profiles': () => ({ never: true }) } }, { timeoutMs: 60 });
+  const error = await failure(client.create('profile', { name: 'a' }));
+  expect(error).toMatchObject({ code: 'timeout', status: 0 });
+  const controller = new AbortController();
+  const pending = client.create('profile', { name: 'a' }, {}, controller.signal);
+  controller.abort(new Error('user'));
+  await expect(pending).rejects.toThrow('user');
+});
+
+describe('an unreachable socket', () => {
+  test('that does not exist says so and what to do', async () => {
+    const client = createClient(`unix://${await folder()}/none.socket`);
+    cleanups.push(() => client.close());
+    const error = await failure(client.server());
+    expect(error.code).toBe('unreachable');
+    expect(error.message).toMatch(/none\.socket: there is no such file; start the daemon/);
+  });
+
+  test('that nobody listens on says that the daemon has stopped', async () => {
+    const path = join(await folder(), 'stale.socket');
+    const server = createServer().listen(path);
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { link } = await import('node:fs/promises');
+    await link(path, `${path}.kept`);
+    await new Promise((resolve) => server.close(resolve));
+    const client = createClient(`unix://${path}.kept`);
+    cleanups.push(() => client.close());
+    expect((await failure(client.server())).message).toMatch(
+      /nobody listens on it \(the socket exists, owner \d+:\d+, mode/,
+    );
+  });
+
+  test('that is an ordinary file is named as such', async () => {
+    const path = join(await folder(), 'file');
+    await writeFile(path, '');
+    await chmod(path, 0o600);
+    const client = createClient(`unix://${path}`);
+    cleanups.push(() => client.close());
+    expect((await failure(client.server())).message).toMatch(/it exists, owner/);
+  });
+});
+
+test('connect refuses a server that does not trust us', async () => {
+  const { daemon } = await setUp({ auth: 'untrusted' });
+  const error = await failure(connect(daemon.host));
+  expect(error.code).toBe('untrusted');
+  expect(error.message).toContain('client certificate');
+});
+
+describe('images', () => {
+  test('a tarball is streamed as it is, with the headers of both dialects', async () => {
+    const { client, daemon } = await setUp({
+      routes: { 'POST /1.0/images': () => ({ async: daemon.newOperation({ status: 'Success', status_code: 200 }) }) },
+    });
+    const file = join(await folder(), 'image.tar.xz');
+    const bytes = Buffer.alloc(3_000_000, 7);
+    await writeFile(file, bytes);
+    const progress: number[] = [];
+    await client.operations.run(() =>
+      client.uploadImage({
+        files: { file },
+        fingerprint: 'f00',
+        public: true,
+        properties: { os: 'a b' },
+        onProgress: (sent) => progress.push(sent),
+      }),
+    );
+    const upload = daemon.requests.find(({ method }) => method === 'POST');
+    expect(upload?.body.equals(bytes)).toBe(true);
+    for (const prefix of ['x-svc', 'x-lxd']) {
+      expect(upload?.headers[`${prefix}-fingerprint`]).toBe('f00');
+      expect(upload?.headers[`${prefix}-filename`]).toBe('image.tar.xz');
+      expect(upload?.headers[`${prefix}-public`]).toBe('true');
+      expect(upload?.headers[`${prefix}-properties`]).toBe('os=a+b');
+    }
+    expect(progress.at(-1)).toBe(bytes.length);
+  });
+
+  test('metadata and rootfs go as two parts in that order, with a right content length', async () => {
+    const { client, daemon } = await setUp({
+      routes: { 'POST /1.0/images': () => ({ async: daemon.newOperation({ status: 'Success', status_code: 200 }) }) },
+    });
+    const dir = await folder();
+    const files = { metadata: join(dir, 'meta.tar'), rootfs: join(dir, 'root.squashfs') };
+    await writeFile(files.metadata, 'META');
+    await writeFile(files.rootfs, 'ROOT');
+    await client.uploadImage({ files });
+    const request = daemon.requests.at(-1);
+    const form = await new Response(new Uint8Array(request?.body ?? []), {
+      headers: { 'content-type': String(request?.headers['content-type']) },
+    }).formData();
+    expect([...form.keys()]).toEqual(['metadata', 'rootfs']);
+    expect(await (form.get('rootfs') as File).text()).toBe('ROOT');
+    expect((form.get('metadata') as File).name).toBe('meta.tar');
+    expect(Number(request?.headers['content-length'])).toBe(request?.body.length);
+  });
+
+  test('an export is a stream with its name and size; an error answer throws', async () => {
+    const { client } = await setUp({
+      routes: {
+        'GET /1.0/images/abc/export': () => ({
+          raw: 'tarball',
+          headers: { 'content-type': 'application/octet-stream', 'content-disposition': 'inline;filename="abc.tar"' },
+        }),
+        'GET /1.0/images/none/export': () => ({ error: 404, message: 'no image', code: 'notFound' }),
+      },
+    });
+    const file = await client.exportImage('abc');
+    expect(file.filename).toBe('abc.tar');
+    const chunks: Buffer[] = [];
+    for await (const chunk of file.body as AsyncIterable<Buffer>) chunks.push(chunk);
+    expect(String(Buffer.concat(chunks))).toBe('tarball');
+    expect((await failure(client.exportImage('none'))).status).toBe(404);
+  });
+});
+
+describe.skipIf(!hasOpenssl())('over TLS', () => {
+  test('a pinned certificate is accepted for calls and events, and the client certificate is shown', async () => {
+    const pair = await certificate();
+    const { daemon } = await setUp({ tls: { ...pair, requestClient: true } });
+    const client = await connect(daemon.host, { tls: { ...pair, serverCertificate: pair.fingerprint } });
+    cleanups.push(() => client.close());
+    const operation = daemon.newOperation();
+    const waiting = client.operations.wait(operation.id);
+    await expect.poll(() => daemon.eventConnections).toBe(1);
+    daemon.finish(operation);
+    expect((await waiting).status_code).toBe(200);
+  });
+
+  test('the PEM of the server serves as a pin as well, and as a CA', async () => {
+    const pair = await certificate();
+    const { daemon } = await setUp({ tls: pair });
+    for (const tls of [{ serverCertificate: pair.certificate }, { ca: pair.certificate }]) {
+      const client = clientOf(daemon, { tls });
+      expect((await client.server()).metadata.auth).toBe('trusted');
+    }
+  });
+
+  test('another certificate is refused before anything is sent, and so is an unknown one without a pin', async () => {
+    const pair = await certificate();
+    const { daemon } = await setUp({ tls: pair });
+    const wrongPin = clientOf(daemon, { tls: { serverCertificate: '0'.repeat(64) } });
+    const wrong = await failure(wrongPin.server());
+    expect(wrong.code).toBe('untrusted');
+    expect(wrong.message).toContain(pair.fingerprint);
+    const unknown = await failure(clientOf(daemon).server());
+    expect(unknown.code).toBe('untrusted');
+    expect(daemon.requests).toEqual([]);
+  });
+});
+
+/** A self-signed pair for 127.0.0.1. */
+async function certificate(): Promise<{ certificate: string; key: string; fingerprint: string }> {
+  const dir = await folder();
+  const subject = ['-subj', '/CN=fake', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+  const out = ['-keyout', join(dir, 'key'), '-out', join(dir, 'crt')];
+  execFileSync('openssl', ['req', '-x509', ...curve, '-nodes', '-days', '2', ...subject, ...out], { stdio: 'ignore' });
+  const pem = readFileSync(join(dir, 'crt'), 'utf8');
+  const fingerprint = createHash('sha256').update(new X509Certificate(pem).raw).digest('hex');
+  return { certificate: pem, key: readFileSync(join(dir, 'key'), 'utf8'), fingerprint };
+}
+
+function hasOpenssl(): boolean {
+  const found = spawnSync('openssl', ['version']).status === 0;
+  if (!found) console.log('skipped: TLS tests of the client, since openssl is not installed');
+  return found;
+}

@@ -1,0 +1,165 @@
+// Waiting for operations and reading events: what is seen, what is never lost, and what happens while the socket is away.
+import { afterEach, expect, test } from 'vitest';
+import type { Operation } from '../../server/api/operation.ts';
+import { createClient, type Client } from '../../server/client/client.ts';
+import type { ClientError } from '../../server/client/client-error.ts';
+import type { Event } from '../../server/client/event-types.ts';
+import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fake-daemon.ts';
+import { until } from '../support/until.ts';
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function setUp(options: FakeDaemonOptions = {}): Promise<{ daemon: FakeDaemon; client: Client }> {
+  const daemon = await startFakeDaemon(options);
+  const client = createClient(daemon.host);
+  cleanups.push(
+    () => daemon.stop(),
+    () => client.close(),
+  );
+  return { daemon, client };
+}
+
+const startsOperation = (daemon: FakeDaemon, then: (operation: ReturnType<FakeDaemon['newOperation']>) => void) => {
+  daemon.routes['PUT /1.0/containers/c1/state'] = () => {
+    const operation = daemon.newOperation();
+    const answer = { async: { ...operation } };
+    then(operation);
+    return answer;
+  };
+};
+
+test('the event socket stands before the operation starts, and updates arrive in order', async () => {
+  const { daemon, client } = await setUp();
+  let listeners = 0;
+  startsOperation(daemon, (operation) => {
+    listeners = daemon.sockets.size;
+    setTimeout(() => daemon.update(operation, { metadata: { unpack: '50%' } }), 20);
+    setTimeout(() => daemon.finish(operation, { metadata: { unpack: '100%' } }), 40);
+  });
+  const seen: (string | undefined)[] = [];
+  const reply = await client.operations.run(
+    () => client.putContainerState('c1', { action: 'start' }),
+    undefined,
+    (operation: Operation) => seen.push(operation.metadata?.['unpack'] as string | undefined),
+  );
+  expect(listeners).toBe(1);
+  expect(reply.operation?.status_code).toBe(200);
+  expect(seen).toEqual([undefined, '50%', '100%']);
+});
+
+test('an operation that ends before its answer is read is not waited for in vain', async () => {
+  const { daemon, client } = await setUp();
+  startsOperation(daemon, (operation) => daemon.finish(operation));
+  const reply = await client.operations.run(() => client.putContainerState('c1', { action: 'start' }));
+  expect(reply.operation?.status_code).toBe(200);
+});
+
+test('an operation that ended and was forgotten by the server is known from its event', async () => {
+  const { daemon, client } = await setUp();
+  startsOperation(daemon, (operation) => {
+    daemon.finish(operation, { status_code: 400, status: 'Failure', err: 'no space' });
+    daemon.operations.delete(operation.id);
+  });
+  const failed = client.operations.run(async () => {
+    const reply = await client.putContainerState('c1', { action: 'start' });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return reply;
+  });
+  await expect(failed).rejects.toMatchObject({ code: 'operationFailed', message: 'Doing something: no space' });
+});
+
+test('an operation nobody knows any more is lost, which is told apart from failed', async () => {
+  const { client } = await setUp();
+  const error = await client.operations.wait('11111111-0000-0000-0000-000000000000').catch((reason: unknown) => reason);
+  expect((error as ClientError).code).toBe('operationLost');
+});
+
+test('without an event endpoint the wait endpoint is used', async () => {
+  const { daemon, client } = await setUp({ events: false });
+  startsOperation(daemon, (operation) => setTimeout(() => daemon.finish(operation), 50));
+  const reply = await client.operations.run(() => client.putContainerState('c1', { action: 'start' }));
+  expect(reply.operation?.status_code).toBe(200);
+  expect(daemon.requests.some(({ path }) => path.endsWith('/wait'))).toBe(true);
+});
+
+test('an end that happens while the socket is away is found', async () => {
+  const { daemon, client } = await setUp();
+  const operation = daemon.newOperation();
+  const waiting = client.operations.wait(operation.id);
+  await until(() => daemon.sockets.size === 1 && daemon.requests.length > 0);
+  daemon.dropSockets();
+  daemon.finish(operation, {}, true);
+  expect((await waiting).status_code).toBe(200);
+});
+
+test('the socket comes back after it broke', async () => {
+  const { daemon, client } = await setUp();
+  const operation = daemon.newOperation();
+  const waiting = client.operations.wait(operation.id);
+  await until(() => daemon.sockets.size === 1);
+  daemon.dropSockets();
+  await until(() => daemon.eventConnections === 2);
+  daemon.finish(operation);
+  expect((await waiting).status_code).toBe(200);
+});
+
+test('a cancelled operation rejects as cancelled, and the abort of the waiter leaves the operation alone', async () => {
+  const { daemon, client } = await setUp();
+  const operation = daemon.newOperation();
+  const controller = new AbortController();
+  const aborted = client.operations.wait(operation.id, controller.signal);
+  await until(() => daemon.requests.length > 0);
+  controller.abort(new Error('user'));
+  await expect(aborted).rejects.toThrow('user');
+  expect(daemon.requests.some(({ method }) => method === 'DELETE')).toBe(false);
+  const waiting = client.operations.wait(operation.id);
+  daemon.finish(operation, { status_code: 401, status: 'Cancelled' });
+  await expect(waiting).rejects.toMatchObject({ code: 'operationCancelled' });
+});
+
+test('many waits share one event socket', async () => {
+  const { daemon, client } = await setUp();
+  const operations = Array.from({ length: 40 }, () => daemon.newOperation());
+  const waits = operations.map((operation) => client.operations.wait(operation.id));
+  await until(() => daemon.sockets.size === 1);
+  for (const operation of operations) daemon.finish(operation);
+  expect((await Promise.all(waits)).every(({ status_code }) => status_code === 200)).toBe(true);
+  expect(daemon.eventConnections).toBe(1);
+});
+
+test('events are iterated until the signal fires; a slow reader loses the oldest and is told', async () => {
+  const { daemon, client } = await setUp();
+  const controller = new AbortController();
+  const gaps: string[] = [];
+  let ready = false;
+  const seen: Event[] = [];
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const reading = (async () => {
+    const options = { bufferSize: 2, onGap: (reason: string) => gaps.push(reason), onReady: () => (ready = true) };
+    for await (const event of client.events(['lifecycle'], controller.signal, options)) {
+      seen.push(event);
+      await held;
+    }
+  })();
+  await until(() => ready);
+  for (const action of ['a', 'b', 'c', 'd']) {
+    daemon.emit('lifecycle', { action });
+    if (action === 'a') await until(() => seen.length === 1);
+  }
+  await until(() => gaps.length === 1);
+  release();
+  await until(() => seen.length === 3);
+  expect(seen.map(({ metadata }) => (metadata as { action: string }).action)).toEqual(['a', 'c', 'd']);
+  expect(gaps).toEqual(['overflow']);
+  daemon.dropSockets();
+  await until(() => gaps.includes('reconnected'));
+  controller.abort();
+  await reading;
+  await until(() => daemon.sockets.size === 0);
+});
