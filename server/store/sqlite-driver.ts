@@ -96,6 +96,15 @@ function refuseNetworkFileSystem(path: string): void {
 
 const primaryCodes = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 };
 
+/** The add-on gives no code when a row of a longer result cannot be read, only SQLite's fixed text. */
+const codesByText = new Map([
+  ['database is locked', primaryCodes.busy],
+  ['disk I/O error', primaryCodes.ioError],
+  ['database disk image is malformed', primaryCodes.corrupt],
+  ['database or disk is full', primaryCodes.full],
+  ['file is not a database', primaryCodes.notADatabase],
+]);
+
 export function isIoError(error: unknown): boolean {
   return primaryCode(error) === primaryCodes.ioError;
 }
@@ -122,5 +131,6 @@ export function sqliteError(error: unknown, path: string): StoreError {
 function primaryCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && error.code === 'ENOSPC') return primaryCodes.full;
-  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff;
+  return codesByText.get(error.message);
 }

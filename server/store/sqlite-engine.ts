@@ -7,7 +7,7 @@ import { SqliteHistory } from './sqlite-history.ts';
 import { packRecords } from './sqlite-packing.ts';
 import type { Calls, OpenRequest, StatusReply } from './sqlite-protocol.ts';
 import { SqliteReader } from './sqlite-reader.ts';
-import { type Meta, prepareSchema } from './sqlite-schema.ts';
+import { checkStructure, type Meta, prepareSchema } from './sqlite-schema.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
 import { storeErrors } from './store-errors.ts';
 import { StoreError } from './store.ts';
@@ -28,6 +28,7 @@ export function openEngine(driver: Driver, { path, lockTimeoutMs, history: limit
   try {
     removeStaleSnapshots(path);
     const meta = prepareSchema(db, path);
+    checkStructure(db, path);
     const history = new SqliteHistory(db, limits);
     const writer = new SqliteWriter({ db, path, meta, history });
     writer.dropAllLeases();

@@ -40,6 +40,12 @@ function createSchema(db: Connection): void {
   db.exec(`BEGIN; ${tables}; INSERT INTO meta VALUES (0, 0, ${schemaVersion}, '${randomUUID()}'); COMMIT`);
 }
 
+/** Finds damage in the structure (a key hidden by a broken index); damage in data is found by the sums when it is read. */
+export function checkStructure(db: Connection, path: string): void {
+  const finding = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
+  if (finding !== 'ok') throw new StoreError('Corrupt', `${path} is damaged: ${String(finding)}`);
+}
+
 export interface RecordState {
   readonly createRev: Rev;
   readonly modRev: Rev;
