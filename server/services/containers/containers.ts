@@ -1,0 +1,162 @@
+// Containers: the use cases of the API in one place, and what the daemon does by itself (autostart, noticing ends).
+import { isTrue } from '../../api/container-config.ts';
+import type { Container, ContainerCreate, ContainerFull, ContainerPut, ContainerState, ContainerStatePut } from '../../api/container.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { RuntimeExit } from '../../drivers/runtime/driver.ts';
+import { errorText } from '../../lib/log.ts';
+import type { Saga } from '../../operations/saga.ts';
+import { daemonCaller, type Caller } from '../caller.ts';
+import { etagOf } from '../etag.ts';
+import { createContainer, createContainerSaga } from './create.ts';
+import { lockOf, urlOf } from './deps.ts';
+import { anyContainer } from './find.ts';
+import { deleteContainer, deleteContainerSaga, renameContainer, renameContainerSaga } from './remove.ts';
+import { afterStop, putState, startNow, type StateDeps } from './state.ts';
+import { patchContainer, putContainer } from './update.ts';
+import type { ContainerEntry } from './view.ts';
+
+export class Containers {
+  readonly #deps: StateDeps;
+  #stopListening: () => void = () => {};
+
+  constructor(deps: StateDeps) {
+    this.#deps = deps;
+  }
+
+  sagas(): readonly Saga<never>[] {
+    return [createContainerSaga(this.#deps), deleteContainerSaga(this.#deps), renameContainerSaga(this.#deps)];
+  }
+
+  names(): readonly string[] {
+    return this.#deps.records.containers.list().map((entry) => entry.name);
+  }
+
+  list(): readonly Container[] {
+    return this.#deps.records.containers.list().map((entry) => this.#deps.view.render(entry));
+  }
+
+  /** recursion=2: with state, snapshots and backups (extension container_full). */
+  listFull(): Promise<readonly ContainerFull[]> {
+    return Promise.all(this.#deps.records.containers.list().map((entry) => this.#full(entry)));
+  }
+
+  get(name: string): { readonly object: Container; readonly etag: string } {
+    const entry = anyContainer(this.#deps.records, name);
+    return { object: this.#deps.view.render(entry), etag: etagOf.container(entry.document) };
+  }
+
+  async getFull(name: string): Promise<{ readonly object: ContainerFull; readonly etag: string }> {
+    const entry = anyContainer(this.#deps.records, name);
+    return { object: await this.#full(entry), etag: etagOf.container(entry.document) };
+  }
+
+  state(name: string): Promise<ContainerState> {
+    anyContainer(this.#deps.records, name);
+    return this.#deps.view.state(name);
+  }
+
+  create(caller: Caller, body: ContainerCreate): Operation {
+    return createContainer(this.#deps, caller, body);
+  }
+
+  put(caller: Caller, name: string, body: ContainerPut, ifMatch: string | undefined): Operation {
+    return putContainer(this.#deps, caller, name, body, ifMatch);
+  }
+
+  patch(caller: Caller, name: string, body: ContainerPut, ifMatch: string | undefined): Promise<void> {
+    return patchContainer(this.#deps, caller, name, body, ifMatch);
+  }
+
+  rename(caller: Caller, name: string, to: string): Operation {
+    return renameContainer(this.#deps, caller, name, to);
+  }
+
+  delete(caller: Caller, name: string): Operation {
+    return deleteContainer(this.#deps, caller, name);
+  }
+
+  putState(caller: Caller, name: string, body: ContainerStatePut): Operation {
+    return putState(this.#deps, caller, name, body);
+  }
+
+  /** At daemon start: finds the containers that still run, and hears from now on when one ends. */
+  async attach(): Promise<void> {
+    this.#stopListening = this.#deps.runtime.onExit((exit) => void this.#ended(exit));
+    await this.#deps.runtime.recover(this.names());
+  }
+
+  detach(): void {
+    this.#stopListening();
+  }
+
+  /** Starts what should run (real system section 4): autostart true, or unset and running when the host went down. */
+  async autostart(signal: AbortSignal): Promise<void> {
+    for (const entry of autostartOrder(this.#deps.records.containers.list(), (e) => this.#deps.view.expanded(e).config)) {
+      if (signal.aborted) return;
+      const { name } = entry;
+      try {
+        const started = await this.#deps.locks.run(lockOf(name), async () => {
+          if (this.#deps.runtime.probe(name).status !== 'stopped') return false;
+          await startNow(this.#deps, daemonCaller, name, signal);
+          return true;
+        });
+        const delay = Number(this.#deps.view.expanded(entry).config['boot.autostart.delay'] ?? '0');
+        if (started && delay > 0) await pause(delay * 1000, signal);
+      } catch (error) {
+        this.#deps.log.error(`Starting ${name} at daemon start failed: ${errorText(error)}`);
+      }
+    }
+  }
+
+  async #full(entry: ContainerEntry): Promise<ContainerFull> {
+    const state = await this.#deps.view.state(entry.name);
+    return { ...this.#deps.view.render(entry), state, snapshots: null, backups: null };
+  }
+
+  /** Requested stops do their own bookkeeping while they hold the lock; by the time it is ours, theirs is done. */
+  async #ended(exit: RuntimeExit): Promise<void> {
+    const { name } = exit;
+    if (exit.target === 'reboot') {
+      this.#deps.events.lifecycle('container-restarted', urlOf(name), undefined, daemonCaller.requestor);
+      return;
+    }
+    try {
+      await this.#deps.locks.run(lockOf(name), async () => {
+        const entry = this.#deps.records.containers.get(name);
+        if (entry === undefined || this.#deps.runtime.probe(name).status !== 'stopped') return;
+        if (entry.document.config['volatile.last_state.power'] !== 'RUNNING') return;
+        this.#deps.events.lifecycle('container-stopped', urlOf(name), undefined, daemonCaller.requestor);
+        await afterStop(this.#deps, daemonCaller, name, new AbortController().signal);
+      });
+    } catch (error) {
+      this.#deps.log.error(`Recording that ${name} stopped failed: ${errorText(error)}`);
+    }
+  }
+}
+
+/** Higher boot.autostart.priority first, then by name. Pure. */
+export function autostartOrder(
+  entries: readonly ContainerEntry[],
+  configOf: (entry: ContainerEntry) => Readonly<Record<string, string>>,
+): readonly ContainerEntry[] {
+  const priority = (entry: ContainerEntry): number => Number(configOf(entry)['boot.autostart.priority'] ?? '0') || 0;
+  return entries
+    .filter((entry) => {
+      const wanted = configOf(entry)['boot.autostart'];
+      if (entry.document.lifecycle !== 'ready') return false;
+      return wanted === undefined ? entry.document.config['volatile.last_state.power'] === 'RUNNING' : isTrue(wanted);
+    })
+    .toSorted((a, b) => priority(b) - priority(a) || (a.name < b.name ? -1 : 1));
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    }
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

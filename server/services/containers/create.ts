@@ -1,0 +1,176 @@
+// Creating a container: decides what is wanted (image, copy or empty), then a saga makes volume and record.
+import { randomUUID } from 'node:crypto';
+import type { ContainerCreate, ContainerSource } from '../../api/container.ts';
+import { never } from '../../api/common.ts';
+import { errors } from '../../api/errors.ts';
+import { expandInstanceType } from '../../api/instance-type.ts';
+import { containerName } from '../../api/names.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { VolumeSource } from '../../drivers/storage/driver.ts';
+import type { Saga } from '../../operations/saga.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
+import type { Caller } from '../caller.ts';
+import { expand, isServerKey } from '../expand.ts';
+import { replaceConfig } from '../patch.ts';
+import { checkArchitecture, checkDraft, withHardwareAddresses } from './draft.ts';
+import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
+import { petName } from './pet-name.ts';
+
+type CreateDeps = Pick<
+  ContainerDeps,
+  'records' | 'pools' | 'images' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
+>;
+
+interface CreateParams {
+  readonly name: string;
+  readonly document: ContainerDocument;
+  readonly source: VolumeSource;
+}
+
+export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): Saga<CreateParams> {
+  return {
+    kind: 'container-create',
+    onRestart: 'unwind',
+    begin(changes, { name, document }) {
+      if (deps.records.containers.has(name)) throw errors.exists('container', name);
+      for (const profile of document.profiles) {
+        if (!deps.records.profiles.has(profile)) throw errors.notFound('profile', profile);
+        changes.require('profiles', profile);
+      }
+      if (!deps.records.pools.has(document.pool)) throw errors.notFound('storage pool', document.pool);
+      changes.require('pools', document.pool);
+      changes.put('containers', name, { ...document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'volume',
+        execute: ({ name, document, source }, context) =>
+          deps.pools.createVolume(
+            document.pool,
+            { type: 'container', name },
+            source,
+            (text) => context.progress({ create_container_from_image_unpack_progress: text }),
+            context.signal,
+          ),
+        undo: ({ name, document }) => deps.pools.deleteVolume(document.pool, { type: 'container', name }),
+      },
+    ],
+    commit: (changes, { name, document }) => changes.put('containers', name, document),
+    rollBack: (changes, { name }) => {
+      if (deps.records.containers.has(name)) changes.delete('containers', name);
+    },
+  };
+}
+
+/** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
+export function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Operation {
+  const name = body.name === undefined || body.name === '' ? petName((taken) => deps.records.containers.has(taken)) : body.name;
+  const rule = containerName(name);
+  if (rule !== undefined) throw errors.invalidName('container', name, rule);
+  if (deps.records.containers.has(name)) throw errors.exists('container', name);
+  const origin = findOrigin(deps, body.source);
+  const document = draftDocument(deps, name, body, origin);
+  const params: CreateParams = { name, document, source: origin.volume };
+  const saga = createContainerSaga(deps);
+  return deps.operations.start({
+    description: 'Creating container',
+    resources: { containers: [urlOf(name)] },
+    run: (handle, signal) =>
+      deps.locks.runAll([lockOf(name), ...origin.locks], async () => {
+        await deps.sagas.run(saga, params, { signal, progress: (metadata) => handle.update(metadata) });
+        if (origin.fingerprint !== undefined) await deps.images.touch(origin.fingerprint);
+        deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
+      }),
+  });
+}
+
+interface Origin {
+  readonly volume: VolumeSource;
+  /** Config, devices, profiles that the new container starts from. */
+  readonly base: Partial<Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>>;
+  readonly locks: readonly string[];
+  readonly fingerprint?: string;
+  readonly pool?: string;
+}
+
+function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, source: ContainerSource): Origin {
+  switch (source.type) {
+    case 'none':
+      return { volume: { kind: 'empty' }, base: {}, locks: [] };
+    case 'image':
+      return imageOrigin(deps, source);
+    case 'copy':
+      return copyOrigin(deps, source);
+    case 'migration':
+      throw errors.notImplemented('Creating a container by migration is not available in this release');
+    default:
+      throw errors.invalid('container', [
+        { path: 'source.type', message: `must be image, copy, migration or none, is ${JSON.stringify(source.type)}` },
+      ]);
+  }
+}
+
+function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource): Origin {
+  if ((source.mode !== undefined && source.mode !== 'local') || source.server !== undefined) {
+    throw errors.notImplemented('Pulling an image from another server is not available in this release: upload it first');
+  }
+  const { fingerprint, document } = deps.images.resolve(source);
+  const inherited = Object.fromEntries(Object.entries(document.properties).map(([key, value]) => [`image.${key}`, value]));
+  return {
+    volume: { kind: 'image', image: deps.images.files(fingerprint) },
+    base: { architecture: document.architecture, config: { ...inherited, 'volatile.base_image': fingerprint } },
+    locks: [],
+    fingerprint,
+  };
+}
+
+function copyOrigin(deps: Pick<CreateDeps, 'records'>, source: ContainerSource): Origin {
+  if (source.source === undefined || source.source === '') {
+    throw errors.invalid('container', [{ path: 'source.source', message: 'is required: the name of the container to copy' }]);
+  }
+  const entry = deps.records.containers.get(source.source);
+  if (entry === undefined || entry.document.lifecycle !== 'ready') throw errors.notFound('container', source.source);
+  const { document } = entry;
+  // A copy is its own machine: only where it came from is kept of the server's keys.
+  const kept = Object.entries(document.config).filter(
+    ([key]) => !key.startsWith('volatile.') || key === 'volatile.base_image' || key === 'volatile.last_state.idmap',
+  );
+  return {
+    volume: { kind: 'copy', from: { type: 'container', name: entry.name } },
+    base: { ...document, config: Object.fromEntries(kept) },
+    locks: [lockOf(entry.name)],
+    pool: document.pool,
+  };
+}
+
+function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, origin: Origin): ContainerDocument {
+  const sized = expandInstanceType(body.instance_type);
+  const sent = replaceConfig(body.config);
+  const devices = { ...origin.base.devices, ...body.devices };
+  const draft = {
+    architecture: checkArchitecture(body.architecture ?? origin.base.architecture, deps.architecture),
+    profiles: body.profiles ?? origin.base.profiles ?? ['default'],
+    config: { ...origin.base.config, ...sized, ...sent },
+    devices,
+  };
+  // image.* may be inherited but not written by hand: what the user sent is checked, what the server adds is not.
+  const userConfig = Object.fromEntries(Object.entries(draft.config).filter(([key]) => !isServerKey(key) || key in sent));
+  const { pool } = checkDraft(deps.records, name, { ...draft, config: userConfig });
+  if (origin.pool !== undefined && origin.pool !== pool) {
+    throw errors.notImplemented(`Copying from pool ${origin.pool} to pool ${pool} is not available in this release`);
+  }
+  const expanded = expand(draft, (profile) => deps.records.profiles.get(profile)?.document);
+  return {
+    v: 1,
+    uuid: randomUUID(),
+    ...draft,
+    config: withHardwareAddresses(deps.records, draft.config, expanded.devices),
+    ephemeral: body.ephemeral ?? false,
+    description: body.description ?? '',
+    createdAt: deps.clock.timestamp(),
+    lastUsedAt: never.started,
+    stateful: false,
+    pool,
+    lifecycle: 'ready',
+  };
+}

@@ -1,0 +1,36 @@
+// What the container use cases are given; each takes the members it needs.
+import type { EventHub } from '../../events/hub.ts';
+import type { IdMapEntry, RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import type { NetworkDriver } from '../../drivers/network/driver.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Sagas } from '../../operations/saga.ts';
+import type { Records } from '../../records/records.ts';
+import type { Pools } from '../pools.ts';
+import type { ImageStore } from '../images/image-store.ts';
+import type { ContainerView } from './view.ts';
+
+export interface ContainerDeps {
+  readonly records: Records;
+  readonly runtime: RuntimeDriver;
+  readonly network: NetworkDriver;
+  readonly pools: Pools;
+  readonly images: ImageStore;
+  readonly view: ContainerView;
+  readonly operations: Operations;
+  readonly sagas: Sagas;
+  readonly events: EventHub;
+  readonly locks: KeyedMutex;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The map that unprivileged containers get. */
+  readonly idMap: readonly IdMapEntry[];
+  /** Kernel architecture of this host. */
+  readonly architecture: string;
+  readonly logsDir: string;
+}
+
+export const lockOf = (name: string): string => `container/${name}`;
+export const urlOf = (name: string): string => `/1.0/containers/${encodeURIComponent(name)}`;

@@ -1,0 +1,104 @@
+// Decides whether a container as wanted may exist, collecting every problem; fills in what the server keeps (hardware
+// addresses). Changes nothing.
+import { randomBytes } from 'node:crypto';
+import { normalizeArchitecture } from '../../api/architectures.ts';
+import type { ConfigMap, DeviceMap } from '../../api/common.ts';
+import { validateContainerConfig } from '../../api/container-config.ts';
+import { rootDisk, validateDevices } from '../../api/devices/index.ts';
+import { errors } from '../../api/errors.ts';
+import { nearestName } from '../../api/nearest.ts';
+import type { Problem } from '../../api/problem.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import { expand } from '../expand.ts';
+
+type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
+
+/** Throws AppError badRequest with all problems. `previous`: the container as it was, whose root disk must stay put. */
+export function checkDraft(records: Records, name: string, draft: Draft, previous?: ContainerDocument): { readonly pool: string } {
+  const profileOf = (profile: string) => records.profiles.get(profile)?.document;
+  const expanded = expand(draft, profileOf);
+  const root = rootDisk(expanded.devices);
+  const problems = [
+    ...profileProblems(records, draft.profiles),
+    ...validateContainerConfig(draft.config, { profile: false, ...(previous === undefined ? {} : { previous: previous.config }) }),
+    ...validateDevices(draft.devices),
+    ...rootProblems(records, expanded.devices, root?.pool, previous),
+  ];
+  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+  return { pool: root?.pool ?? '' };
+}
+
+export function checkArchitecture(sent: string | undefined, host: string): string {
+  if (sent === undefined || sent === '') return host;
+  const known = normalizeArchitecture(sent);
+  if (known === undefined) {
+    throw errors.invalid('container', [{ path: 'architecture', message: `${JSON.stringify(sent)} is not a known architecture` }]);
+  }
+  return known;
+}
+
+function profileProblems(records: Records, profiles: readonly string[]): Problem[] {
+  const problems: Problem[] = [];
+  const seen = new Set<string>();
+  for (const [index, profile] of profiles.entries()) {
+    const path = `profiles.${index}`;
+    if (seen.has(profile)) problems.push({ path, message: `the profile ${profile} is listed twice` });
+    seen.add(profile);
+    if (records.profiles.has(profile)) continue;
+    const near = nearestName(
+      profile,
+      records.profiles.list().map((entry) => entry.name),
+    );
+    problems.push({ path, message: `there is no profile ${profile}${near === undefined ? '' : `; did you mean ${near}?`}` });
+  }
+  return problems;
+}
+
+function rootProblems(
+  records: Records,
+  devices: DeviceMap,
+  pool: string | undefined,
+  previous: ContainerDocument | undefined,
+): Problem[] {
+  if (pool === undefined || pool === '') {
+    const message =
+      'no root disk: give a profile or the container a device of type disk with path / and a pool, for example root: {type: disk, path: /, pool: default}';
+    return [{ path: 'devices', message }];
+  }
+  if (previous !== undefined && previous.pool !== pool) {
+    return [{ path: 'devices', message: `the root disk is in pool ${previous.pool} and cannot move to ${pool} by an update` }];
+  }
+  const unknown = Object.entries(devices)
+    .filter(([, device]) => device['type'] === 'disk' && device['pool'] !== undefined && !records.pools.has(device['pool']))
+    .map(([name, device]): Problem => {
+      const near = nearestName(
+        device['pool'] ?? '',
+        records.pools.list().map((entry) => entry.name),
+      );
+      const hint = near === undefined ? '' : `; did you mean ${near}?`;
+      return { path: `devices.${name}.pool`, message: `there is no storage pool ${device['pool']}${hint}` };
+    });
+  return unknown;
+}
+
+/** volatile.<nic>.hwaddr for every nic that has no address yet; the rest of the config unchanged. */
+export function withHardwareAddresses(records: Records, config: ConfigMap, devices: DeviceMap): ConfigMap {
+  const added: Record<string, string> = {};
+  for (const [name, device] of Object.entries(devices)) {
+    if (device['type'] !== 'nic' || device['nictype'] === 'physical') continue;
+    const key = `volatile.${name}.hwaddr`;
+    if (device['hwaddr'] !== undefined || config[key] !== undefined) continue;
+    added[key] = freeHardwareAddress(records);
+  }
+  return Object.keys(added).length === 0 ? config : { ...config, ...added };
+}
+
+/** The field's usual prefix 00:16:3e and three random bytes that no container has. */
+function freeHardwareAddress(records: Records): string {
+  for (;;) {
+    const address = `00:16:3e:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
+    const taken = records.containers.list().some(({ document }) => Object.values(document.config).includes(address));
+    if (!taken) return address;
+  }
+}

@@ -1,0 +1,21 @@
+// Finds a container that may be acted on, or says why not.
+import { errors } from '../../api/errors.ts';
+import type { Records } from '../../records/records.ts';
+import type { ContainerEntry } from './view.ts';
+
+/** Throws notFound; a container that a saga owns (being created or deleted) is not there for others. */
+export function readyContainer(records: Records, name: string): ContainerEntry {
+  const entry = records.containers.get(name);
+  if (entry === undefined) throw errors.notFound('container', name);
+  if (entry.document.lifecycle !== 'ready') {
+    throw errors.badRequest(`The container ${name} is busy: it is ${entry.document.lifecycle === 'creating' ? 'being created' : 'being deleted'}`);
+  }
+  return entry;
+}
+
+/** For reading: also one that is being created or deleted. */
+export function anyContainer(records: Records, name: string): ContainerEntry {
+  const entry = records.containers.get(name);
+  if (entry === undefined) throw errors.notFound('container', name);
+  return entry;
+}

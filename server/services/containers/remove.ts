@@ -1,0 +1,145 @@
+// Deleting and renaming a stopped container, each as a saga.
+import { isTrue } from '../../api/container-config.ts';
+import { errors } from '../../api/errors.ts';
+import { containerName } from '../../api/names.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Saga } from '../../operations/saga.ts';
+import type { Caller } from '../caller.ts';
+import { nicNetwork } from '../expand.ts';
+import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
+import { readyContainer } from './find.ts';
+import type { NetworkHosts } from './network-hosts.ts';
+
+type RemoveDeps = Pick<
+  ContainerDeps,
+  'records' | 'runtime' | 'network' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'log'
+> & { readonly hosts: NetworkHosts };
+
+interface DeleteParams {
+  readonly name: string;
+  readonly pool: string;
+}
+
+export function deleteContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>): Saga<DeleteParams> {
+  return {
+    kind: 'container-delete',
+    onRestart: 'finish',
+    begin(changes, { name }) {
+      const { document } = readyContainer(deps.records, name);
+      changes.put('containers', name, { ...document, lifecycle: 'deleting' });
+    },
+    steps: [
+      { name: 'runtime', execute: ({ name }) => deps.runtime.forget(name), undo: () => Promise.resolve() },
+      {
+        name: 'volume',
+        execute: ({ name, pool }) => deps.pools.deleteVolume(pool, { type: 'container', name }),
+        undo: () => Promise.resolve(),
+      },
+    ],
+    commit(changes, { name }) {
+      if (deps.records.containers.has(name)) changes.delete('containers', name);
+    },
+    // What is gone stays gone; the record comes back so that the deletion can be tried again.
+    rollBack(changes, { name }) {
+      const entry = deps.records.containers.get(name);
+      if (entry !== undefined) changes.put('containers', name, { ...entry.document, lifecycle: 'ready' });
+    },
+  };
+}
+
+export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string): Operation {
+  const { document } = readyContainer(deps.records, name);
+  refuseRunning(deps, name, 'deleting it');
+  if (isTrue(deps.view.expanded(readyContainer(deps.records, name)).config['security.protection.delete'] ?? '')) {
+    throw errors.forbidden(`The container ${name} is protected: unset security.protection.delete before deleting it`);
+  }
+  return deps.operations.start({
+    description: 'Deleting container',
+    resources: { containers: [urlOf(name)] },
+    run: (_handle, signal) => deps.locks.run(lockOf(name), () => removeNow(deps, caller, name, document.pool, signal)),
+  });
+}
+
+/** The caller holds the container's lock. */
+export async function removeNow(
+  deps: RemoveDeps,
+  caller: Caller,
+  name: string,
+  pool: string,
+  signal: AbortSignal,
+): Promise<void> {
+  refuseRunning(deps, name, 'deleting it');
+  const entry = readyContainer(deps.records, name);
+  const nics = Object.entries(deps.view.expanded(entry).devices).filter(([, device]) => nicNetwork(device) !== undefined);
+  await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
+  for (const [device, properties] of nics) {
+    const network = nicNetwork(properties) ?? '';
+    const hwaddr = properties['hwaddr'] ?? entry.document.config[`volatile.${device}.hwaddr`];
+    if (!deps.records.networks.has(network) || hwaddr === undefined) continue;
+    await deps.network.releaseLease(network, hwaddr).catch((error: unknown) => {
+      deps.log.warn(`Releasing the lease of ${name} on ${network} failed: ${String(error)}`);
+    });
+  }
+  await deps.hosts.refresh(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
+  deps.events.lifecycle('container-deleted', urlOf(name), undefined, caller.requestor);
+}
+
+interface RenameParams {
+  readonly from: string;
+  readonly to: string;
+  readonly pool: string;
+}
+
+export function renameContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>): Saga<RenameParams> {
+  const volume = (name: string) => ({ type: 'container', name }) as const;
+  return {
+    kind: 'container-rename',
+    onRestart: 'unwind',
+    begin(changes, { from, to }) {
+      if (deps.records.containers.has(to)) throw errors.exists('container', to);
+      changes.require('containers', to);
+      changes.require('containers', from);
+    },
+    steps: [
+      {
+        name: 'volume',
+        execute: ({ from, to, pool }) => deps.pools.renameVolume(pool, volume(from), to),
+        async undo({ from, to, pool }) {
+          if (deps.records.containers.has(from)) await deps.pools.renameVolume(pool, volume(to), from);
+        },
+      },
+      { name: 'runtime', execute: ({ from }) => deps.runtime.forget(from), undo: () => Promise.resolve() },
+    ],
+    commit(changes, { from, to }) {
+      const { document } = readyContainer(deps.records, from);
+      if (deps.records.containers.has(to)) throw errors.exists('container', to);
+      changes.delete('containers', from);
+      changes.put('containers', to, document);
+    },
+    rollBack: () => {},
+  };
+}
+
+/** POST {name}: an existing target answers 409 before anything else (spec 7.3). */
+export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, to: string): Operation {
+  const { document } = readyContainer(deps.records, name);
+  if (deps.records.containers.has(to)) throw errors.exists('container', to);
+  const rule = containerName(to);
+  if (rule !== undefined) throw errors.invalidName('container', to, rule);
+  refuseRunning(deps, name, 'renaming it');
+  return deps.operations.start({
+    description: 'Renaming container',
+    resources: { containers: [urlOf(name)] },
+    run: (_handle, signal) =>
+      deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
+        refuseRunning(deps, name, 'renaming it');
+        const params: RenameParams = { from: name, to, pool: document.pool };
+        await deps.sagas.run(renameContainerSaga(deps), params, { signal, progress: () => {} });
+        deps.events.lifecycle('container-renamed', urlOf(name), { new_name: to }, caller.requestor);
+      }),
+  });
+}
+
+function refuseRunning(deps: Pick<ContainerDeps, 'runtime'>, name: string, what: string): void {
+  if (deps.runtime.probe(name).status !== 'stopped') throw errors.running(name, what);
+}

@@ -1,0 +1,173 @@
+// Start, stop, restart, freeze and unfreeze on request (real system section 4), and what follows when a container ends.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stateActions, type ContainerStatePut, type StateAction } from '../../api/container.ts';
+import { errors } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+import { statusCodes } from '../../api/status.ts';
+import { assertNever } from '../../lib/assert-never.ts';
+import type { Caller } from '../caller.ts';
+import { nicNetwork } from '../expand.ts';
+import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
+import { readyContainer } from './find.ts';
+import type { NetworkHosts } from './network-hosts.ts';
+import { removeNow } from './remove.ts';
+import { prepareRun } from './run-config.ts';
+
+export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
+
+interface Wanted {
+  readonly force: boolean;
+  readonly timeoutMs: number | undefined;
+}
+
+const descriptions: Readonly<Record<StateAction, string>> = {
+  start: 'Starting container',
+  stop: 'Stopping container',
+  restart: 'Restarting container',
+  freeze: 'Freezing container',
+  unfreeze: 'Unfreezing container',
+};
+
+const isAction = (action: string): action is StateAction => (stateActions as readonly string[]).includes(action);
+
+/** PUT .../state. Only an unknown container or action is refused at once; the rest fails in the operation. */
+export function putState(deps: StateDeps, caller: Caller, name: string, body: ContainerStatePut): Operation {
+  readyContainer(deps.records, name);
+  const { action } = body;
+  if (!isAction(action)) {
+    throw errors.invalid('state change', [{ path: 'action', message: `must be one of ${stateActions.join(', ')}, is ${JSON.stringify(action)}` }]);
+  }
+  if (body.stateful === true && (action === 'start' || action === 'stop')) {
+    throw errors.notImplemented('Storing run state (stateful) is not available in this release');
+  }
+  // Absent or negative: no limit. Zero asks for the kill that force asks for.
+  const timeout = body.timeout ?? -1;
+  const wanted: Wanted = { force: body.force === true || timeout === 0, timeoutMs: timeout > 0 ? timeout * 1000 : undefined };
+  return deps.operations.start({
+    description: descriptions[action],
+    resources: { containers: [urlOf(name)] },
+    run: (_handle, signal) => deps.locks.run(lockOf(name), () => act(deps, caller, name, action, wanted, signal)),
+  });
+}
+
+async function act(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  action: StateAction,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<void> {
+  switch (action) {
+    case 'start':
+      return startNow(deps, caller, name, signal);
+    case 'stop':
+      return stopNow(deps, caller, name, wanted, signal);
+    case 'restart':
+      return restartNow(deps, caller, name, wanted, signal);
+    case 'freeze':
+      return freezeNow(deps, caller, name);
+    case 'unfreeze':
+      return unfreezeNow(deps, caller, name);
+    default:
+      return assertNever(action);
+  }
+}
+
+/** The caller holds the container's lock. */
+export async function startNow(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+  const entry = readyContainer(deps.records, name);
+  if (deps.runtime.probe(name).status !== 'stopped') throw errors.badRequest(`The container ${name} is already running`);
+  await deps.view.during(name, statusCodes.starting, async () => {
+    const logDir = join(deps.logsDir, name);
+    await mkdir(logDir, { recursive: true, mode: 0o700 });
+    const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
+    const prepared = await prepareRun(entry, deps.view.expanded(entry), { rootfs, logDir }, deps.idMap);
+    await deps.hosts.refresh(prepared.networks, name);
+    await deps.runtime.start(prepared.run, signal);
+    await remember(deps, name, {
+      ...prepared.volatile,
+      'volatile.last_state.power': 'RUNNING',
+      'volatile.idmap.current': JSON.stringify(prepared.run.idmap.map(renderIdMap)),
+    });
+  });
+  deps.events.lifecycle('container-started', urlOf(name), undefined, caller.requestor);
+}
+
+function renderIdMap(entry: ContainerDeps['idMap'][number]): Record<string, unknown> {
+  return { Isuid: entry.isuid, Isgid: entry.isgid, Hostid: entry.hostid, Nsid: entry.nsid, Maprange: entry.maprange };
+}
+
+async function remember(deps: StateDeps, name: string, volatile: Readonly<Record<string, string>>): Promise<void> {
+  await deps.records.retry((changes) => {
+    const { document } = readyContainer(deps.records, name);
+    changes.put('containers', name, {
+      ...document,
+      lastUsedAt: deps.clock.timestamp(),
+      config: { ...document.config, ...volatile },
+    });
+  });
+}
+
+async function stopNow(deps: StateDeps, caller: Caller, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+  await halt(deps, name, wanted, signal);
+  deps.events.lifecycle(wanted.force ? 'container-stopped' : 'container-shutdown', urlOf(name), undefined, caller.requestor);
+  await afterStop(deps, caller, name, signal);
+}
+
+/** A restart is no stop: an ephemeral container survives it. */
+async function restartNow(deps: StateDeps, caller: Caller, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+  if (deps.runtime.probe(name).status === 'frozen' && !wanted.force) {
+    throw errors.badRequest(`The container ${name} is not running: it is frozen`);
+  }
+  await halt(deps, name, wanted, signal);
+  deps.events.lifecycle(wanted.force ? 'container-stopped' : 'container-shutdown', urlOf(name), undefined, caller.requestor);
+  await startNow(deps, caller, name, signal);
+}
+
+async function halt(deps: StateDeps, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+  const { status } = deps.runtime.probe(name);
+  if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
+  await deps.view.during(name, statusCodes.stopping, async () => {
+    // A frozen init cannot obey: it is thawed first, and stays running when the shutdown times out.
+    if (status === 'frozen' && !wanted.force) await deps.runtime.unfreeze(name);
+    const { force, timeoutMs } = wanted;
+    await deps.runtime.stop(name, { force, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, signal);
+  });
+}
+
+/** After any stop that was not part of a restart. The caller holds the container's lock. */
+export async function afterStop(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+  const entry = deps.records.containers.get(name);
+  if (entry === undefined || entry.document.lifecycle !== 'ready') return;
+  if (entry.document.ephemeral) {
+    await removeNow(deps, caller, name, entry.document.pool, signal);
+    return;
+  }
+  await deps.records.retry((changes) => {
+    const { document } = readyContainer(deps.records, name);
+    changes.put('containers', name, {
+      ...document,
+      config: { ...document.config, 'volatile.last_state.power': 'STOPPED' },
+    });
+  });
+  const { devices } = deps.view.expanded(entry);
+  await deps.hosts.refresh(Object.values(devices).flatMap((device) => nicNetwork(device) ?? []));
+}
+
+async function freezeNow(deps: StateDeps, caller: Caller, name: string): Promise<void> {
+  const { status } = deps.runtime.probe(name);
+  if (status === 'stopped') throw errors.badRequest(`The container ${name} is not running`);
+  if (status === 'frozen') throw errors.badRequest(`The container ${name} is already frozen`);
+  await deps.view.during(name, statusCodes.freezing, () => deps.runtime.freeze(name));
+  deps.events.lifecycle('container-paused', urlOf(name), undefined, caller.requestor);
+}
+
+async function unfreezeNow(deps: StateDeps, caller: Caller, name: string): Promise<void> {
+  const { status } = deps.runtime.probe(name);
+  if (status === 'stopped') throw errors.badRequest(`The container ${name} is not running`);
+  if (status === 'running') throw errors.badRequest(`The container ${name} is already running`);
+  await deps.runtime.unfreeze(name);
+  deps.events.lifecycle('container-resumed', urlOf(name), undefined, caller.requestor);
+}

@@ -1,0 +1,119 @@
+// Changing a container's own settings by PUT and PATCH, and telling a running one what applies live.
+import type { ContainerPut } from '../../api/container.ts';
+import { errors } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
+import type { Caller } from '../caller.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import { expand, isServerKey } from '../expand.ts';
+import { mergeConfig, mergeDevices, replaceConfig } from '../patch.ts';
+import { checkArchitecture, checkDraft, withHardwareAddresses } from './draft.ts';
+import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
+import { readyContainer } from './find.ts';
+
+type UpdateDeps = Pick<
+  ContainerDeps,
+  'records' | 'runtime' | 'operations' | 'events' | 'locks' | 'view' | 'network' | 'log' | 'architecture'
+>;
+
+/** PUT: checks and If-Match before the operation starts, so that both answer at once. */
+export function putContainer(
+  deps: UpdateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerPut,
+  ifMatch: string | undefined,
+): Operation {
+  if (body.restore !== undefined) throw errors.notImplemented('Restoring a snapshot is not available in this release');
+  const entry = readyContainer(deps.records, name);
+  checkIfMatch(ifMatch, etagOf.container(entry.document), 'container', name);
+  replaced(deps, name, entry.document, body);
+  return deps.operations.start({
+    description: 'Updating container',
+    resources: { containers: [urlOf(name)] },
+    run: () => change(deps, caller, name, ifMatch, (document) => replaced(deps, name, document, body)),
+  });
+}
+
+/** PATCH: done when it resolves. */
+export async function patchContainer(
+  deps: UpdateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerPut,
+  ifMatch: string | undefined,
+): Promise<void> {
+  if (body.restore !== undefined) throw errors.badRequest('restore is only possible with PUT');
+  await change(deps, caller, name, ifMatch, (document) => merged(deps, name, document, body));
+}
+
+async function change(
+  deps: UpdateDeps,
+  caller: Caller,
+  name: string,
+  ifMatch: string | undefined,
+  next: (document: ContainerDocument) => ContainerDocument,
+): Promise<void> {
+  await deps.locks.run(lockOf(name), async () => {
+    const before = deps.view.expanded(readyContainer(deps.records, name)).config;
+    await deps.records.retry((changes) => {
+      const { document } = readyContainer(deps.records, name);
+      checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
+      const wanted = next(document);
+      for (const profile of wanted.profiles) changes.require('profiles', profile);
+      changes.put('containers', name, wanted);
+    });
+    await applyLive(deps, name, before);
+  });
+  deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
+}
+
+/** Gives a running container the limits of its expanded config when they changed. */
+export async function applyLive(
+  deps: Pick<ContainerDeps, 'records' | 'runtime' | 'view'>,
+  name: string,
+  before: Readonly<Record<string, string>>,
+): Promise<void> {
+  const entry = deps.records.containers.get(name);
+  if (entry === undefined || deps.runtime.probe(name).status === 'stopped') return;
+  const { config } = deps.view.expanded(entry);
+  const keys = new Set([...Object.keys(before), ...Object.keys(config)]);
+  const changed = [...keys].some((key) => key.startsWith('limits.') && before[key] !== config[key]);
+  if (changed) await deps.runtime.updateLimits(name, config);
+}
+
+function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {
+  return finish(deps, name, document, {
+    ...document,
+    // A missing or unknown architecture keeps the one the container was made with: its files cannot change theirs.
+    architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
+    profiles: body.profiles ?? [],
+    config: { ...replaceConfig(body.config) },
+    devices: { ...body.devices },
+    ephemeral: body.ephemeral ?? false,
+    description: body.description ?? '',
+  });
+}
+
+function merged(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {
+  return finish(deps, name, document, {
+    ...document,
+    architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
+    profiles: body.profiles ?? document.profiles,
+    config: mergeConfig(document.config, body.config),
+    devices: mergeDevices(document.devices, body.devices),
+    ephemeral: body.ephemeral ?? document.ephemeral,
+    description: body.description ?? document.description,
+  });
+}
+
+/** Puts the server's keys back as they are (a client's copy of them may be old) and checks the whole. */
+function finish(deps: UpdateDeps, name: string, before: ContainerDocument, wanted: ContainerDocument): ContainerDocument {
+  const kept = Object.entries(before.config).filter(([key]) => isServerKey(key));
+  const addresses = Object.entries(wanted.config).filter(([key]) => /^volatile\..+\.hwaddr$/.test(key));
+  const own = Object.entries(wanted.config).filter(([key]) => !isServerKey(key));
+  checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries(own) }, before);
+  const config = Object.fromEntries([...own, ...kept, ...addresses]);
+  const expanded = expand(wanted, (profile) => deps.records.profiles.get(profile)?.document);
+  return { ...wanted, config: withHardwareAddresses(deps.records, config, expanded.devices) };
+}

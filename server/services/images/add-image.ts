@@ -1,0 +1,150 @@
+// Adding an image from uploaded files: check them, place them, record them, as one saga.
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { normalizeArchitecture } from '../../api/architectures.ts';
+import { never } from '../../api/common.ts';
+import { errors } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+import { inspectImage } from '../../drivers/image/archive.ts';
+import { fingerprintImage } from '../../drivers/image/files.ts';
+import type { Saga } from '../../operations/saga.ts';
+import type { ImageDocument } from '../../records/documents.ts';
+import type { Caller } from '../caller.ts';
+import { imageLock, imageUrl, placeImageFiles, type ImageStoreDeps } from './image-store.ts';
+
+export type AddImageDeps = Pick<ImageStoreDeps, 'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'dir'>;
+
+export interface Upload {
+  readonly metadataPath: string;
+  readonly rootfsPath?: string;
+  readonly filename: string;
+  readonly public: boolean;
+  /** Over those of metadata.yaml. */
+  readonly properties: Readonly<Record<string, string>>;
+  /** What the sender says it must be. */
+  readonly fingerprint?: string;
+  readonly aliases: readonly { readonly name: string; readonly description: string }[];
+}
+
+interface AddParams {
+  readonly fingerprint: string;
+  readonly document: ImageDocument;
+  readonly metadataPath: string;
+  readonly rootfsPath: string | null;
+  readonly aliases: Upload['aliases'];
+}
+
+/** Where a request body is written before it is known to be an image; emptied at daemon start. */
+export async function uploadPath(dir: string): Promise<string> {
+  const uploads = join(dir, '.uploads');
+  await mkdir(uploads, { recursive: true, mode: 0o700 });
+  return join(uploads, randomUUID());
+}
+
+/** At daemon start, after recovery: uploads of an earlier daemon and files that no record knows. */
+export async function sweepImageDir(deps: Pick<AddImageDeps, 'records' | 'dir'>): Promise<void> {
+  await rm(join(deps.dir, '.uploads'), { recursive: true, force: true });
+  for (const file of await readdir(deps.dir).catch(() => [])) {
+    if (!deps.records.images.has(file.replace(/\.rootfs$/, ''))) await rm(join(deps.dir, file), { recursive: true, force: true });
+  }
+}
+
+export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<AddParams> {
+  return {
+    kind: 'image-add',
+    onRestart: 'unwind',
+    begin: (changes, { fingerprint, document }) => {
+      if (deps.records.images.has(fingerprint)) throw errors.exists('image', fingerprint);
+      changes.put('images', fingerprint, { ...document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'files',
+        execute: ({ fingerprint, metadataPath, rootfsPath }) =>
+          placeImageFiles(deps.dir, fingerprint, metadataPath, rootfsPath ?? undefined),
+        undo: async ({ fingerprint, metadataPath, rootfsPath }) => {
+          for (const path of [join(deps.dir, fingerprint), join(deps.dir, `${fingerprint}.rootfs`), metadataPath, rootfsPath]) {
+            if (path !== null) await rm(path, { force: true });
+          }
+        },
+      },
+    ],
+    commit: (changes, { fingerprint, document, aliases }) => {
+      changes.put('images', fingerprint, document);
+      for (const { name, description } of aliases) {
+        if (deps.records.aliases.has(name)) throw errors.exists('image alias', name);
+        changes.put('aliases', name, { v: 1, description, target: fingerprint });
+      }
+    },
+    rollBack: (changes, { fingerprint }) => {
+      if (deps.records.images.has(fingerprint)) changes.delete('images', fingerprint);
+    },
+  };
+}
+
+/** Takes over the uploaded files: whatever happens, they are either an image afterwards or gone. */
+export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Operation {
+  return deps.operations.start({
+    description: 'Importing image',
+    resources: {},
+    mayCancel: true,
+    run: async (handle, signal) => {
+      try {
+        const files = {
+          metadataPath: upload.metadataPath,
+          ...(upload.rootfsPath === undefined ? {} : { rootfsPath: upload.rootfsPath }),
+        };
+        const fingerprint = await fingerprintImage(files, signal);
+        handle.update({ fingerprint });
+        if (upload.fingerprint !== undefined && upload.fingerprint !== fingerprint) {
+          throw errors.badRequest(`The upload has fingerprint ${fingerprint}, announced was ${upload.fingerprint}: it was damaged on the way`);
+        }
+        return await deps.locks.run(imageLock(fingerprint), () => check(deps, caller, upload, fingerprint, signal));
+      } finally {
+        await rm(upload.metadataPath, { force: true });
+        if (upload.rootfsPath !== undefined) await rm(upload.rootfsPath, { force: true });
+      }
+    },
+  });
+}
+
+async function check(
+  deps: AddImageDeps,
+  caller: Caller,
+  upload: Upload,
+  fingerprint: string,
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
+  if (deps.records.images.has(fingerprint)) throw errors.exists('image', fingerprint);
+  const { metadataPath, rootfsPath } = upload;
+  const inspected = await inspectImage(
+    { metadataPath, ...(rootfsPath === undefined ? {} : { rootfsPath }) },
+    { freeSpaceIn: deps.dir },
+    signal,
+  );
+  const { metadata } = inspected;
+  const architecture = normalizeArchitecture(metadata.architecture);
+  if (architecture === undefined) throw errors.badRequest(`metadata.yaml: architecture ${metadata.architecture} is not known`);
+  const sizeBytes = (await stat(metadataPath)).size + (rootfsPath === undefined ? 0 : (await stat(rootfsPath)).size);
+  const document: ImageDocument = {
+    v: 1,
+    architecture,
+    filename: upload.filename,
+    properties: { ...metadata.properties, ...upload.properties },
+    public: upload.public,
+    autoUpdate: false,
+    cached: false,
+    sizeBytes,
+    createdAt: new Date(metadata.creation_date * 1000).toISOString().replace('.000Z', 'Z'),
+    expiresAt: metadata.expiry_date > 0 ? new Date(metadata.expiry_date * 1000).toISOString().replace('.000Z', 'Z') : never.started,
+    lastUsedAt: never.expires,
+    uploadedAt: deps.clock.timestamp(),
+    split: rootfsPath !== undefined,
+    lifecycle: 'ready',
+  };
+  const params: AddParams = { fingerprint, document, metadataPath, rootfsPath: rootfsPath ?? null, aliases: upload.aliases };
+  await deps.sagas.run(addImageSaga(deps), params, { signal, progress: () => {} });
+  deps.events.lifecycle('image-created', imageUrl(fingerprint), undefined, caller.requestor);
+  return { fingerprint, size: String(sizeBytes) };
+}

@@ -1,0 +1,265 @@
+// Images and their files: reading, looking up, changing and deleting. Adding one is in add-image.ts.
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ContainerSource } from '../../api/container.ts';
+import { errors } from '../../api/errors.ts';
+import type { Image, ImagePut } from '../../api/image.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { ImageFiles } from '../../drivers/storage/driver.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Saga, Sagas } from '../../operations/saga.ts';
+import type { ImageDocument } from '../../records/documents.ts';
+import type { Entry, Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import { mergeConfig, replaceConfig } from '../patch.ts';
+import type { Pools } from '../pools.ts';
+import type { ImageSecrets } from './image-secrets.ts';
+
+export interface ImageStoreDeps {
+  readonly records: Records;
+  readonly pools: Pools;
+  readonly operations: Operations;
+  readonly sagas: Sagas;
+  readonly events: EventHub;
+  readonly locks: KeyedMutex;
+  readonly clock: Clock;
+  readonly secrets: ImageSecrets;
+  /** Where image files are: FINGERPRINT and, for split images, FINGERPRINT.rootfs. */
+  readonly dir: string;
+}
+
+const touchEveryMs = 60_000;
+export const imageUrl = (fingerprint: string): string => `/1.0/images/${fingerprint}`;
+export const imageLock = (fingerprint: string): string => `image/${fingerprint}`;
+
+export class ImageStore {
+  readonly #deps: ImageStoreDeps;
+
+  constructor(deps: ImageStoreDeps) {
+    this.#deps = deps;
+  }
+
+  sagas(): readonly Saga<never>[] {
+    return [this.#deleteSaga()];
+  }
+
+  /** `trusted` false: public images only. */
+  list(trusted: boolean): readonly Image[] {
+    const aliases = this.#aliasesByTarget();
+    return this.#deps.records.images
+      .list()
+      .filter(({ document }) => document.lifecycle === 'ready' && (trusted || document.public))
+      .map((entry) => render(entry, aliases.get(entry.name) ?? []));
+  }
+
+  /** For callers without trust a private image is not there, unless they hold its secret. */
+  get(prefix: string, trusted: boolean, secret?: string): { readonly object: Image; readonly etag: string } {
+    const entry = this.visible(prefix, trusted, secret);
+    const object = render(entry, this.#aliasesByTarget().get(entry.name) ?? []);
+    return { object, etag: etagOf.image(entry.document) };
+  }
+
+  visible(prefix: string, trusted: boolean, secret?: string): Entry<ImageDocument> {
+    const entry = this.find(prefix);
+    if (trusted || entry.document.public || (secret !== undefined && this.#deps.secrets.use(entry.name, secret))) return entry;
+    throw errors.notFound('image', prefix);
+  }
+
+  /** By fingerprint or a unique prefix of it. */
+  find(prefix: string): Entry<ImageDocument> {
+    const exact = this.#deps.records.images.get(prefix);
+    if (exact !== undefined && exact.document.lifecycle === 'ready') return exact;
+    if (!/^[0-9a-f]{1,64}$/.test(prefix)) throw errors.notFound('image', prefix);
+    const found = this.#deps.records.images
+      .list()
+      .filter((entry) => entry.name.startsWith(prefix) && entry.document.lifecycle === 'ready');
+    if (found.length > 1) {
+      throw errors.badRequest(`The fingerprint prefix ${prefix} fits ${found.length} images; give more of it`);
+    }
+    const [entry] = found;
+    if (entry === undefined) throw errors.notFound('image', prefix);
+    return entry;
+  }
+
+  /** The image that a container source means: by alias, fingerprint (prefix) or newest with all the properties. */
+  resolve(source: Pick<ContainerSource, 'alias' | 'fingerprint' | 'properties'>): {
+    readonly fingerprint: string;
+    readonly document: ImageDocument;
+  } {
+    const entry = this.#resolve(source);
+    return { fingerprint: entry.name, document: entry.document };
+  }
+
+  files(fingerprint: string): ImageFiles {
+    const { document } = this.find(fingerprint);
+    const metadataPath = join(this.#deps.dir, fingerprint);
+    return { fingerprint, metadataPath, ...(document.split ? { rootfsPath: `${metadataPath}.rootfs` } : {}) };
+  }
+
+  /** Remembers that a container was made from it; once a minute is exact enough for what expires after days. */
+  async touch(fingerprint: string): Promise<void> {
+    const last = this.#deps.records.images.get(fingerprint)?.document.lastUsedAt ?? '';
+    if (this.#deps.clock.nowMs() - Date.parse(last) < touchEveryMs) return;
+    await this.#deps.records.retry((changes) => {
+      const entry = this.#deps.records.images.get(fingerprint);
+      if (entry === undefined) return;
+      changes.put('images', fingerprint, { ...entry.document, lastUsedAt: this.#deps.clock.timestamp() });
+    });
+  }
+
+  put(caller: Caller, prefix: string, body: ImagePut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, prefix, ifMatch, (document) => ({
+      ...document,
+      public: body.public ?? false,
+      autoUpdate: body.auto_update ?? false,
+      properties: replaceConfig(body.properties),
+    }));
+  }
+
+  patch(caller: Caller, prefix: string, body: ImagePut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, prefix, ifMatch, (document) => ({
+      ...document,
+      public: body.public ?? document.public,
+      autoUpdate: body.auto_update ?? document.autoUpdate,
+      properties: mergeConfig(document.properties, body.properties),
+    }));
+  }
+
+  delete(caller: Caller, prefix: string): Operation {
+    const { name: fingerprint } = this.find(prefix);
+    return this.#deps.operations.start({
+      description: 'Deleting image',
+      resources: { images: [imageUrl(fingerprint)] },
+      run: (_handle, signal) =>
+        this.#deps.locks.run(imageLock(fingerprint), async () => {
+          this.find(fingerprint);
+          await this.#deps.sagas.run(this.#deleteSaga(), { fingerprint }, { signal, progress: () => {} });
+          this.#deps.events.lifecycle('image-deleted', imageUrl(fingerprint), undefined, caller.requestor);
+        }),
+    });
+  }
+
+  /** An operation of class token whose metadata has the secret; it runs until used or cancelled. */
+  secret(prefix: string): Operation {
+    const { name: fingerprint } = this.find(prefix);
+    const issued = this.#deps.secrets.issue(fingerprint);
+    return this.#deps.operations.start({
+      class: 'token',
+      description: 'Image download token',
+      resources: { images: [imageUrl(fingerprint)] },
+      metadata: { secret: issued.secret },
+      mayCancel: true,
+      run: (_handle, signal) => issued.spent(signal),
+    });
+  }
+
+  #resolve(source: Pick<ContainerSource, 'alias' | 'fingerprint' | 'properties'>): Entry<ImageDocument> {
+    if (source.alias !== undefined && source.alias !== '') {
+      const alias = this.#deps.records.aliases.get(source.alias);
+      if (alias === undefined) throw errors.notFound('image alias', source.alias);
+      return this.find(alias.document.target);
+    }
+    if (source.fingerprint !== undefined && source.fingerprint !== '') return this.find(source.fingerprint);
+    const wanted = Object.entries(source.properties ?? {});
+    if (wanted.length === 0) {
+      throw errors.invalid('container', [{ path: 'source', message: 'needs alias, fingerprint or properties to name an image' }]);
+    }
+    const [newest] = this.#deps.records.images
+      .list()
+      .filter(({ document }) => document.lifecycle === 'ready')
+      .filter(({ document }) => wanted.every(([key, value]) => document.properties[key] === value))
+      .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? 1 : -1));
+    if (newest === undefined) throw errors.badRequest(`No image has the properties ${JSON.stringify(source.properties)}`);
+    return newest;
+  }
+
+  async #change(
+    caller: Caller,
+    prefix: string,
+    ifMatch: string | undefined,
+    next: (document: ImageDocument) => ImageDocument,
+  ): Promise<void> {
+    const { name } = this.find(prefix);
+    await this.#deps.records.retry((changes) => {
+      const { document } = this.find(name);
+      checkIfMatch(ifMatch, etagOf.image(document), 'image', name);
+      changes.put('images', name, next(document));
+    });
+    this.#deps.events.lifecycle('image-updated', imageUrl(name), undefined, caller.requestor);
+  }
+
+  #deleteSaga(): Saga<{ readonly fingerprint: string }> {
+    return {
+      kind: 'image-delete',
+      onRestart: 'finish',
+      begin: (changes, { fingerprint }) => {
+        const { document } = this.find(fingerprint);
+        changes.put('images', fingerprint, { ...document, lifecycle: 'deleting' });
+      },
+      steps: [
+        {
+          name: 'unpacked copies',
+          execute: ({ fingerprint }) => this.#deps.pools.forgetImage(fingerprint),
+          undo: () => Promise.resolve(),
+        },
+        {
+          name: 'files',
+          execute: async ({ fingerprint }) => {
+            await rm(join(this.#deps.dir, fingerprint), { force: true });
+            await rm(join(this.#deps.dir, `${fingerprint}.rootfs`), { force: true });
+          },
+          undo: () => Promise.resolve(),
+        },
+      ],
+      commit: (changes, { fingerprint }) => {
+        if (this.#deps.records.images.has(fingerprint)) changes.delete('images', fingerprint);
+        for (const alias of this.#aliasesByTarget().get(fingerprint) ?? []) changes.delete('aliases', alias.name);
+      },
+      rollBack: (changes, { fingerprint }) => {
+        const entry = this.#deps.records.images.get(fingerprint);
+        if (entry !== undefined) changes.put('images', fingerprint, { ...entry.document, lifecycle: 'ready' });
+      },
+    };
+  }
+
+  #aliasesByTarget(): ReadonlyMap<string, readonly { readonly name: string; readonly description: string }[]> {
+    const byTarget = new Map<string, { name: string; description: string }[]>();
+    for (const { name, document } of this.#deps.records.aliases.list()) {
+      const list = byTarget.get(document.target) ?? [];
+      list.push({ name, description: document.description });
+      byTarget.set(document.target, list);
+    }
+    return byTarget;
+  }
+}
+
+/** Moves finished upload files to their final names. */
+export async function placeImageFiles(dir: string, fingerprint: string, metadataPath: string, rootfsPath?: string): Promise<void> {
+  if (rootfsPath !== undefined) await rename(rootfsPath, join(dir, `${fingerprint}.rootfs`));
+  await rename(metadataPath, join(dir, fingerprint));
+}
+
+function render(
+  { name, document }: Entry<ImageDocument>,
+  aliases: readonly { readonly name: string; readonly description: string }[],
+): Image {
+  return {
+    fingerprint: name,
+    aliases: aliases.map((alias) => ({ ...alias })),
+    architecture: document.architecture,
+    auto_update: document.autoUpdate,
+    cached: document.cached,
+    filename: document.filename,
+    properties: { ...document.properties },
+    public: document.public,
+    size: document.sizeBytes,
+    created_at: document.createdAt,
+    expires_at: document.expiresAt,
+    last_used_at: document.lastUsedAt,
+    uploaded_at: document.uploadedAt,
+  };
+}

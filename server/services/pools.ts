@@ -1,0 +1,289 @@
+// Storage pools: use cases of the API, and the volumes of a pool for other services.
+import type { PoolResources, StorageDriver, VolumeRef, VolumeSource } from '../drivers/storage/driver.ts';
+import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
+import { poolDrivers } from '../api/pool.ts';
+import { errors } from '../api/errors.ts';
+import { nearestName } from '../api/nearest.ts';
+import { poolName } from '../api/names.ts';
+import { validatePoolConfig } from '../api/storage-config.ts';
+import type { EventHub } from '../events/hub.ts';
+import type { KeyedMutex } from '../lib/keyed-mutex.ts';
+import { errorText, type Log } from '../lib/log.ts';
+import type { Saga, Sagas } from '../operations/saga.ts';
+import type { PoolDocument } from '../records/documents.ts';
+import type { Entry, Records } from '../records/records.ts';
+import type { Caller } from './caller.ts';
+import { checkIfMatch, etagOf } from './etag.ts';
+import { devicePools, expand } from './expand.ts';
+import { mergeConfig, replaceConfig } from './patch.ts';
+
+export interface PoolsDeps {
+  readonly records: Records;
+  readonly drivers: Readonly<Record<string, StorageDriver>>;
+  readonly sagas: Sagas;
+  readonly events: EventHub;
+  readonly locks: KeyedMutex;
+  readonly log: Log;
+}
+
+interface PoolParams {
+  readonly name: string;
+  readonly document: PoolDocument;
+}
+
+const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
+const lockOf = (name: string): string => `pool/${name}`;
+
+export class Pools {
+  readonly #deps: PoolsDeps;
+
+  constructor(deps: PoolsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sagas to be known at recovery. */
+  sagas(): readonly Saga<PoolParams>[] {
+    return [this.#createSaga(), this.#deleteSaga()];
+  }
+
+  list(): readonly StoragePool[] {
+    return this.#deps.records.pools.list().map((entry) => this.#render(entry));
+  }
+
+  names(): readonly string[] {
+    return this.#deps.records.pools.list().map((entry) => entry.name);
+  }
+
+  get(name: string): { readonly object: StoragePool; readonly etag: string } {
+    const entry = this.#find(name);
+    return { object: this.#render(entry), etag: etagOf.pool(entry.document) };
+  }
+
+  async create(caller: Caller, body: StoragePoolCreate): Promise<void> {
+    const { name } = body;
+    const rule = poolName(name);
+    if (rule !== undefined) throw errors.invalidName('storage pool', name, rule);
+    const driver = this.#availableDriver(body.driver);
+    const sent = replaceConfig(body.config);
+    const problems = validatePoolConfig(body.driver, sent);
+    if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
+    await this.#deps.locks.run(lockOf(name), async () => {
+      if (this.#deps.records.pools.has(name)) throw errors.exists('storage pool', name);
+      const config = await driver.fillConfig({ name, driver: body.driver, config: sent });
+      const document: PoolDocument = {
+        v: 1,
+        description: body.description ?? '',
+        driver: body.driver,
+        config,
+        lifecycle: 'ready',
+      };
+      await this.#run(this.#createSaga(), { name, document });
+    });
+    this.#deps.events.lifecycle('storage-pool-created', urlOf(name), undefined, caller.requestor);
+  }
+
+  put(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, name, ifMatch, (document) => ({
+      ...document,
+      config: replaceConfig(body.config),
+      description: body.description ?? '',
+    }));
+  }
+
+  patch(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, name, ifMatch, (document) => ({
+      ...document,
+      config: mergeConfig(document.config, body.config),
+      description: body.description ?? document.description,
+    }));
+  }
+
+  async delete(caller: Caller, name: string): Promise<void> {
+    await this.#deps.locks.run(lockOf(name), async () => {
+      const { document } = this.#find(name);
+      this.#refuseUsed(name);
+      await this.#run(this.#deleteSaga(), { name, document });
+    });
+    this.#deps.events.lifecycle('storage-pool-deleted', urlOf(name), undefined, caller.requestor);
+  }
+
+  async resources(name: string): Promise<PoolResources> {
+    const { driver, pool } = this.#open(name);
+    return driver.resources(pool);
+  }
+
+  /** Driver names of the pools there are, for the server's environment. */
+  driversInUse(): readonly string[] {
+    return [...new Set(this.#deps.records.pools.list().map((entry) => entry.document.driver))].sort();
+  }
+
+  /** At daemon start. A pool that cannot be used is reported and left alone. */
+  async mountAll(): Promise<void> {
+    for (const { name } of this.#deps.records.pools.list()) {
+      try {
+        const { driver, pool } = this.#open(name);
+        await driver.mountPool(pool);
+      } catch (error) {
+        this.#deps.log.error(`The storage pool ${name} cannot be used: ${errorText(error)}`);
+      }
+    }
+  }
+
+  volumePath(poolOf: string, volume: VolumeRef): string {
+    const { driver, pool } = this.#open(poolOf);
+    return driver.volumePath(pool, volume);
+  }
+
+  async createVolume(
+    poolOf: string,
+    volume: VolumeRef,
+    source: VolumeSource,
+    progress: (text: string) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { driver, pool } = this.#open(poolOf);
+    await driver.createVolume(pool, volume, source, progress, signal);
+  }
+
+  async deleteVolume(poolOf: string, volume: VolumeRef): Promise<void> {
+    const { driver, pool } = this.#open(poolOf);
+    await driver.deleteVolume(pool, volume);
+  }
+
+  async renameVolume(poolOf: string, volume: VolumeRef, newName: string): Promise<void> {
+    const { driver, pool } = this.#open(poolOf);
+    await driver.renameVolume(pool, volume, newName);
+  }
+
+  /** Drops the unpacked copies of an image from every pool. */
+  async forgetImage(fingerprint: string): Promise<void> {
+    for (const { name } of this.#deps.records.pools.list()) await this.deleteVolume(name, { type: 'image', name: fingerprint });
+  }
+
+  usedBy(name: string): readonly string[] {
+    const { containers, profiles } = this.#deps.records;
+    const profileOf = (profile: string) => profiles.get(profile)?.document;
+    return [
+      ...containers
+        .list()
+        .filter(({ document }) => document.pool === name || devicePools(expand(document, profileOf).devices).includes(name))
+        .map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
+      ...profiles
+        .list()
+        .filter(({ document }) => devicePools(document.devices).includes(name))
+        .map((entry) => `/1.0/profiles/${encodeURIComponent(entry.name)}`),
+    ];
+  }
+
+  #createSaga(): Saga<PoolParams> {
+    return {
+      kind: 'pool-create',
+      onRestart: 'unwind',
+      begin: (changes, { name, document }) => changes.put('pools', name, { ...document, lifecycle: 'creating' }),
+      steps: [
+        {
+          name: 'pool',
+          execute: ({ name, document }, context) => this.#driver(document).createPool(poolSpec(name, document), context.signal),
+          undo: ({ name, document }) => this.#driver(document).deletePool(poolSpec(name, document)),
+        },
+      ],
+      commit: (changes, { name, document }) => changes.put('pools', name, document),
+      rollBack: (changes, { name }) => {
+        if (this.#deps.records.pools.has(name)) changes.delete('pools', name);
+      },
+    };
+  }
+
+  #deleteSaga(): Saga<PoolParams> {
+    return {
+      kind: 'pool-delete',
+      onRestart: 'finish',
+      begin: (changes, { name, document }) => {
+        this.#refuseUsed(name);
+        changes.put('pools', name, { ...document, lifecycle: 'deleting' });
+      },
+      steps: [
+        {
+          name: 'pool',
+          execute: ({ name, document }) => this.#driver(document).deletePool(poolSpec(name, document)),
+          undo: () => Promise.resolve(),
+        },
+      ],
+      commit: (changes, { name }) => {
+        if (this.#deps.records.pools.has(name)) changes.delete('pools', name);
+      },
+      rollBack: (changes, { name, document }) => changes.put('pools', name, { ...document, lifecycle: 'ready' }),
+    };
+  }
+
+  #run(saga: Saga<PoolParams>, params: PoolParams): Promise<void> {
+    return this.#deps.sagas.run(saga, params, { signal: new AbortController().signal, progress: () => {} });
+  }
+
+  async #change(
+    caller: Caller,
+    name: string,
+    ifMatch: string | undefined,
+    next: (document: PoolDocument) => PoolDocument,
+  ): Promise<void> {
+    await this.#deps.records.retry((changes) => {
+      const { document } = this.#find(name);
+      checkIfMatch(ifMatch, etagOf.pool(document), 'storage pool', name);
+      const wanted = next(document);
+      const problems = validatePoolConfig(document.driver, wanted.config, document.config);
+      if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
+      changes.put('pools', name, wanted);
+    });
+    this.#deps.events.lifecycle('storage-pool-updated', urlOf(name), undefined, caller.requestor);
+  }
+
+  #refuseUsed(name: string): void {
+    const users = this.usedBy(name);
+    if (users.length > 0) throw errors.inUse('storage pool', name, users);
+  }
+
+  #find(name: string): Entry<PoolDocument> {
+    const entry = this.#deps.records.pools.get(name);
+    if (entry === undefined) throw errors.notFound('storage pool', name);
+    return entry;
+  }
+
+  #open(name: string): { readonly driver: StorageDriver; readonly pool: { name: string; driver: string; config: Record<string, string> } } {
+    const { document } = this.#find(name);
+    return { driver: this.#driver(document), pool: poolSpec(name, document) };
+  }
+
+  #driver(document: PoolDocument): StorageDriver {
+    return this.#availableDriver(document.driver);
+  }
+
+  #availableDriver(name: string): StorageDriver {
+    const driver = this.#deps.drivers[name];
+    if (driver !== undefined) return driver;
+    const available = Object.keys(this.#deps.drivers).join(', ');
+    if ((poolDrivers as readonly string[]).includes(name)) {
+      throw errors.badRequest(`The storage driver ${name} is not available on this server (available: ${available})`, [
+        { path: 'driver', message: `available here: ${available}` },
+      ]);
+    }
+    const near = nearestName(name, poolDrivers);
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    throw errors.invalid('storage pool', [{ path: 'driver', message: `${JSON.stringify(name)} is not a storage driver${hint}` }]);
+  }
+
+  #render({ name, document }: Entry<PoolDocument>): StoragePool {
+    return {
+      name,
+      description: document.description,
+      driver: document.driver,
+      config: { ...document.config },
+      status: document.lifecycle === 'ready' ? 'Created' : 'Pending',
+      locations: ['none'],
+      used_by: [...this.usedBy(name)],
+    };
+  }
+}
+
+function poolSpec(name: string, document: PoolDocument): { name: string; driver: string; config: Record<string, string> } {
+  return { name, driver: document.driver, config: { ...document.config } };
+}
