@@ -18,10 +18,11 @@ export interface RunOptions {
   /** Open file that becomes standard input; the position is shared with the caller. */
   readonly inputFd?: number;
   readonly output: 'pipe' | 'ignore';
-  readonly okCodes?: readonly number[];
+  /** A bad end is good all the same when the program complained of nothing else: each line matches. */
+  readonly tolerated?: RegExp;
 }
 
-const keptStderrBytes = 16_384;
+const keptStderrBytes = 65_536;
 
 export function start(argv: readonly string[], options: RunOptions, signal: AbortSignal): Program {
   const [file = '', ...args] = argv;
@@ -29,7 +30,7 @@ export function start(argv: readonly string[], options: RunOptions, signal: Abor
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();
-  const done = ended(child, file, options.okCodes ?? [0], signal).finally(() => {
+  const done = ended(child, file, options.tolerated, signal).finally(() => {
     signal.removeEventListener('abort', kill);
   });
   // The caller may be busy reading stdout when the program fails; it learns of it when it awaits `done`.
@@ -44,7 +45,7 @@ export async function run(argv: readonly string[], options: Omit<RunOptions, 'ou
 async function ended(
   child: ChildProcess,
   file: string,
-  okCodes: readonly number[],
+  tolerated: RegExp | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   let stderr = '';
@@ -60,10 +61,16 @@ async function ended(
   });
   child.stderr?.destroy();
   signal.throwIfAborted();
-  if (code !== null && okCodes.includes(code)) return;
+  if (code === 0 || (code !== null && isTolerated(stderr, tolerated))) return;
   const how = code === null ? `was killed by ${killedBy ?? 'a signal'}` : `failed with code ${code}`;
   const isFull = /No space left on device|Disk quota exceeded/.test(stderr);
   throw new DriverError(isFull ? 'NoSpace' : 'Failed', `${file} ${how}: ${firstLines(stderr)}`);
+}
+
+function isTolerated(stderr: string, tolerated: RegExp | undefined): boolean {
+  if (tolerated === undefined || stderr.length >= keptStderrBytes) return false;
+  const lines = stderr.split('\n').filter((line) => line.trim() !== '');
+  return lines.length > 0 && lines.every((line) => tolerated.test(line));
 }
 
 function firstLines(text: string): string {

@@ -140,7 +140,7 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
     name: 'dir',
     capabilities: { cheapCopies: false, quotas: false },
     fillConfig: async (pool) => {
-      if (pool.config['size'] !== undefined)
+      if ((pool.config['size'] ?? '') !== '')
         throw new DriverError(
           'Invalid',
           'config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for limits',

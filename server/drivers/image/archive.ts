@@ -1,0 +1,187 @@
+// Looks through the files of an image without unpacking them: is it an image, is it safe, how big is it, what does it say of itself.
+import { open } from 'node:fs/promises';
+import { DriverError } from '../driver-error.ts';
+import { createEntryCheck } from './check-entries.ts';
+import type { ArchiveRole, EntryLimits, EntryTotals } from './check-entries.ts';
+import type { ArchiveEntry } from './entry.ts';
+import { freeSpace } from './files.ts';
+import type { ImagePaths } from './files.ts';
+import { decompressorOf, detectFormat } from './format.ts';
+import type { ImageFormat } from './format.ts';
+import { maxMetadataBytes, parseMetadata } from './metadata.ts';
+import type { ImageMetadata } from './metadata.ts';
+import { start } from './run.ts';
+import { listSquashfs, readSquashfsFile } from './squashfs.ts';
+import { readTar } from './tar-reader.ts';
+
+export interface InspectOptions {
+  /** Where it would be unpacked: the room that is free there is the limit. */
+  readonly targetDir?: string;
+  /** A limit beside that; default none. */
+  readonly maxUnpackedBytes?: number;
+  /** Default 2 million; each costs memory while looking. */
+  readonly maxEntries?: number;
+}
+
+export interface ImageInspection {
+  readonly metadata: ImageMetadata;
+  readonly unpackedBytes: number;
+  readonly entries: number;
+  /** Of the root file system. */
+  readonly format: ImageFormat;
+  /** Device nodes in the image. They are never unpacked: on the host they would be usable by the guest. */
+  readonly deviceEntries: readonly string[];
+}
+
+/** Throws Invalid (naming the entry or field), NoSpace, Failed, or the reason of the abort. Reads each file once. */
+export async function inspectImage(
+  files: ImagePaths,
+  options: InspectOptions,
+  signal: AbortSignal,
+): Promise<ImageInspection> {
+  signal.throwIfAborted();
+  const limits = await limitsOf(options);
+  const role = files.rootfsPath === undefined ? 'unified' : 'metadata';
+  const first = await inspectFile(files.metadataPath, role, limits, signal);
+  const metadata = await parseMetadata((first.metadata ?? Buffer.alloc(0)).toString('utf8'));
+  const { totals, format } = first;
+  if (files.rootfsPath === undefined)
+    return { metadata, unpackedBytes: totals.bytes, entries: totals.entries, format, deviceEntries: totals.devices };
+  const left = { bytes: limits.bytes - totals.bytes, entries: limits.entries - totals.entries };
+  const second = await inspectFile(files.rootfsPath, 'rootfs', left, signal);
+  return {
+    metadata,
+    unpackedBytes: totals.bytes + second.totals.bytes,
+    entries: totals.entries + second.totals.entries,
+    format: second.format,
+    deviceEntries: second.totals.devices,
+  };
+}
+
+async function limitsOf(options: InspectOptions): Promise<EntryLimits> {
+  const free = options.targetDir === undefined ? undefined : await freeSpace(options.targetDir);
+  return {
+    bytes: Math.min(options.maxUnpackedBytes ?? Number.MAX_SAFE_INTEGER, free?.bytes ?? Number.MAX_SAFE_INTEGER),
+    entries: Math.min(options.maxEntries ?? 2_000_000, free?.inodes ?? Number.MAX_SAFE_INTEGER),
+  };
+}
+
+interface FileInspection {
+  readonly totals: EntryTotals;
+  readonly format: ImageFormat;
+  readonly metadata?: Buffer;
+}
+
+async function inspectFile(
+  path: string,
+  role: ArchiveRole,
+  limits: EntryLimits,
+  signal: AbortSignal,
+): Promise<FileInspection> {
+  const what = role === 'unified' ? 'image' : role;
+  const format = await detectFormat(path, what);
+  try {
+    const found =
+      format === 'squashfs'
+        ? await inspectSquashfs(path, role, limits, signal)
+        : await inspectTar(path, format, role, limits, signal);
+    return { ...found, format };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof DriverError && error.code !== 'Failed') throw error;
+    // A program that cannot unpack the file means that the file is damaged.
+    throw new DriverError('Invalid', `cannot read the ${what} of the image, packed as ${format}`, error);
+  }
+}
+
+/** Beyond the content of files: headers, padding and the end of the archive. */
+const overheadBytes = 64 * 1024 * 1024;
+const overheadOfEntry = 4096;
+
+async function inspectTar(
+  path: string,
+  format: ImageFormat,
+  role: ArchiveRole,
+  limits: EntryLimits,
+  signal: AbortSignal,
+): Promise<Omit<FileInspection, 'format'>> {
+  const check = createEntryCheck(role, limits);
+  let metadata: Buffer | undefined;
+  let entries = 0;
+  const allowed = (): number => limits.bytes + overheadBytes + entries * overheadOfEntry;
+  const source = await openTar(path, format, signal);
+  try {
+    for await (const member of readTar(source.bytes, allowed)) {
+      entries += 1;
+      if (isMetadata(check.add(member), role)) {
+        checkMetadataSize(member);
+        metadata = Buffer.from(await member.read());
+      }
+    }
+    await source.done();
+  } catch (error) {
+    // Damage in the packing shows first as a stream that ends early; what the program says of it tells more.
+    if (error instanceof DriverError && /cut off/.test(error.message)) await source.done();
+    throw error;
+  } finally {
+    await source.close();
+  }
+  return { totals: check.finish(), ...(metadata === undefined ? {} : { metadata }) };
+}
+
+interface TarSource {
+  readonly bytes: AsyncIterable<Buffer>;
+  /** After all bytes were read: throws when the packing was damaged. */
+  readonly done: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+async function openTar(path: string, format: ImageFormat, signal: AbortSignal): Promise<TarSource> {
+  const file = await open(path, 'r');
+  const argv = decompressorOf(format);
+  if (argv === undefined) {
+    const bytes = file.createReadStream({ highWaterMark: 256 * 1024, signal, autoClose: false });
+    return { bytes, done: async () => {}, close: () => file.close() };
+  }
+  const program = start(argv, { inputFd: file.fd, output: 'pipe' }, signal);
+  const close = async (): Promise<void> => {
+    program.kill();
+    program.stdout?.destroy();
+    await program.done.catch(() => {}); // its end was asked for, or judged before
+    await file.close();
+  };
+  return { bytes: program.stdout ?? emptyStream(), done: () => program.done, close };
+}
+
+// eslint-disable-next-line require-yield
+async function* emptyStream(): AsyncGenerator<Buffer> {}
+
+async function inspectSquashfs(
+  path: string,
+  role: ArchiveRole,
+  limits: EntryLimits,
+  signal: AbortSignal,
+): Promise<Omit<FileInspection, 'format'>> {
+  const check = createEntryCheck(role, limits);
+  let hasMetadata = false;
+  for await (const entry of listSquashfs(path, signal)) {
+    if (!isMetadata(check.add(entry), role)) continue;
+    checkMetadataSize(entry);
+    hasMetadata = true;
+  }
+  const totals = check.finish();
+  if (!hasMetadata) return { totals };
+  return { totals, metadata: await readSquashfsFile(path, 'metadata.yaml', maxMetadataBytes, signal) };
+}
+
+function isMetadata(path: string, role: ArchiveRole): boolean {
+  return role !== 'rootfs' && path === 'metadata.yaml';
+}
+
+function checkMetadataSize(entry: ArchiveEntry): void {
+  if (entry.size > maxMetadataBytes)
+    throw new DriverError(
+      'Invalid',
+      `metadata.yaml of the image has ${entry.size} bytes, more than ${maxMetadataBytes}`,
+    );
+}

@@ -1,0 +1,134 @@
+// Judges the members of an image one by one: nothing outside, nothing through links, nothing twice, no more than fits. Pure.
+import { DriverError } from '../driver-error.ts';
+import type { ArchiveEntry, EntryKind } from './entry.ts';
+import { shownName } from './tar-header.ts';
+
+export interface EntryLimits {
+  readonly bytes: number;
+  readonly entries: number;
+}
+
+/** `unified`: everything in one archive; `metadata` and `rootfs`: the two archives of a split image. */
+export type ArchiveRole = 'unified' | 'metadata' | 'rootfs';
+
+export interface EntryTotals {
+  readonly entries: number;
+  readonly bytes: number;
+  /** Names (as in the archive) of device nodes, which are never unpacked. */
+  readonly devices: readonly string[];
+}
+
+export interface EntryCheck {
+  /** Throws Invalid or NoSpace naming the entry. Returns its path without `./` and the like; '' is the root. */
+  add(entry: ArchiveEntry): string;
+  /** Throws Invalid when a part is missing. */
+  finish(): EntryTotals;
+}
+
+const maxDevices = 10_000;
+
+export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryCheck {
+  const seen = new Map<string, EntryKind>();
+  const devices: string[] = [];
+  let [entries, bytes] = [0, 0];
+
+  function checkRoom(entry: ArchiveEntry): void {
+    entries += 1;
+    bytes += entry.size;
+    if (entries > limits.entries)
+      throw new DriverError(
+        'NoSpace',
+        `the image has more than ${limits.entries} entries, which is more than there is room for`,
+      );
+    if (bytes > limits.bytes)
+      throw new DriverError(
+        'NoSpace',
+        `${shownName(entry.name)} of ${entry.size} bytes brings the image to ${bytes} bytes; there is room for ${limits.bytes}`,
+      );
+  }
+
+  /** Parents become directories, if only by having something in them. */
+  function checkParents(path: string, name: string): void {
+    for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
+      const parent = path.slice(0, slash);
+      const kind = seen.get(parent);
+      if (kind === undefined) seen.set(parent, 'directory');
+      else if (kind !== 'directory')
+        throw invalid(`${shownName(name)} passes through the ${kind} ${shownName(parent)}`);
+    }
+  }
+
+  function checkHardLink(path: string, entry: ArchiveEntry): EntryKind {
+    const what = `hard link ${shownName(entry.name)} leads to ${shownName(entry.link)}`;
+    const target = cleanPath(entry.link);
+    if (target === undefined) throw invalid(`${what}, outside of the image`);
+    const kind = seen.get(target);
+    if (kind === undefined) {
+      const link = prefixesOf(target).find((prefix) => seen.get(prefix) === 'symbolic link');
+      throw invalid(
+        link === undefined ? `${what}, which is not before it in the image` : `${what}, through a symbolic link`,
+      );
+    }
+    if (kind === 'directory') throw invalid(`${what}, a directory`);
+    if (role !== 'rootfs' && partOf(target) !== partOf(path)) throw invalid(`${what}, in another part of the image`);
+    return kind;
+  }
+
+  function checkPart(path: string, kind: EntryKind, entry: ArchiveEntry): void {
+    if (role === 'rootfs') {
+      if (path === '' && kind !== 'directory') throw invalid(`its root is a ${kind}`);
+      return;
+    }
+    const wanted = path === 'metadata.yaml' ? 'file' : path === 'rootfs' || path === 'templates' ? 'directory' : kind;
+    if (kind !== wanted || (path === 'metadata.yaml' && entry.kind !== 'file'))
+      throw invalid(`${shownName(entry.name)} is a ${entry.kind} and must be a ${wanted}`);
+    if (partOf(path) === 'templates' && entry.kind !== 'file' && entry.kind !== 'directory')
+      throw invalid(`template ${shownName(entry.name)} is a ${entry.kind} and must be a plain file`);
+    if (role === 'metadata' && partOf(path) === 'rootfs')
+      throw invalid(`its metadata has ${shownName(entry.name)}, but the root file system is in a file of its own`);
+  }
+
+  return {
+    add(entry) {
+      checkRoom(entry);
+      const path = cleanPath(entry.name);
+      if (path === undefined) throw invalid(`${shownName(entry.name)} leads out of the image`);
+      checkParents(path, entry.name);
+      const kind = entry.kind === 'hard link' ? checkHardLink(path, entry) : entry.kind;
+      checkPart(path, kind, entry);
+      const before = seen.get(path);
+      if (before !== undefined && (before !== 'directory' || kind !== 'directory'))
+        throw invalid(`${shownName(entry.name)} is there twice, as ${before} and as ${entry.kind}`);
+      seen.set(path, kind);
+      if (kind === 'character device' || kind === 'block device') devices.push(entry.name);
+      if (devices.length > maxDevices) throw invalid(`it has more than ${maxDevices} device nodes`);
+      return path;
+    },
+    finish() {
+      if (role !== 'rootfs' && !seen.has('metadata.yaml')) throw invalid('it has no metadata.yaml');
+      if (role === 'unified' && !seen.has('rootfs')) throw invalid('it has no rootfs');
+      if (role === 'rootfs' && entries === 0) throw invalid('its root file system is empty');
+      return { entries, bytes, devices };
+    },
+  };
+}
+
+/** Without empty and `.` components; undefined when it is absolute, empty or has `..` in it. */
+function cleanPath(name: string): string | undefined {
+  if (name === '' || name.startsWith('/') || name.includes('\0')) return undefined;
+  const components = name.split('/').filter((component) => component !== '' && component !== '.');
+  return components.includes('..') ? undefined : components.join('/');
+}
+
+function prefixesOf(path: string): readonly string[] {
+  const components = path.split('/');
+  return components.slice(1).map((_, index) => components.slice(0, index + 1).join('/'));
+}
+
+function partOf(path: string): string {
+  return path.split('/', 1)[0] ?? '';
+}
+
+function invalid(message: string): DriverError {
+  return new DriverError('Invalid', `cannot accept the image: ${message}`);
+}

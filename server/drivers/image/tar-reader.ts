@@ -1,0 +1,159 @@
+// Reads the members of a tar archive in order, in one pass; judges form (damage, tricks of the format), not content.
+import { DriverError } from '../driver-error.ts';
+import type { ArchiveEntry, EntryKind } from './entry.ts';
+import { cutOff, readBytes } from './tar-blocks.ts';
+import type { ByteReader } from './tar-blocks.ts';
+import { blockSize, isZero, parseExtended, parseHeader, shownName } from './tar-header.ts';
+import type { TarHeader } from './tar-header.ts';
+
+export interface TarMember extends ArchiveEntry {
+  /** The content, once, before the next member is asked for. */
+  readonly read: () => Promise<Buffer>;
+}
+
+const kinds: Readonly<Record<string, EntryKind>> = {
+  '\0': 'file',
+  '0': 'file',
+  '1': 'hard link',
+  '2': 'symbolic link',
+  '3': 'character device',
+  '4': 'block device',
+  '5': 'directory',
+  '6': 'fifo',
+  '7': 'file',
+  S: 'file',
+};
+
+const maxExtraBytes = 1024 * 1024;
+const maxTrailingBytes = 64 * 1024 * 1024;
+const namingKeys = ['path', 'linkpath', 'size', 'GNU.sparse.name', 'GNU.sparse.realsize', 'GNU.sparse.size'] as const;
+
+/** What extended headers say of the next member. */
+interface Extra {
+  records: Map<string, string>;
+  longName?: string;
+  longLink?: string;
+}
+
+/** `allowed`: how many bytes the archive may have in all, asked again and again. Throws Invalid. */
+export async function* readTar(source: AsyncIterable<Buffer>, allowed: () => number): AsyncGenerator<TarMember> {
+  const bytes = readBytes(source, allowed);
+  let extra: Extra = { records: new Map() };
+  for (;;) {
+    const position = bytes.position();
+    const block = await bytes.take(blockSize, `the header at byte ${position}`);
+    if (block === undefined) throw cutOff('its list of members: there is no end mark');
+    if (isZero(block)) {
+      await checkEnd(bytes);
+      return;
+    }
+    const header = parseHeader(block, position);
+    if (await readExtra(bytes, header, extra, position)) continue;
+    yield* readMember(bytes, header, extra);
+    extra = { records: new Map() };
+  }
+}
+
+async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): AsyncGenerator<TarMember> {
+  const entry = describe(header, extra);
+  const stored = storedSize(header, extra, entry);
+  const what = `${entry.kind} ${shownName(entry.name)}`;
+  for (let goesOn = header.isExtended; goesOn;) {
+    const map = await bytes.take(blockSize, what);
+    if (map === undefined) throw cutOff(what);
+    goesOn = map[504] === 1;
+  }
+  let isRead = false;
+  const padded = Math.ceil(stored / blockSize) * blockSize;
+  const read = async (): Promise<Buffer> => {
+    isRead = true;
+    const content = stored === 0 ? Buffer.alloc(0) : await bytes.take(padded, what);
+    if (content === undefined) throw cutOff(what);
+    return content.subarray(0, stored);
+  };
+  yield { ...entry, read };
+  if (!isRead) await bytes.skip(padded, what);
+}
+
+/** True when the header only told of the next member or of nothing. */
+async function readExtra(bytes: ByteReader, header: TarHeader, extra: Extra, position: number): Promise<boolean> {
+  if (!'xgLK'.includes(header.flag)) return false;
+  const what = `the extended header at byte ${position}`;
+  if (header.size > maxExtraBytes) throw new DriverError('Invalid', `${what} of the image has ${header.size} bytes`);
+  const padded = Math.ceil(header.size / blockSize) * blockSize;
+  const body = padded === 0 ? Buffer.alloc(0) : await bytes.take(padded, what);
+  if (body === undefined) throw cutOff(what);
+  const content = body.subarray(0, header.size);
+  if (header.flag === 'L') extra.longName = longText(content, what);
+  else if (header.flag === 'K') extra.longLink = longText(content, what);
+  else if (header.flag === 'x') extra.records = new Map([...extra.records, ...parseExtended(content, position)]);
+  else {
+    const naming = [...parseExtended(content, position).keys()].find(isNaming);
+    if (naming !== undefined) throw new DriverError('Invalid', `${what} of the image sets ${naming} of all members`);
+  }
+  return true;
+}
+
+function isNaming(key: string): boolean {
+  return namingKeys.some((name) => name === key);
+}
+
+function longText(content: Buffer, what: string): string {
+  const text = content.toString('latin1').replace(/\0+$/, '');
+  if (text.includes('\0')) throw new DriverError('Invalid', `${what} of the image has a NUL inside a name`);
+  return text;
+}
+
+function describe(header: TarHeader, extra: Extra): ArchiveEntry {
+  const { records } = extra;
+  if (extra.longName !== undefined && records.has('path'))
+    throw new DriverError('Invalid', `${shownName(header.name)} in the image has two long names`);
+  const name = records.get('GNU.sparse.name') ?? records.get('path') ?? extra.longName ?? header.name;
+  const link = records.get('linkpath') ?? extra.longLink ?? header.link;
+  for (const text of [name, link])
+    if (text.includes('\0'))
+      throw new DriverError('Invalid', `the name ${shownName(text)} in the image has a NUL in it`);
+  const kind = kinds[header.flag];
+  if (kind === undefined)
+    throw new DriverError(
+      'Invalid',
+      `${shownName(name)} in the image is of the unknown kind ${JSON.stringify(header.flag)}`,
+    );
+  const realSize = records.get('GNU.sparse.realsize') ?? records.get('GNU.sparse.size');
+  const sizeText = realSize ?? records.get('size');
+  const size = sizeText === undefined ? (header.sparseSize ?? header.size) : parseDecimal(sizeText, name);
+  // Old archives have directories as files whose name ends in a slash.
+  const isDirectory = kind === 'file' && name.endsWith('/');
+  return { name, kind: isDirectory ? 'directory' : kind, link, size };
+}
+
+/** Bytes that follow in the archive. Only files may have any: readers differ in whether others do. */
+function storedSize(header: TarHeader, extra: Extra, entry: ArchiveEntry): number {
+  const text = extra.records.get('size');
+  const stored = text === undefined ? header.size : parseDecimal(text, entry.name);
+  if (stored > 0 && entry.kind !== 'file')
+    throw new DriverError(
+      'Invalid',
+      `${entry.kind} ${shownName(entry.name)} in the image claims ${stored} bytes of content`,
+    );
+  return stored;
+}
+
+function parseDecimal(text: string, name: string): number {
+  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(value))
+    throw new DriverError('Invalid', `the size of ${shownName(name)} in the image is not a number that a size can be`);
+  return value;
+}
+
+/** After the end mark only padding: other readers might go on with what follows. Also reads a packed stream to its end. */
+async function checkEnd(bytes: ByteReader): Promise<void> {
+  const start = bytes.position();
+  for (;;) {
+    const block = await bytes.take(blockSize, 'its end mark');
+    if (block === undefined) return;
+    if (!isZero(block)) throw new DriverError('Invalid', `the image has data after its end mark, at byte ${start}`);
+    if (bytes.position() - start > maxTrailingBytes)
+      throw new DriverError('Invalid', `the image has more than ${maxTrailingBytes} bytes after its end mark`);
+  }
+}
