@@ -1,0 +1,143 @@
+// Walks the steps of a plan: each as soon as what it needs is done, no more at once than allowed. What a step does is in steps/.
+import { DeadlineError, pause, within } from '../../server/client/deadline.ts';
+import type { Plan, Step } from '../core/plan.ts';
+import type { EngineEvent, Failure } from './events.ts';
+import { failureOf, StepTimeoutError } from './failure.ts';
+import type { EngineClient, Note, StepContext } from './steps/context.ts';
+import { runStep } from './steps/run-step.ts';
+
+export interface ExecuteDeps {
+  readonly client: EngineClient;
+  readonly emit: (event: EngineEvent) => void;
+  /** Steps at once; default 4. */
+  readonly parallelism?: number;
+  /** Start nothing new and let running steps end. The signal of `execute` itself cancels those too. */
+  readonly stop?: AbortSignal;
+  /** No new steps after the first failure; default: branches that do not need the failed step go on. */
+  readonly failFast?: boolean;
+  readonly nowMs?: () => number;
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface RunResult {
+  /** Ids of steps. */
+  readonly done: readonly string[];
+  readonly failures: readonly Failure[];
+  /** Never started. */
+  readonly skipped: readonly string[];
+  readonly isInterrupted: boolean;
+}
+
+type Outcome = 'done' | 'failed' | 'skipped';
+
+/** Never rejects for what happens to a step: that is in the result. Steps of one object never overlap: the plan chains them. */
+export async function execute(plan: Plan, deps: ExecuteDeps, signal?: AbortSignal): Promise<RunResult> {
+  const run = new Run(plan.steps, deps, signal ?? new AbortController().signal);
+  return run.finish();
+}
+
+/** Lives as long as one apply. */
+class Run {
+  readonly #steps: readonly Step[];
+  readonly #deps: ExecuteDeps;
+  readonly #signal: AbortSignal;
+  readonly #nowMs: () => number;
+  readonly #outcomes = new Map<string, Outcome>();
+  readonly #failures: Failure[] = [];
+  #running = new Map<string, Promise<void>>();
+
+  constructor(steps: readonly Step[], deps: ExecuteDeps, signal: AbortSignal) {
+    this.#steps = steps;
+    this.#deps = deps;
+    this.#signal = signal;
+    this.#nowMs = deps.nowMs ?? Date.now;
+  }
+
+  async finish(): Promise<RunResult> {
+    for (this.#advance(); this.#running.size > 0; this.#advance()) await Promise.race(this.#running.values());
+    const of = (outcome: Outcome): string[] =>
+      this.#steps.filter(({ id }) => this.#outcomes.get(id) === outcome).map(({ id }) => id);
+    return { done: of('done'), failures: this.#failures, skipped: of('skipped'), isInterrupted: this.#isStopping() };
+  }
+
+  #isStopping(): boolean {
+    return this.#signal.aborted || this.#deps.stop?.aborted === true;
+  }
+
+  /** Steps are in a valid serial order, so one pass settles every skip that follows from another. */
+  #advance(): void {
+    for (const step of this.#steps) {
+      if (this.#outcomes.has(step.id) || this.#running.has(step.id)) continue;
+      const blocker = step.needs.find(
+        (id) => this.#outcomes.get(id) === 'failed' || this.#outcomes.get(id) === 'skipped',
+      );
+      if (blocker !== undefined) this.#skip(step, `${blocker} did not succeed`);
+      else if (this.#isStopping()) this.#skip(step, 'the run was interrupted');
+      else if (this.#deps.failFast === true && this.#failures.length > 0) this.#skip(step, 'another step failed');
+      else if (this.#isReady(step)) this.#start(step);
+    }
+  }
+
+  #isReady(step: Step): boolean {
+    const isFree = this.#running.size < Math.max(1, this.#deps.parallelism ?? 4);
+    return isFree && step.needs.every((id) => this.#outcomes.get(id) === 'done');
+  }
+
+  #skip(step: Step, because: string): void {
+    this.#outcomes.set(step.id, 'skipped');
+    this.#deps.emit({ type: 'apply_skipped', step, atMs: this.#nowMs(), because });
+  }
+
+  #start(step: Step): void {
+    const running = this.#perform(step).finally(() => this.#running.delete(step.id));
+    this.#running.set(step.id, running);
+  }
+
+  async #perform(step: Step): Promise<void> {
+    const { emit } = this.#deps;
+    const startedMs = this.#nowMs();
+    emit({ type: 'apply_start', step, atMs: startedMs });
+    try {
+      const note = await this.#limited(step);
+      this.#outcomes.set(step.id, 'done');
+      const atMs = this.#nowMs();
+      const elapsedMs = atMs - startedMs;
+      emit({ type: 'apply_complete', step, atMs, elapsedMs, ...(note === undefined ? {} : { note }) });
+    } catch (error) {
+      const failure = failureOf(step, error, this.#signal.aborted);
+      this.#outcomes.set(step.id, 'failed');
+      this.#failures.push(failure);
+      const atMs = this.#nowMs();
+      emit({ type: 'apply_errored', step, atMs, elapsedMs: atMs - startedMs, failure });
+    }
+  }
+
+  async #limited(step: Step): Promise<Note> {
+    // A wait has its own limit, which explains itself better.
+    const timeoutMs = step.action === 'wait' ? undefined : step.timeoutMs;
+    try {
+      return await within(timeoutMs, (signal) => runStep(this.#context(step), step, signal), this.#signal);
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
+      throw new StepTimeoutError(`it did not end in ${step.timeoutMs / 1000} s`, { cause: error });
+    }
+  }
+
+  #context(step: Step): StepContext {
+    const { client, emit } = this.#deps;
+    return {
+      client,
+      nowMs: this.#nowMs,
+      pause: this.#deps.pause ?? pause,
+      onOperation: (operation) => emit({ type: 'operation_update', step, atMs: this.#nowMs(), operation }),
+      onProgress: (text, percent) =>
+        emit({
+          type: 'apply_progress',
+          step,
+          atMs: this.#nowMs(),
+          text,
+          ...(percent === undefined ? {} : { percent }),
+        }),
+    };
+  }
+}

@@ -1,0 +1,32 @@
+// Reads the live world in one list call a kind, all at once; judges nothing.
+import type { Client } from '../../server/client/client.ts';
+import type { ClientKind, KindTypes } from '../../server/client/kind-paths.ts';
+import type { Live, Observed } from '../core/observed.ts';
+
+/** Seven calls. ETags are not among the answers of lists: a step reads its object again before it changes it. */
+export async function observe(client: Pick<Client, 'list' | 'server'>, signal?: AbortSignal): Promise<Observed> {
+  const listed = async <K extends ClientKind>(
+    kind: K,
+    keyOf: (object: KindTypes[K]['object']) => string,
+  ): Promise<ReadonlyMap<string, Live<KindTypes[K]['object']>>> =>
+    new Map((await client.list(kind, signal)).map((object) => [keyOf(object), { object }]));
+  const byName = (object: { readonly name: string }): string => object.name;
+  const [server, containers, profiles, networks, pools, images, aliases] = await Promise.all([
+    client.server(signal),
+    listed('container', byName),
+    listed('profile', byName),
+    listed('network', byName),
+    listed('storage_pool', byName),
+    listed('image', (image) => image.fingerprint),
+    listed('image_alias', byName),
+  ]);
+  return {
+    server: { extensions: server.metadata.api_extensions },
+    containers,
+    profiles,
+    networks,
+    pools,
+    images,
+    aliases,
+  };
+}

@@ -1,0 +1,67 @@
+// What a step gets to work with, and how it reports; the steps themselves are in the files beside.
+import type { Operation } from '../../../server/api/operation.ts';
+import type { Client } from '../../../server/client/client.ts';
+import type { Reply } from '../../../server/client/reply.ts';
+import { progressOf } from '../events.ts';
+
+/** The part of the client that the engine uses: small, so that a test can stand in for it. */
+export type EngineClient = Pick<
+  Client,
+  | 'server'
+  | 'list'
+  | 'get'
+  | 'create'
+  | 'put'
+  | 'delete'
+  | 'containerState'
+  | 'putContainerState'
+  | 'uploadImage'
+  | 'operations'
+>;
+
+export interface StepContext {
+  readonly client: EngineClient;
+  readonly onOperation: (operation: Operation) => void;
+  readonly onProgress: (text: string, percent?: number) => void;
+  readonly nowMs: () => number;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Why less than usual had to be done; undefined when the work was done. */
+export type Note = string | undefined;
+
+/** The object is no longer what the plan was made for. */
+export class StaleError extends Error {
+  override readonly name = 'StaleError';
+}
+
+/** A wait condition did not come true in time; the message shows the state. */
+export class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+}
+
+/**
+ * Sends a request that may start an operation and waits for its end, reporting progress. When `signal` fires while the
+ * operation runs, the operation is cancelled where the server allows that.
+ */
+export async function perform<T>(
+  context: StepContext,
+  begin: () => Promise<Reply<T>>,
+  signal: AbortSignal,
+): Promise<Reply<T>> {
+  let latest: Operation | undefined;
+  try {
+    return await context.client.operations.run(begin, signal, (operation) => {
+      latest = operation;
+      context.onOperation(operation);
+      const progress = progressOf(operation);
+      if (progress !== undefined) context.onProgress(progress.text, progress.percent);
+    });
+  } catch (error) {
+    if (signal.aborted && latest?.may_cancel === true && latest.status_code < 200) {
+      // Best effort: the run ends anyway, and the caller reports the abort.
+      await context.client.operations.cancel(latest.id, AbortSignal.timeout(5000)).catch(() => undefined);
+    }
+    throw error;
+  }
+}

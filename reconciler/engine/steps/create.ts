@@ -1,0 +1,20 @@
+// Creates any object that is described by JSON alone; images with files are create-image.ts.
+import type { KindTypes } from '../../../server/client/kind-paths.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { CreateStep } from '../../core/plan.ts';
+import { perform, type Note, type StepContext } from './context.ts';
+import { mayExist, recogniseExisting } from './existing.ts';
+
+export async function createObject(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
+  const { client } = context;
+  // The plan made the body for this kind; the server judges it.
+  const body = step.body as unknown as KindTypes[KindName]['create'];
+  try {
+    await perform(context, () => client.create(step.kind, body, {}, signal), signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!mayExist(error)) throw error;
+    return recogniseExisting(client, step, error, signal);
+  }
+}

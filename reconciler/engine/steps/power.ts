@@ -1,0 +1,71 @@
+// Starts, stops and restarts a container; the state it wants may already hold.
+import type { ContainerStatePut } from '../../../server/api/container.ts';
+import { statusCodes } from '../../../server/api/status.ts';
+import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
+import { assertNever } from '../assert-never.ts';
+import type { PowerStep } from '../../core/plan.ts';
+import { perform, type Note, type StepContext } from './context.ts';
+
+export async function changePower(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<Note> {
+  const before = await statusOf(context, step, signal);
+  switch (step.action) {
+    case 'start':
+      if (before === statusCodes.running) return 'it was already running';
+      return act(context, step, { action: before === statusCodes.frozen ? 'unfreeze' : 'start' }, signal);
+    case 'stop':
+      if (before === undefined || before === statusCodes.stopped) return 'it was already stopped';
+      return interrupt(context, step, 'stop', signal);
+    case 'restart':
+      if (before === statusCodes.stopped) return act(context, step, { action: 'start' }, signal);
+      // A frozen container cannot shut down by itself.
+      if (before === statusCodes.frozen) await act(context, step, { action: 'unfreeze' }, signal);
+      return interrupt(context, step, 'restart', signal);
+    default:
+      return assertNever(step.action);
+  }
+}
+
+/** Clean within the grace, then, when allowed, by force. */
+async function interrupt(
+  context: StepContext,
+  step: PowerStep,
+  action: 'stop' | 'restart',
+  signal: AbortSignal,
+): Promise<Note> {
+  if (step.force === 'at-once') return act(context, step, { action, force: true }, signal);
+  // The API counts in whole seconds, and 0 would mean force.
+  const timeout = Math.max(1, Math.ceil(step.graceMs / 1000));
+  try {
+    return await act(context, step, { action, timeout }, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const isTooSlow = error instanceof ClientError && error.code === 'operationFailed';
+    if (step.force === 'never' || !isTooSlow) throw error;
+  }
+  const status = await statusOf(context, step, signal);
+  if (status === undefined || status === statusCodes.stopped) {
+    return action === 'stop' ? undefined : act(context, step, { action: 'start' }, signal);
+  }
+  context.onProgress(`no clean ${action} in ${timeout} s, killing it`);
+  await act(context, step, { action, force: true }, signal);
+  return `killed: no clean ${action} in ${timeout} s`;
+}
+
+async function act(
+  context: StepContext,
+  step: PowerStep,
+  body: ContainerStatePut,
+  signal: AbortSignal,
+): Promise<undefined> {
+  await perform(context, () => context.client.putContainerState(step.name, body, signal), signal);
+}
+
+/** undefined when a stop may assume the container gone: an ephemeral one vanishes as it stops. */
+async function statusOf(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<number | undefined> {
+  try {
+    return (await context.client.containerState(step.name, signal)).metadata.status_code;
+  } catch (error) {
+    if (step.action === 'stop' && isNotFound(error)) return undefined;
+    throw error;
+  }
+}

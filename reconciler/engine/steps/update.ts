@@ -1,0 +1,42 @@
+// Updates an object: reads it, merges the edits onto what is live, writes it back under the ETag of that read.
+import type { KindName } from '../../../server/api/kinds.ts';
+import { ClientError, isNotFound, isPreconditionFailed, remedyFor } from '../../../server/client/client-error.ts';
+import type { KindTypes } from '../../../server/client/kind-paths.ts';
+import { isStale, putBody } from '../../core/edit.ts';
+import type { UpdateStep } from '../../core/plan.ts';
+import { perform, StaleError, type Note, type StepContext } from './context.ts';
+
+const attempts = 5;
+
+export async function updateObject(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<Note> {
+  const { client } = context;
+  for (let attempt = 1; ; attempt += 1) {
+    const live = await client.get(step.kind, step.name, signal).catch((error: unknown) => {
+      throw isNotFound(error) ? new StaleError('it is gone', { cause: error }) : error;
+    });
+    const isAsPlanned = step.etag !== undefined && step.etag === live.etag;
+    if (!isAsPlanned && isStale(live.metadata, step))
+      throw new StaleError('someone changed it since the plan was made');
+    if (isDone(live.metadata, step)) return attempt === 1 ? 'it was already so' : undefined;
+    const body = putBody(step.kind, live.metadata, step.edits) as unknown as KindTypes[KindName]['put'];
+    const write = live.etag === undefined ? {} : { ifMatch: live.etag };
+    try {
+      await perform(context, () => client.put(step.kind, step.name, body, write, signal), signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (attempt >= attempts || !hasUnknownOutcome(error)) throw error;
+    }
+  }
+}
+
+/** Changed in between, or the connection broke: the next read tells. */
+function hasUnknownOutcome(error: unknown): boolean {
+  if (isPreconditionFailed(error)) return true;
+  return error instanceof ClientError && error.status === 0 && remedyFor(error, false) === 'reread';
+}
+
+/** Nothing of the edits is left to do: with every `before` set to its `after`, only a difference makes the step stale. */
+function isDone(live: object, step: UpdateStep): boolean {
+  return !isStale(live, { ...step, edits: step.edits.map((edit) => ({ ...edit, before: edit.after })) });
+}
