@@ -41,6 +41,8 @@ export interface ResourceChange {
   /** Paths of the live object that the document does not mention; never touched. */
   readonly unmanaged: readonly string[];
   readonly affects: readonly Affected[];
+  /** By the document or by the live object: no step may delete it. */
+  readonly isProtected: boolean;
   readonly guard?: Guard;
   /** Ids of its steps, in order. */
   readonly steps: readonly string[];

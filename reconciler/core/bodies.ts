@@ -1,0 +1,39 @@
+// Bodies of creating requests: from a document alone, or from a document and the container that it replaces.
+import type { Change } from './change.ts';
+import type { Document, Json, JsonObject } from './document.ts';
+import { putBody } from './edit.ts';
+import { coreKind } from './kinds/index.ts';
+import { mapOf, presentDevices, presentTexts } from './kinds/values.ts';
+
+/** Told at creation only. */
+const creationFields = ['source', 'instance_type'];
+
+export function createBody(document: Document): JsonObject {
+  const body: Record<string, Json> = document.kind === 'image' ? {} : { name: document.name };
+  for (const [field, shape] of Object.entries(coreKind(document.kind).fields)) {
+    const value = document.values[field];
+    if (value === undefined || value === null) continue;
+    body[field] = shape === 'map' ? presentTexts(value) : shape === 'devices' ? presentDevices(value) : value;
+  }
+  return { ...body, ...creationPart(document) };
+}
+
+function creationPart(document: Document): JsonObject {
+  const part: Record<string, Json> = {};
+  for (const field of creationFields) {
+    const value = document.values[field];
+    if (value !== undefined && value !== null) part[field] = value;
+  }
+  return part;
+}
+
+/** Settings that nobody wrote here and the addresses of its cards go over to the new container. */
+export function replacementBody(document: Document, live: object, edits: readonly Change[]): JsonObject {
+  if (document.kind !== 'container') return createBody(document);
+  const kept = putBody(document.kind, live, edits);
+  const { isComputed } = coreKind(document.kind);
+  const config = Object.entries(mapOf(kept['config'])).filter(
+    ([key]) => /^volatile\..+\.hwaddr$/.test(key) || !isComputed(['config', key]),
+  );
+  return { name: document.name, ...kept, config: Object.fromEntries(config), ...creationPart(document) };
+}

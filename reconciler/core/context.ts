@@ -1,0 +1,81 @@
+// What every decision about one object looks at: the live world, who uses what, and the profiles as they will be.
+import type { Effect } from '../../server/api/field.ts';
+import { addressOf, type Address, type Document, type JsonObject } from './document.ts';
+import { applyEdits } from './edit.ts';
+import { effectBetween, expandContainer } from './expand.ts';
+import type { Observed } from './observed.ts';
+import type { Affected, PlanOptions } from './plan.ts';
+import type { Change } from './change.ts';
+import { findUsage, isRunning, type Usage } from './usage.ts';
+
+export class PlanContext {
+  readonly observed: Observed;
+  readonly options: PlanOptions;
+  readonly #declared: ReadonlySet<Address>;
+  readonly #profilesAfter = new Map<string, JsonObject>();
+  readonly #newProfiles = new Map<string, JsonObject>();
+  readonly #replace: ReadonlySet<Address>;
+  #usage: Usage | undefined;
+
+  constructor(observed: Observed, options: PlanOptions, declared: Iterable<Document>) {
+    this.observed = observed;
+    this.options = options;
+    this.#declared = new Set(Array.from(declared, (document) => document.address));
+    this.#replace = new Set(options.replace);
+  }
+
+  isForced(address: Address): boolean {
+    return this.#replace.has(address);
+  }
+
+  usersOf(address: Address): readonly string[] {
+    this.#usage ??= findUsage(this.observed);
+    return this.#usage.get(address) ?? [];
+  }
+
+  /** To be told of each profile edit before containers are decided. */
+  addProfileEdits(name: string, edits: readonly Change[]): void {
+    const live = this.observed.profiles.get(name)?.object as JsonObject | undefined;
+    this.#profilesAfter.set(name, applyEdits(live ?? {}, edits));
+  }
+
+  changedProfilesOf(names: readonly string[]): readonly string[] {
+    return this.#profilesAfter.size === 0 ? [] : names.filter((name) => this.#profilesAfter.has(name));
+  }
+
+  /** A profile that the plan makes; containers that join it get all of it. */
+  addNewProfile(name: string, body: JsonObject): void {
+    this.#newProfiles.set(name, body);
+  }
+
+  readonly profileNow = (name: string): JsonObject | undefined =>
+    (this.observed.profiles.get(name)?.object as JsonObject | undefined) ?? this.#newProfiles.get(name);
+
+  readonly profileAfter = (name: string): JsonObject | undefined =>
+    this.#profilesAfter.get(name) ?? this.profileNow(name);
+
+  /** Containers that an edit of this profile, network or pool reaches, with what the edit alone costs them. */
+  affectedBy(address: Address, effectOn: (container: JsonObject) => Effect): readonly Affected[] {
+    return this.usersOf(address).flatMap((user): Affected[] => {
+      const name = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
+      const live = name === undefined ? undefined : this.observed.containers.get(name)?.object;
+      if (name === undefined || live === undefined) return [];
+      const effect = effectOn(live as unknown as JsonObject);
+      const container = addressOf('container', name);
+      return [
+        {
+          address: container,
+          effect: effect === 'restart' && !isRunning(live) ? 'live' : effect,
+          foreign: !this.#declared.has(container),
+        },
+      ];
+    });
+  }
+
+  /** What the edits of one profile cost a container that uses it, all else as it is. */
+  effectOfProfile(container: JsonObject, name: string): Effect {
+    const after = (other: string): JsonObject | undefined =>
+      other === name ? this.profileAfter(other) : this.profileNow(other);
+    return effectBetween(expandContainer(container, this.profileNow), expandContainer(container, after));
+  }
+}

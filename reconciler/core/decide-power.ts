@@ -1,0 +1,106 @@
+// Decides whether a container starts, stops or restarts beside its update, and whether its policy allows that.
+import type { Container } from '../../server/api/container.ts';
+import type { Effect } from '../../server/api/field.ts';
+import type { Change } from './change.ts';
+import type { PlanContext } from './context.ts';
+import type { Document, JsonObject } from './document.ts';
+import { applyEdits } from './edit.ts';
+import { effectBetween, expandContainer } from './expand.ts';
+import { textsOf } from './kinds/values.ts';
+import type { Guard, PowerAction } from './plan.ts';
+import { restart, start, stop, waits, type Sketch } from './sketch.ts';
+import { isRunning } from './usage.ts';
+
+export interface PowerDecision {
+  readonly action?: PowerAction;
+  readonly effect: Effect;
+  readonly isRunning: boolean;
+  readonly reasons: readonly string[];
+  readonly sketches: readonly Sketch[];
+  readonly guard?: Guard;
+}
+
+const unchanged: PowerDecision = { effect: 'live', isRunning: false, reasons: [], sketches: [] };
+const unchangedRunning: PowerDecision = { ...unchanged, isRunning: true };
+
+export function decidePower(
+  document: Document,
+  live: JsonObject,
+  changes: readonly Change[],
+  context: PlanContext,
+): PowerDecision {
+  if (document.kind !== 'container') return unchanged;
+  const running = isRunning(live as unknown as Container);
+  const wanted = document.manage.power === 'ignore' ? undefined : (document.state ?? 'running');
+  if (!running) return wanted === 'running' ? starting(document) : unchanged;
+  if (wanted === 'stopped') return stopping(document, live);
+  const profiles = context.changedProfilesOf(textsOf(live['profiles']));
+  if (changes.length === 0 && profiles.length === 0) return unchangedRunning;
+  const effect = effectOfAll(live, changes, context);
+  if (effect === 'live') return unchangedRunning;
+  const causes = [
+    ...changes.filter((change) => change.effect === 'restart').map((change) => change.path),
+    ...profiles.map((name) => `profile/${name}`),
+  ];
+  return restarting(document, context, causes.length > 0 ? causes : changes.map((change) => change.path));
+}
+
+/** What the container's own edits cost, its profiles as they are now. */
+export function effectOfOwnChanges(live: JsonObject, changes: readonly Change[], context: PlanContext): Effect {
+  const after = applyEdits(live, changes);
+  return effectBetween(expandContainer(live, context.profileNow), expandContainer(after, context.profileNow));
+}
+
+/** Own and profile edits together, so that a key which one takes away and the other sets costs nothing. */
+function effectOfAll(live: JsonObject, changes: readonly Change[], context: PlanContext): Effect {
+  const after = applyEdits(live, changes);
+  const effect = effectBetween(expandContainer(live, context.profileNow), expandContainer(after, context.profileAfter));
+  // Recreation by a profile is refused at the profile.
+  return effect === 'recreate' ? 'restart' : effect;
+}
+
+const starting = (document: Document): PowerDecision => ({
+  action: 'start',
+  effect: 'live',
+  isRunning: false,
+  reasons: ['it is stopped and should run'],
+  sketches: [start, ...waits(document)],
+});
+
+function stopping(document: Document, live: JsonObject): PowerDecision {
+  const decision: PowerDecision = {
+    action: 'stop',
+    effect: 'live',
+    isRunning: true,
+    reasons: ['it runs and should be stopped'],
+    sketches: [stop],
+  };
+  if (live['ephemeral'] !== true) return decision;
+  const guard: Guard = {
+    code: 'disruption',
+    address: document.address,
+    message: `stopping ${document.address} would delete it: it is ephemeral`,
+    remedy: 'set state: running, make it lasting with ephemeral: false in an apply of its own, or destroy it',
+  };
+  return { ...decision, guard };
+}
+
+function restarting(document: Document, context: PlanContext, causes: readonly string[]): PowerDecision {
+  const reasons = [`${causes.join(', ')} ${causes.length === 1 ? 'takes' : 'take'} effect at a start`];
+  if (document.manage.power === 'ignore') return { effect: 'live', isRunning: true, reasons, sketches: [] };
+  const decision: PowerDecision = {
+    action: 'restart',
+    effect: 'restart',
+    isRunning: true,
+    reasons,
+    sketches: [restart, ...waits(document)],
+  };
+  if (document.manage.disruption !== 'none' || context.options.allowRestart === true) return decision;
+  const guard: Guard = {
+    code: 'disruption',
+    address: document.address,
+    message: `${document.address} would have to restart: ${causes.join(', ')}`,
+    remedy: 'set manage.disruption: restart, run with --allow-restart, or take the change back',
+  };
+  return { ...decision, guard };
+}

@@ -1,0 +1,221 @@
+// Decides about one object: leave, create, update or replace it, what happens to its power, and what stands in the way.
+import type { Effect } from '../../server/api/field.ts';
+import { isTrue } from '../../server/api/container-config.ts';
+import { createBody, replacementBody } from './bodies.ts';
+import type { Change } from './change.ts';
+import type { PlanContext } from './context.ts';
+import { decidePower, effectOfOwnChanges } from './decide-power.ts';
+import { diffObject, type Diff } from './diff.ts';
+import type { Address, Document, JsonObject } from './document.ts';
+import { worstEffect } from './effects.ts';
+import { parseIgnore } from './ignore.ts';
+import { coreKind } from './kinds/index.ts';
+import { mapOf } from './kinds/values.ts';
+import type { Live } from './observed.ts';
+import type { Affected, Guard, ResourceChange } from './plan.ts';
+import { deleting, kill, start, waits, type Sketch } from './sketch.ts';
+import { isRunning } from './usage.ts';
+
+export interface Decision {
+  readonly change: Omit<ResourceChange, 'steps'>;
+  /** Empty when nothing is to do or a guard stands in the way. */
+  readonly sketches: readonly Sketch[];
+}
+
+const noStrings: readonly string[] = [];
+const noAffected: readonly Affected[] = [];
+
+const base = (document: Document): Pick<ResourceChange, 'address' | 'kind' | 'name'> => ({
+  address: document.address,
+  kind: document.kind,
+  name: document.name,
+});
+
+export function decideObject(document: Document, context: PlanContext): Decision {
+  const kind = coreKind(document.kind);
+  const live = kind.live(context.observed, kind.apiName(document));
+  if (live === undefined) {
+    if (document.kind === 'profile') context.addNewProfile(document.name, createBody(document));
+    return decideCreate(document);
+  }
+  const diff = diffObject(kind, document.values, live.object, parseIgnore(document.manage.ignore));
+  if (document.kind === 'profile' && diff.changes.length > 0) context.addProfileEdits(document.name, diff.changes);
+  const isForced = context.isForced(document.address);
+  return isForced || needsRecreation(diff, document, live, context)
+    ? decideReplace(document, live, diff, context, isForced)
+    : decideUpdate(document, live, diff, context);
+}
+
+function decideCreate(document: Document): Decision {
+  const isContainer = document.kind === 'container';
+  const starts = isContainer && document.manage.power === 'managed' && document.state !== 'stopped';
+  return {
+    change: {
+      ...base(document),
+      action: 'create',
+      ...(starts ? { power: 'start' as const } : {}),
+      changes: createChanges(document),
+      effect: 'live',
+      reasons: ['it does not exist'],
+      unmanaged: noStrings,
+      affects: noAffected,
+      isProtected: document.manage.protect,
+    },
+    sketches: [
+      {
+        action: 'create',
+        body: createBody(document),
+        ...(document.files === undefined ? {} : { upload: document.files }),
+      },
+      ...(starts ? [start, ...waits(document)] : []),
+    ],
+  };
+}
+
+function createChanges(document: Document): readonly Change[] {
+  return diffObject(coreKind(document.kind), document.values, {}, parseIgnore([])).changes;
+}
+
+/** Profile edits that would force recreation are refused at the profile, so only the container's own part counts here. */
+function needsRecreation(diff: Diff, document: Document, live: Live<object>, context: PlanContext): boolean {
+  if (diff.changes.some((change) => change.effect === 'recreate')) return true;
+  if (document.kind !== 'container' || diff.changes.length === 0) return false;
+  return effectOfOwnChanges(live.object as JsonObject, diff.changes, context) === 'recreate';
+}
+
+function decideReplace(
+  document: Document,
+  live: Live<object>,
+  diff: Diff,
+  context: PlanContext,
+  isForced: boolean,
+): Decision {
+  const guard = guardReplace(document, live, diff, context, isForced);
+  const isContainer = document.kind === 'container';
+  const wasRunning = isContainer && isRunning(live.object as Parameters<typeof isRunning>[0]);
+  const starts = isContainer && (document.manage.power === 'ignore' ? wasRunning : document.state !== 'stopped');
+  const culprits = diff.changes.filter((change) => change.effect === 'recreate').map((change) => change.path);
+  const why = culprits.length > 0 ? culprits.join(', ') : diff.changes.map((change) => change.path).join(', ');
+  const sketches: readonly Sketch[] = [
+    ...(wasRunning ? [kill] : []),
+    deleting(live.etag),
+    { action: 'create', body: replacementBody(document, live.object, diff.changes) },
+    ...(starts ? [start, ...waits(document)] : []),
+  ];
+  return {
+    change: {
+      ...base(document),
+      action: 'replace',
+      changes: diff.changes,
+      effect: 'recreate',
+      reasons: [isForced ? 'recreation was asked for' : `${why} cannot be changed in place`],
+      unmanaged: diff.unmanaged,
+      affects: noAffected,
+      isProtected: isProtected(document, live),
+      ...(guard === undefined ? {} : { guard }),
+    },
+    sketches: guard === undefined ? sketches : [],
+  };
+}
+
+function guardReplace(
+  document: Document,
+  live: Live<object>,
+  diff: Diff,
+  context: PlanContext,
+  isForced: boolean,
+): Guard | undefined {
+  const { address } = document;
+  if (isProtected(document, live)) return protectedGuard(address, 'replace');
+  const users = context.usersOf(usageAddress(document));
+  if (document.kind !== 'container' && users.length > 0) return inUseGuard(address, 'replace', users);
+  const isAllowed = isForced || context.options.allowRecreate === true || document.manage.disruption === 'recreate';
+  if (isAllowed) return undefined;
+  return {
+    code: 'disruption',
+    address,
+    message: `${address} would be deleted and created again, its data lost: ${diff.changes.map((change) => change.path).join(', ')}`,
+    remedy: 'set manage.disruption: recreate, run with --allow-recreate, or take the change back',
+  };
+}
+
+function decideUpdate(document: Document, live: Live<object>, diff: Diff, context: PlanContext): Decision {
+  const power = decidePower(document, live.object as JsonObject, diff.changes, context);
+  const affects = affectedOf(document, diff, context);
+  const guard = power.guard ?? guardReach(document, affects);
+  const edits = diff.changes;
+  const sketches: readonly Sketch[] = [
+    ...(edits.length === 0
+      ? []
+      : [{ action: 'update' as const, edits, ...(live.etag === undefined ? {} : { etag: live.etag }) }]),
+    ...power.sketches,
+  ];
+  return {
+    change: {
+      ...base(document),
+      action: edits.length === 0 ? 'no-op' : 'update',
+      ...(power.action === undefined ? {} : { power: power.action }),
+      changes: power.isRunning ? edits : calmed(edits, document),
+      effect: document.kind === 'container' ? power.effect : worstEffect(affects.map((item) => item.effect)),
+      reasons: power.reasons,
+      unmanaged: diff.unmanaged,
+      affects,
+      isProtected: isProtected(document, live),
+      ...(guard === undefined ? {} : { guard }),
+    },
+    sketches: guard === undefined ? sketches : [],
+  };
+}
+
+/** On a stopped container every change that needs a restart is live. */
+const calmed = (changes: readonly Change[], document: Document): readonly Change[] =>
+  document.kind === 'container' && changes.some((change) => change.effect === 'restart')
+    ? changes.map((change) => (change.effect === 'restart' ? { ...change, effect: 'live' as const } : change))
+    : changes;
+
+function affectedOf(document: Document, diff: Diff, context: PlanContext): readonly Affected[] {
+  if (diff.changes.length === 0 || document.kind === 'container') return noAffected;
+  const isProfile = document.kind === 'profile';
+  return context.affectedBy(usageAddress(document), (container): Effect =>
+    isProfile ? context.effectOfProfile(container, document.name) : 'live',
+  );
+}
+
+function guardReach(document: Document, affects: readonly Affected[]): Guard | undefined {
+  const stuck = affects.filter((item) => item.effect === 'recreate').map((item) => item.address);
+  if (stuck.length === 0) return undefined;
+  return {
+    code: 'in-use',
+    address: document.address,
+    message: `${document.address} cannot be changed so while ${listed(stuck)} relies on it: a root disk cannot move to another pool in place`,
+    remedy: 'put the new root disk into another profile and move the containers one by one',
+  };
+}
+
+/** Images are used under their fingerprint. */
+export const usageAddress = (document: Document): Address =>
+  `${document.kind}/${coreKind(document.kind).apiName(document)}`;
+
+export function isProtected(document: Document, live: Live<object> | undefined): boolean {
+  if (document.manage.protect) return true;
+  if (document.kind !== 'container' || live === undefined) return false;
+  const key = mapOf((live.object as JsonObject)['config'])['security.protection.delete'];
+  return isTrue(typeof key === 'string' ? key : undefined);
+}
+
+export const protectedGuard = (address: Address, verb: string): Guard => ({
+  code: 'protected',
+  address,
+  message: `${address} is protected: this plan would ${verb} it`,
+  remedy: `take away manage.protect and security.protection.delete with an apply of their own, then ${verb} it`,
+});
+
+export const inUseGuard = (address: Address, verb: string, users: readonly string[]): Guard => ({
+  code: 'in-use',
+  address,
+  message: `cannot ${verb} ${address}: ${listed(users)} ${users.length === 1 ? 'uses' : 'use'} it`,
+  remedy: 'delete or change its users first',
+});
+
+const listed = (names: readonly string[]): string =>
+  names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');

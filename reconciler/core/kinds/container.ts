@@ -1,0 +1,87 @@
+// The container kind: what it refers to, what its changes cost, which of its keys belong to the server.
+import { configEffect, configProblems, deviceEffect, deviceProblems, isComputedConfig } from '../effects.ts';
+import type { Document } from '../document.ts';
+import { deviceReferences } from './devices.ts';
+import type { CoreKind, Reference } from './kind.ts';
+import { mapOf, presentDevices, presentTexts, textOf, textsOf } from './values.ts';
+
+export const container: CoreKind = {
+  fields: {
+    description: 'scalar',
+    architecture: 'scalar',
+    ephemeral: 'scalar',
+    profiles: 'list',
+    config: 'map',
+    devices: 'devices',
+  },
+  putFields: ['architecture', 'config', 'devices', 'ephemeral', 'profiles', 'description'],
+  live: (observed, name) => observed.containers.get(name),
+  liveNames: (observed) => observed.containers.keys(),
+  apiName: (document) => document.name,
+  references: containerReferences,
+  isComputed: ([field, key]) => field === 'config' && key !== undefined && isComputedConfig(key),
+  effectOf: ([field, key, property], live) => {
+    if (field === 'architecture') return 'recreate';
+    if (field === 'config') return configEffect(key ?? '');
+    return field === 'devices' ? deviceEffect(mapOf(mapOf(live['devices'])[key ?? '']), property ?? '') : 'live';
+  },
+  validate: (values) => [
+    ...configProblems(presentTexts(values['config']), false),
+    ...deviceProblems(presentDevices(values['devices'])),
+    ...sourceProblems(values),
+  ],
+};
+
+function containerReferences({ values }: Document): readonly Reference[] {
+  return [
+    ...profileReferences(values['profiles']),
+    ...deviceReferences(values['devices']),
+    ...sourceReferences(values),
+  ];
+}
+
+function profileReferences(profiles: Document['values'][string] | undefined): readonly Reference[] {
+  // Omitted means [default] (spec 2.5), which is then as much a need as one that is written.
+  if (profiles === undefined) return [{ kind: 'profile', name: 'default', path: 'profiles', severity: 'error' }];
+  return textsOf(profiles).map((name, index) => ({
+    kind: 'profile',
+    name,
+    path: `profiles.${index}`,
+    severity: 'error',
+  }));
+}
+
+function sourceReferences(values: Document['values']): readonly Reference[] {
+  const source = mapOf(values['source']);
+  const from = textOf(source['source']);
+  if (source['type'] === 'copy' && from !== undefined) {
+    return [{ kind: 'container', name: from, path: 'source.source', severity: 'error' }];
+  }
+  const isLocal = source['type'] === 'image' && source['server'] === undefined;
+  if (!isLocal) return [];
+  const alias = textOf(source['alias']);
+  if (alias !== undefined) return [{ kind: 'image_alias', name: alias, path: 'source.alias', severity: 'error' }];
+  const fingerprint = textOf(source['fingerprint']);
+  return fingerprint === undefined
+    ? []
+    : [{ kind: 'image', name: fingerprint, path: 'source.fingerprint', severity: 'error' }];
+}
+
+const sourceTypes = ['image', 'copy', 'none'];
+
+function sourceProblems(values: Document['values']): { path: string; message: string }[] {
+  if (values['source'] === undefined) return [];
+  const source = mapOf(values['source']);
+  const type = textOf(source['type']);
+  if (type === undefined || !sourceTypes.includes(type)) {
+    return [{ path: 'source.type', message: `must be one of ${sourceTypes.join(', ')}` }];
+  }
+  const given = ['alias', 'fingerprint', 'properties'].filter((key) => source[key] !== undefined);
+  if (type === 'image' && given.length !== 1) {
+    const message = 'must name the image by exactly one of alias, fingerprint, properties';
+    return [{ path: 'source', message }];
+  }
+  return type === 'copy' && textOf(source['source']) === undefined
+    ? [{ path: 'source.source', message: 'is required: the name of the container to copy' }]
+    : [];
+}

@@ -1,0 +1,25 @@
+// What devices of containers and profiles refer to. Their properties are judged by server/api/devices.
+import type { Json } from '../document.ts';
+import type { Reference } from './kind.ts';
+import { isMap, mapOf, textOf } from './values.ts';
+
+export function deviceReferences(devices: Json | undefined): readonly Reference[] {
+  const references: Reference[] = [];
+  for (const [name, device] of Object.entries(mapOf(devices))) {
+    if (!isMap(device)) continue;
+    const pool = textOf(device['pool']);
+    if (device['type'] === 'disk' && pool !== undefined && pool !== '') {
+      references.push({ kind: 'storage_pool', name: pool, path: `devices.${name}.pool`, severity: 'error' });
+    }
+    const parent = textOf(device['parent']);
+    if (device['type'] === 'nic' && parent !== undefined && parent !== '') {
+      // macvlan, physical and sriov sit on host interfaces, which servers list only in part.
+      const severity = device['nictype'] === 'bridged' ? 'error' : 'warning';
+      references.push({ kind: 'network', name: parent, path: `devices.${name}.parent`, severity });
+    }
+  }
+  return references;
+}
+
+export const isRootDisk = (device: Json | undefined): boolean =>
+  isMap(device) && device['type'] === 'disk' && device['path'] === '/';

@@ -1,0 +1,15 @@
+// The image kind: a local file, known to the server by its fingerprint. Another file is another image beside the old one.
+import type { CoreKind } from './kind.ts';
+
+export const image: CoreKind = {
+  fields: { public: 'scalar', auto_update: 'scalar', properties: 'map' },
+  putFields: ['auto_update', 'properties', 'public'],
+  live: (observed, name) => observed.images.get(name),
+  liveNames: (observed) => observed.images.keys(),
+  apiName: (document) => document.files?.fingerprint ?? document.name,
+  references: () => [],
+  // Properties come with the image itself.
+  isComputed: ([field]) => field === 'properties',
+  effectOf: () => 'live',
+  validate: () => [],
+};

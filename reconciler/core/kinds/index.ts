@@ -1,0 +1,20 @@
+// The table of kinds as the reconciler knows them; one file each.
+import type { KindName } from '../../../server/api/kinds.ts';
+import { container } from './container.ts';
+import { imageAlias } from './image-alias.ts';
+import { image } from './image.ts';
+import type { CoreKind } from './kind.ts';
+import { network } from './network.ts';
+import { profile } from './profile.ts';
+import { storagePool } from './storage-pool.ts';
+
+export const coreKinds = {
+  storage_pool: storagePool,
+  network,
+  profile,
+  image,
+  image_alias: imageAlias,
+  container,
+} as const satisfies Record<KindName, CoreKind>;
+
+export const coreKind = (kind: KindName): CoreKind => coreKinds[kind];

@@ -1,0 +1,43 @@
+// What the reconciler must know of a kind beyond its schema. One file a kind beside this one, one row each in index.ts.
+import type { Effect } from '../../../server/api/field.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { Problem } from '../../../server/api/problem.ts';
+import type { Document, JsonObject } from '../document.ts';
+import type { Live, Observed } from '../observed.ts';
+
+export interface Reference {
+  readonly kind: KindName;
+  readonly name: string;
+  /** Where it is written. */
+  readonly path: string;
+  /** `warning`: things outside the API, such as a host interface, may satisfy it. */
+  readonly severity: 'error' | 'warning';
+}
+
+/** How a field is compared. `map`: key by key; `devices`: map of maps; `list`: as a whole; `scalar`: text or boolean. */
+export type FieldShape = 'map' | 'devices' | 'list' | 'scalar';
+
+export interface CoreKind {
+  /** Compared and written; anything else in a document only counts at creation. */
+  readonly fields: Readonly<Record<string, FieldShape>>;
+  /** Members of a PUT body: all of them are sent, changed or not. */
+  readonly putFields: readonly string[];
+  readonly live: (observed: Observed, name: string) => Live<object> | undefined;
+  /** Names of the live world, for hints and references. */
+  readonly liveNames: (observed: Observed) => Iterable<string>;
+  /** Name in the API: differs from the document's only for images. */
+  readonly apiName: (document: Document) => string;
+  readonly references: (document: Document) => readonly Reference[];
+  /** Server-made keys: not listed as unmanaged, not carried over. */
+  readonly isComputed: (segments: readonly string[]) => boolean;
+  /** Accepted at creation and rewritten by the server after: never compared. */
+  readonly isProvenance?: (segments: readonly string[]) => boolean;
+  /** True when the live value fulfils the desired one although the texts differ (`auto`). */
+  readonly fulfils?: (key: string, live: string | undefined, desired: string) => boolean;
+  /** What a change costs the object itself. */
+  readonly effectOf: (segments: readonly string[], live: JsonObject) => Effect;
+  /** Config and device rules that a schema cannot say. Paths are relative to the document. */
+  readonly validate: (values: JsonObject) => readonly Problem[];
+  /** Never deleted by the server: destroying means taking back what the document wrote. */
+  readonly isPermanent?: (name: string) => boolean;
+}

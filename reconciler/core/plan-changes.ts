@@ -1,0 +1,138 @@
+// Makes the plan that turns the observed world into the declared one. Decisions about single objects are in decide.ts.
+import type { Diagnostic } from './diagnostic.ts';
+import { PlanContext } from './context.ts';
+import { decideObject } from './decide.ts';
+import type { Address, Document } from './document.ts';
+import { buildGraph, type Graph } from './graph.ts';
+import { coreKind } from './kinds/index.ts';
+import { normalizeDocuments } from './normalize.ts';
+import type { Observed } from './observed.ts';
+import { compareObjects } from './order.ts';
+import type { Plan, PlanInput, PlanOptions, ResourceChange, Step } from './plan.ts';
+import { makeSteps } from './sketch.ts';
+import { summarize } from './summary.ts';
+import { reachable, unknownAddresses } from './targets.ts';
+
+export function planChanges(input: PlanInput): Plan {
+  const options = input.options ?? {};
+  const { objects, diagnostics } = normalizeDocuments(input.documents);
+  const graph = buildGraph(objects, input.observed);
+  const problems = [...diagnostics, ...targetProblems(options, objects)];
+  const wanted = selectObjects(graph, options);
+  const relevant = graph.diagnostics.filter(
+    (diagnostic) => diagnostic.address === undefined || wanted === undefined || wanted.has(diagnostic.address),
+  );
+  const selected = wanted === undefined ? graph.order : graph.order.filter((object) => wanted.has(object.address));
+  problems.push(...relevant, ...selected.flatMap((object) => creationProblems(object, input.observed)));
+  if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
+  return assemble(selected, graph, new PlanContext(input.observed, options, objects), problems);
+}
+
+/** A plan without steps: something must be corrected first. */
+export const failedPlan = (mode: Plan['mode'], diagnostics: readonly Diagnostic[]): Plan => ({
+  mode,
+  changes: [],
+  steps: [],
+  guards: [],
+  diagnostics,
+  summary: summarize([]),
+});
+
+function assemble(
+  selected: readonly Document[],
+  graph: Graph,
+  context: PlanContext,
+  diagnostics: readonly Diagnostic[],
+): Plan {
+  const steps: Step[] = [];
+  const changes: ResourceChange[] = [];
+  const ready = new Map<Address, readonly string[]>();
+  for (const object of selected) {
+    const { change, sketches } = decideObject(object, context);
+    const needs = readyIds(graph.needs.get(object.address), ready);
+    const made = sketches.length === 0 ? noSteps : makeSteps(object, sketches, needs);
+    const last = made.at(-1);
+    if (last !== undefined) ready.set(object.address, [last.id]);
+    else if (needs.length > 0) ready.set(object.address, needs);
+    steps.push(...made);
+    changes.push({ ...change, steps: made.length === 0 ? noIds : made.map((step) => step.id) });
+  }
+  return finishPlan('apply', changes, steps, diagnostics);
+}
+
+const noSteps: readonly Step[] = [];
+const noIds: readonly string[] = [];
+
+/** Ids after which all of `addresses` are as they should be; through objects without steps to what those need. */
+export function readyIds(
+  addresses: readonly Address[] | undefined,
+  ready: ReadonlyMap<Address, readonly string[]>,
+): readonly string[] {
+  if (addresses === undefined || ready.size === 0) return noIds;
+  const ids = new Set<string>();
+  for (const address of addresses) for (const id of ready.get(address) ?? noIds) ids.add(id);
+  return ids.size === 0 ? noIds : [...ids].sort();
+}
+
+export function finishPlan(
+  mode: Plan['mode'],
+  changes: ResourceChange[],
+  steps: readonly Step[],
+  diagnostics: readonly Diagnostic[],
+): Plan {
+  changes.sort(compareObjects);
+  const guards = changes.flatMap((change) => change.guard ?? []);
+  return { mode, changes, steps, guards, diagnostics, summary: summarize(changes) };
+}
+
+const targetProblems = (options: PlanOptions, objects: readonly Document[]): readonly Diagnostic[] => [
+  ...unknownAddresses('--target', options.targets ?? [], objects),
+  ...unknownAddresses('--replace', options.replace ?? [], objects),
+];
+
+function selectObjects(graph: Graph, options: PlanOptions): ReadonlySet<Address> | undefined {
+  const { targets } = options;
+  return targets === undefined || targets.length === 0 ? undefined : reachable(targets, graph.needs);
+}
+
+/** What stands in the way of making an object that is not there. */
+function creationProblems(object: Document, observed: Observed): readonly Diagnostic[] {
+  if (object.kind === 'image' && object.files?.fingerprint === undefined) return [unreadImage(object)];
+  const kind = coreKind(object.kind);
+  if (kind.live(observed, kind.apiName(object)) !== undefined) return [];
+  if (object.kind === 'container' && object.values['source'] === undefined) return [missingSource(object)];
+  if (object.kind === 'network' && observed.networks.has(object.name)) return [takenName(object)];
+  return [];
+}
+
+const problemOf = (object: Document, code: string, message: string, remedy: string): Diagnostic => ({
+  severity: 'error',
+  code,
+  address: object.address,
+  path: '',
+  message,
+  remedy,
+  ...object.location,
+});
+
+const missingSource = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'missing-source',
+    `${object.address} does not exist yet and has no source to make it from`,
+    'add `source: {type: image, alias: NAME}`, or `source: {type: none}` for an empty container',
+  );
+const takenName = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'name-taken',
+    `${object.address} cannot be made: the host has an interface of that name that is not managed`,
+    'choose another name, or leave the document out and refer to the interface as it is',
+  );
+const unreadImage = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'image-not-read',
+    `the files of ${object.address} were not read, so nobody knows whether the server has it`,
+    'load the manifests with their image files',
+  );

@@ -1,0 +1,44 @@
+// Which values must never be shown, and what is shown instead. Decided by key and by look, since config maps are free text.
+import type { Json, JsonObject } from './document.ts';
+
+const secretWord =
+  /pass(word|wd|phrase)|secret|token|credential|private[._-]?key|(api|access|ssh|auth|encryption)[._-]?key/i;
+const secretEnding = /(^|[._-])(pass|pw|pwd|key)$/i;
+/** Seeds of a first boot hold passwords more often than not. */
+const seedKeys = new Set(['user.user-data', 'user.vendor-data', 'cloud-init.user-data', 'cloud-init.vendor-data']);
+const urlWithPassword = /:\/\/[^/\s:@]*:[^/\s@]+@/;
+
+export const hidden = '(secret)';
+
+export function isSecret(segments: readonly string[], value: Json | undefined): boolean {
+  const key = segments.at(-1) ?? '';
+  if (seedKeys.has(key)) return true;
+  if (segments[0] === 'config' && key.startsWith('security.')) return false;
+  if (secretWord.test(key) || (segments.length > 1 && secretEnding.test(key))) return true;
+  return typeof value === 'string' && urlWithPassword.test(value);
+}
+
+/** The value with every secret in it replaced. */
+export function redact(value: Json, segments: readonly string[] = []): Json {
+  if (typeof value !== 'object' || value === null) return isSecret(segments, value) ? hidden : value;
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => redact(item, segments));
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, item]) => [key, redact(item, [...segments, key])]),
+  );
+}
+
+/** `true` in the place of every secret, as Terraform's `*_sensitive` members have it. */
+export function sensitiveMarks(value: Json, segments: readonly string[] = []): JsonObject {
+  const marks: Record<string, Json> = {};
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return marks;
+  for (const [key, item] of Object.entries(value as JsonObject)) {
+    const path = [...segments, key];
+    if (typeof item !== 'object' || item === null) {
+      if (isSecret(path, item)) marks[key] = true;
+      continue;
+    }
+    const inner = sensitiveMarks(item, path);
+    if (Object.keys(inner).length > 0) marks[key] = inner;
+  }
+  return marks;
+}

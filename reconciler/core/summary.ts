@@ -1,0 +1,25 @@
+// Counts of a plan, and the line that tells them.
+import type { Plan, PlanSummary, ResourceChange } from './plan.ts';
+
+export const isChange = (change: ResourceChange): boolean => change.action !== 'no-op' || change.power !== undefined;
+
+export const hasChanges = (plan: Plan): boolean => plan.changes.some(isChange);
+
+export function summarize(changes: readonly ResourceChange[]): PlanSummary {
+  const count = (test: (change: ResourceChange) => boolean): number => changes.filter(test).length;
+  const replace = count((change) => change.action === 'replace');
+  return {
+    add: count((change) => change.action === 'create') + replace,
+    change: count((change) => change.action === 'update' || (change.action === 'no-op' && change.power !== undefined)),
+    destroy: count((change) => change.action === 'delete') + replace,
+    restart: count((change) => change.power === 'restart'),
+    replace,
+    power: count((change) => change.action === 'no-op' && (change.power === 'start' || change.power === 'stop')),
+  };
+}
+
+/** `Plan: 2 to add, 1 to change (1 restart), 0 to destroy`. */
+export function summaryLine(summary: PlanSummary): string {
+  const restarts = summary.restart === 0 ? '' : ` (${summary.restart} restart${summary.restart === 1 ? '' : 's'})`;
+  return `Plan: ${summary.add} to add, ${summary.change} to change${restarts}, ${summary.destroy} to destroy`;
+}
