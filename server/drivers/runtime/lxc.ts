@@ -26,6 +26,7 @@ import { readMetrics } from './metrics.ts';
 import { isSameProcess, readBootId } from './proc.ts';
 import { readRunState, removeRunState, type RunState, writeRunState } from './run-state.ts';
 import { Slots } from './slots.ts';
+import { nextStop } from './wait-exit.ts';
 
 export { lxcAvailable } from './lxc-host.ts';
 
@@ -164,14 +165,12 @@ class LxcRuntime implements RuntimeDriver {
   ): Promise<void> {
     signal.throwIfAborted();
     // After a start that is under way, and before the exit is dealt with: both hold the lock.
-    const waiting = await this.#mutex.run(name, async () => {
+    const { wait } = await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      const exit = this.#nextStop(name);
       await this.#endInit(state, options.force);
-      return { exit };
+      return { wait: nextStop(this, name) };
     });
-    const timeoutMs = options.timeoutMs ?? (options.force ? killTimeoutMs : undefined);
-    await waiting.exit.wait(timeoutMs, signal);
+    await wait(options.timeoutMs ?? (options.force ? killTimeoutMs : undefined), signal);
   }
 
   async #endInit(state: RunState, force: boolean): Promise<void> {
@@ -189,43 +188,6 @@ class LxcRuntime implements RuntimeDriver {
     }
     if (isFrozen(tree, group)) await setFrozen(tree, group, false, freezeTimeoutMs);
     send(haltSignalOf(state.initPid, state.haltSignal));
-  }
-
-  /** Waits for the delivery of the next stop of this container. */
-  #nextStop(name: string): { wait(timeoutMs: number | undefined, signal: AbortSignal): Promise<void> } {
-    let arrived = (): void => {};
-    const stopped = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
-    // Not the first listener: it has to see the exit after those that keep the books.
-    const off = this.onExit((exit) => {
-      if (exit.name !== name || exit.target !== 'stop') return;
-      off();
-      arrived();
-    });
-    return {
-      wait: (timeoutMs, signal) =>
-        new Promise((resolve, reject) => {
-          const timer =
-            timeoutMs === undefined
-              ? undefined
-              : setTimeout(
-                  () => finish(new DriverError('Timeout', `Container "${name}" did not stop in ${timeoutMs} ms`)),
-                  timeoutMs,
-                );
-          const aborted = (): void => finish(signal.reason);
-          const finish = (error?: unknown): void => {
-            clearTimeout(timer);
-            signal.removeEventListener('abort', aborted);
-            off();
-            if (error === undefined) resolve();
-            else reject(error);
-          };
-          signal.addEventListener('abort', aborted, { once: true });
-          if (signal.aborted) aborted();
-          void stopped.then(() => finish());
-        }),
-    };
   }
 
   async freeze(name: string): Promise<void> {

@@ -1,0 +1,283 @@
+// A runtime without containers: the same states, events and errors as a real one, kept in small files. Needs no root and no Linux.
+import { existsSync } from 'node:fs';
+import { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { DriverError } from '../driver-error.ts';
+import type { InterfaceAddress } from '../interface-state.ts';
+import { parseCpus, pickCpus } from './cpu-limits.ts';
+import type {
+  NicRun,
+  RunConfig,
+  RuntimeDriver,
+  RuntimeExecResult,
+  RuntimeExit,
+  RuntimeMetrics,
+  RuntimeProbe,
+} from './driver.ts';
+import { readLimits } from './limits.ts';
+import { renderLxcConfig } from './lxc-config.ts';
+import { runSimCommand } from './sim-exec.ts';
+import { SimFaults } from './sim-faults.ts';
+import { simHost, simMetrics } from './sim-metrics.ts';
+import { type SimState, SimStateFiles } from './sim-state.ts';
+import { nextStop } from './wait-exit.ts';
+
+export { SimFaults } from './sim-faults.ts';
+export { endWhileDown } from './sim-state.ts';
+
+export interface SimDeps {
+  /** Where its state lives: a second runtime opened here later finds the same containers. */
+  readonly dir: string;
+  /** Addresses that an interface got, e.g. from a simulated network's leases. Default: only the link-local one. */
+  readonly addressesOf?: (nic: NicRun) => readonly InterfaceAddress[];
+  readonly faults?: SimFaults;
+  /** Milliseconds since the epoch; for tests of figures. */
+  readonly now?: () => number;
+}
+
+/** The driver, and what a test may do to its containers from "inside". */
+export interface SimRuntime extends RuntimeDriver {
+  readonly name: 'sim';
+  readonly faults: SimFaults;
+  /** The container shuts itself down. Throws NotFound when it does not run. */
+  poweroff(name: string): Promise<void>;
+  /** The container reboots itself. */
+  reboot(name: string): Promise<void>;
+  /** The limits.* in force. */
+  limitsOf(name: string): Readonly<Record<string, string>>;
+}
+
+export async function openSimRuntime(deps: SimDeps): Promise<SimRuntime> {
+  return new Sim(deps);
+}
+
+/** Beyond the largest pid of any kernel: nobody can signal a stranger by mistake. */
+const firstPid = 5_000_000;
+
+class Sim implements SimRuntime {
+  readonly name = 'sim';
+  readonly version = '1';
+  readonly rootfsIdmapped = true;
+  readonly faults: SimFaults;
+  readonly #deps: SimDeps;
+  readonly #files: SimStateFiles;
+  readonly #live = new Map<string, SimState>();
+  readonly #mutex = new KeyedMutex();
+  readonly #listeners = new Set<(exit: RuntimeExit) => void>();
+  #lastPid = firstPid;
+  #closed = false;
+
+  constructor(deps: SimDeps) {
+    this.#deps = deps;
+    this.faults = deps.faults ?? new SimFaults();
+    this.#files = new SimStateFiles(deps.dir);
+    for (const state of this.#files.readAll()) this.#lastPid = Math.max(this.#lastPid, state.initPid);
+  }
+
+  async recover(names: readonly string[]): Promise<void> {
+    const saved = new Map(this.#files.readAll().map((state) => [state.run.name, state]));
+    for (const name of names) {
+      const state = saved.get(name);
+      if (state === undefined || this.#live.has(name)) continue;
+      await this.faults.pass('recover', name);
+      const { unseen, ...rest } = state;
+      this.#live.set(name, rest);
+      if (unseen === 'stop') this.#end(name);
+      if (unseen === 'reboot') this.#begin(state.run, rest.limits, 'reboot');
+    }
+  }
+
+  async start(run: RunConfig, signal: AbortSignal): Promise<{ readonly initPid: number }> {
+    return this.#mutex.run(run.name, async () => {
+      signal.throwIfAborted();
+      if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
+      checkRun(run);
+      await this.faults.pass('start', run.name, signal);
+      const fail = (reason: string): never => {
+        throw new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));
+      };
+      if (!existsSync(run.rootfs)) fail('its root file system is missing');
+      if (this.faults.exitsAtOnce(run.name)) fail('its init ended at once');
+      const limits = Object.fromEntries(Object.entries(run.config).filter(([key]) => key.startsWith('limits.')));
+      return { initPid: this.#begin(run, limits).initPid };
+    });
+  }
+
+  #begin(run: RunConfig, limits: Readonly<Record<string, string>>, announce?: 'reboot'): SimState {
+    this.#lastPid++;
+    const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt: this.#now(), limits };
+    this.#remember(state);
+    if (announce !== undefined) this.#announce({ name: run.name, target: announce });
+    return state;
+  }
+
+  #end(name: string): void {
+    this.#live.delete(name);
+    this.#files.remove(name);
+    this.#announce({ name, target: 'stop' });
+  }
+
+  async stop(
+    name: string,
+    options: { readonly force: boolean; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#need(name);
+    await this.faults.pass('stop', name, signal);
+    const { wait } = await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      if (!options.force && state.status === 'frozen') this.#remember({ ...state, status: 'running' });
+      if (options.force || !this.faults.ignoresShutdown(name)) setImmediate(() => void this.#endSoon(name, state));
+      return { wait: nextStop(this, name) };
+    });
+    await wait(options.timeoutMs, signal);
+  }
+
+  /** The exit comes a moment later, as a real one does, and only if it is still the same run. */
+  async #endSoon(name: string, state: SimState): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      if (!this.#closed && this.#live.get(name)?.initPid === state.initPid) this.#end(name);
+    });
+  }
+
+  async poweroff(name: string): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      this.#need(name);
+      this.#end(name);
+    });
+  }
+
+  async reboot(name: string): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      this.#begin(state.run, state.limits, 'reboot');
+    });
+  }
+
+  async freeze(name: string): Promise<void> {
+    await this.#setStatus(name, 'freeze', 'frozen');
+  }
+
+  async unfreeze(name: string): Promise<void> {
+    await this.#setStatus(name, 'unfreeze', 'running');
+  }
+
+  async #setStatus(name: string, operation: 'freeze' | 'unfreeze', status: SimState['status']): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      this.#need(name);
+      await this.faults.pass(operation, name);
+      this.#remember({ ...this.#need(name), status });
+    });
+  }
+
+  probe(name: string): RuntimeProbe {
+    const state = this.#live.get(name);
+    return state === undefined ? { status: 'stopped', initPid: 0 } : { status: state.status, initPid: state.initPid };
+  }
+
+  async metrics(name: string): Promise<RuntimeMetrics> {
+    this.#need(name);
+    await this.faults.pass('metrics', name);
+    return simMetrics(this.#need(name), this.#now(), this.#deps.addressesOf ?? (() => []));
+  }
+
+  async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      checkLimits(config);
+      await this.faults.pass('updateLimits', name);
+      const limits = Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('limits.')));
+      this.#remember({ ...state, limits });
+    });
+  }
+
+  async exec(
+    name: string,
+    argv: readonly string[],
+    options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<RuntimeExecResult> {
+    const { run, status } = this.#need(name);
+    if (argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${name}"`);
+    if (status === 'frozen') {
+      throw new DriverError('Failed', `Cannot run a command in container "${name}": it is frozen`);
+    }
+    await this.faults.pass('exec', name, signal);
+    const timeoutMs = options.timeoutMs ?? 60_000;
+    const limit = new AbortController();
+    const timer = setTimeout(
+      () => limit.abort(new DriverError('Timeout', `${argv[0]} in container "${name}" did not end in ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    try {
+      const context = {
+        rootfs: run.rootfs,
+        hostname: run.hostname,
+        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', USER: 'root', ...options.env },
+        cwd: options.cwd ?? '/root',
+      };
+      return await runSimCommand(argv, context, AbortSignal.any([signal, limit.signal]));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async forget(name: string): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
+      await this.faults.pass('forget', name);
+      this.#files.remove(name);
+    });
+  }
+
+  limitsOf(name: string): Readonly<Record<string, string>> {
+    return this.#need(name).limits;
+  }
+
+  onExit(listener: (exit: RuntimeExit) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+  }
+
+  #announce(exit: RuntimeExit): void {
+    if (this.#closed) return;
+    for (const listener of this.#listeners) listener(exit);
+  }
+
+  #remember(state: SimState): void {
+    this.#live.set(state.run.name, state);
+    this.#files.write(state);
+  }
+
+  #need(name: string): SimState {
+    const state = this.#live.get(name);
+    if (state === undefined) throw new DriverError('NotFound', `Container "${name}" is not running`);
+    return state;
+  }
+
+  #now(): number {
+    return this.#deps.now?.() ?? Date.now();
+  }
+}
+
+function checkLimits(config: Readonly<Record<string, string>>): void {
+  readLimits(config, simHost, pickCpus(parseCpus(config['limits.cpu'] ?? ''), simHost.onlineCpus, []));
+}
+
+/** Refuses what the real runtime would refuse. */
+function checkRun(run: RunConfig): void {
+  checkLimits(run.config);
+  renderLxcConfig(run, {
+    postStopHook: 'true',
+    cgroup: { monitor: 'm', pivot: 'p', container: 'c' },
+    mapRootfs: true,
+    cgroup1: [],
+    cgroup2: [],
+    seccompProfile: undefined,
+    apparmorProfile: undefined,
+    lxcfsFiles: [],
+  });
+}

@@ -1,0 +1,38 @@
+// Waits for the end of a container that a runtime announces. Causes no end.
+import { DriverError } from '../driver-error.ts';
+import type { RuntimeDriver } from './driver.ts';
+
+/**
+ * Listens at once; the returned function then waits for the next stop of `name`. Listeners that were there before have heard of
+ * it by then. Rejects with DriverError Timeout, or with the signal's reason.
+ */
+export function nextStop(
+  driver: Pick<RuntimeDriver, 'onExit'>,
+  name: string,
+): (timeoutMs: number | undefined, signal: AbortSignal) => Promise<void> {
+  let arrived = (): void => {};
+  const stopped = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const off = driver.onExit((exit) => {
+    if (exit.name !== name || exit.target !== 'stop') return;
+    off();
+    arrived();
+  });
+  return (timeoutMs, signal) =>
+    new Promise((resolve, reject) => {
+      const finish = (settle: () => void): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', aborted);
+        off();
+        settle();
+      };
+      const aborted = (): void => finish(() => reject(signal.reason));
+      const tooLate = (): void =>
+        finish(() => reject(new DriverError('Timeout', `Container "${name}" did not stop in ${timeoutMs} ms`)));
+      const timer = timeoutMs === undefined ? undefined : setTimeout(tooLate, timeoutMs);
+      signal.addEventListener('abort', aborted, { once: true });
+      if (signal.aborted) aborted();
+      void stopped.then(() => finish(resolve));
+    });
+}

@@ -1,0 +1,510 @@
+// What every runtime driver must do, as one suite; each driver's test file only says how to open it and how to act from inside.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../server/drivers/runtime/driver.ts';
+import { until } from '../support/until.ts';
+
+export interface RuntimeHarness {
+  /** Opens the driver on the same directory each time. */
+  open(): Promise<RuntimeDriver>;
+  /** A fresh container: `deaf` never shuts down when asked, `short-lived` ends by itself at once. */
+  prepare(name: string, kind?: 'ordinary' | 'deaf' | 'short-lived'): Promise<RunConfig>;
+  poweroffInside(driver: RuntimeDriver, name: string): Promise<void>;
+  rebootInside(driver: RuntimeDriver, name: string): Promise<void>;
+  /** Lets the container end or reboot while no driver is open. */
+  whileDown(name: string, target: 'stop' | 'reboot'): Promise<void>;
+  /** The memory limit in force, in bytes; undefined = none. */
+  memoryLimit(driver: RuntimeDriver, name: string): number | undefined;
+  processLimit(driver: RuntimeDriver, name: string): number | undefined;
+  /** Everything of this container that the host still holds: processes, interfaces, control groups. */
+  remains(run: RunConfig): readonly string[];
+  /** Makes the next start of this prepared container fail half way; the reason must appear in the error. */
+  sabotage(run: RunConfig): Promise<{ readonly run: RunConfig; readonly reason: RegExp }>;
+  cleanup(): Promise<void>;
+}
+
+const never = new AbortController().signal;
+export const oddNames = [`a"b'c`, '$HOME', '*', '-n', '..x', '{a;b|c}', '&<>`~#%', 'x'.repeat(64), 'UPPER', 'upper'];
+
+export function runtimeConformance(title: string, makeHarness: () => Promise<RuntimeHarness>): void {
+  describe(title, () => {
+    let harness: RuntimeHarness;
+    let driver: RuntimeDriver;
+    let exits: RuntimeExit[];
+    const used = new Set<string>();
+
+    const listen = (to: RuntimeDriver): void => {
+      exits = [];
+      to.onExit((exit) => exits.push(exit));
+    };
+    const prepare = async (name: string, kind?: 'ordinary' | 'deaf' | 'short-lived'): Promise<RunConfig> => {
+      used.add(name);
+      return harness.prepare(name, kind);
+    };
+    const started = async (name: string, changes: Partial<RunConfig> = {}): Promise<RunConfig> => {
+      const run = { ...(await prepare(name)), ...changes };
+      await driver.start(run, never);
+      return run;
+    };
+    const kill = async (name: string): Promise<void> => driver.stop(name, { force: true }, never);
+    const reopen = async (names: readonly string[]): Promise<void> => {
+      await driver.close();
+      driver = await harness.open();
+      listen(driver);
+      await driver.recover(names);
+    };
+
+    beforeAll(async () => {
+      harness = await makeHarness();
+    });
+    afterAll(async () => {
+      await harness?.cleanup();
+    });
+    beforeEach(async () => {
+      driver = await harness.open();
+      listen(driver);
+    });
+    afterEach(async () => {
+      for (const name of used) {
+        if (driver.probe(name).status !== 'stopped') await kill(name).catch(() => {});
+        await driver.forget(name).catch(() => {});
+      }
+      used.clear();
+      await driver.close();
+    });
+
+    describe('start and stop', () => {
+      it('a started container runs, with a pid', async () => {
+        const run = await prepare('c1');
+        expect(driver.probe('c1')).toEqual({ status: 'stopped', initPid: 0 });
+        const { initPid } = await driver.start(run, never);
+        expect(initPid).toBeGreaterThan(1);
+        expect(driver.probe('c1')).toEqual({ status: 'running', initPid });
+      });
+
+      it('starting a running container is refused with InUse and harms nothing', async () => {
+        const run = await started('c1');
+        const before = driver.probe('c1');
+        await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
+        expect(driver.probe('c1')).toEqual(before);
+        expect(exits).toEqual([]);
+      });
+
+      it('of two starts at once exactly one wins', async () => {
+        const run = await prepare('c1');
+        const results = await Promise.allSettled([driver.start(run, never), driver.start(run, never)]);
+        expect(results.map((one) => one.status).sort()).toEqual(['fulfilled', 'rejected']);
+        expect(driver.probe('c1').status).toBe('running');
+      });
+
+      it('a clean stop ends the container and is announced once, before it resolves', async () => {
+        const run = await started('c1');
+        await driver.stop('c1', { force: false, timeoutMs: 10_000 }, never);
+        expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
+        expect(driver.probe('c1')).toEqual({ status: 'stopped', initPid: 0 });
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('a forced stop ends a container that ignores requests', async () => {
+        const run = await prepare('deaf', 'deaf');
+        await driver.start(run, never);
+        await kill('deaf');
+        expect(exits).toEqual([{ name: 'deaf', target: 'stop' }]);
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('a clean stop that takes too long throws Timeout and the container keeps running', async () => {
+        const run = await prepare('deaf', 'deaf');
+        const { initPid } = await driver.start(run, never);
+        await expect(driver.stop('deaf', { force: false, timeoutMs: 150 }, never)).rejects.toMatchObject({
+          code: 'Timeout',
+        });
+        expect(driver.probe('deaf')).toEqual({ status: 'running', initPid });
+        expect(exits).toEqual([]);
+      });
+
+      it('a forced stop goes through while a clean one is waiting, and ends both', async () => {
+        await driver.start(await prepare('deaf', 'deaf'), never);
+        const clean = driver.stop('deaf', { force: false }, never);
+        await kill('deaf');
+        await clean;
+        expect(exits).toEqual([{ name: 'deaf', target: 'stop' }]);
+      });
+
+      it('an aborted stop rejects with the reason and the container keeps running', async () => {
+        await driver.start(await prepare('deaf', 'deaf'), never);
+        const abort = new AbortController();
+        const stopping = driver.stop('deaf', { force: false }, abort.signal);
+        abort.abort(new Error('no longer wanted'));
+        await expect(stopping).rejects.toThrow('no longer wanted');
+        expect(driver.probe('deaf').status).toBe('running');
+      });
+
+      it('stopping what does not run is NotFound', async () => {
+        await expect(kill('nobody')).rejects.toMatchObject({ code: 'NotFound' });
+        await started('c1');
+        await kill('c1');
+        await expect(kill('c1')).rejects.toMatchObject({ code: 'NotFound' });
+      });
+
+      it('a container can be started again right after its stop, many times', async () => {
+        const run = await prepare('c1');
+        const pids = new Set<number>();
+        for (let round = 0; round < 5; round++) {
+          pids.add((await driver.start(run, never)).initPid);
+          await driver.stop('c1', { force: round % 2 === 0, timeoutMs: 10_000 }, never);
+        }
+        expect(pids.size).toBe(5);
+        expect(exits).toHaveLength(5);
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('an aborted start rejects with the reason and leaves nothing', async () => {
+        const run = await prepare('c1');
+        const abort = new AbortController();
+        abort.abort(new Error('no longer wanted'));
+        await expect(driver.start(run, abort.signal)).rejects.toThrow('no longer wanted');
+        expect(driver.probe('c1').status).toBe('stopped');
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('eight containers start in parallel, and stop in parallel', async () => {
+        const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
+        const runs = await Promise.all(names.map(async (name) => prepare(name)));
+        const pids = await Promise.all(runs.map(async (run) => (await driver.start(run, never)).initPid));
+        expect(new Set(pids).size).toBe(8);
+        expect(names.map((name) => driver.probe(name).status)).toEqual(names.map(() => 'running'));
+        await Promise.all(names.map(async (name) => kill(name)));
+        expect(exits.map((exit) => exit.name).sort()).toEqual(names);
+        expect(runs.flatMap((run) => harness.remains(run))).toEqual([]);
+      });
+
+      it('names with odd characters and of 64 characters work and do not meet each other', async () => {
+        for (const name of oddNames) await started(name);
+        const pids = new Set(oddNames.map((name) => driver.probe(name).initPid));
+        expect(pids.size).toBe(oddNames.length);
+        for (const name of oddNames) {
+          const result = await driver.exec(name, ['echo', '$HOME * "x"'], {}, never);
+          expect(result).toMatchObject({ exitCode: 0, stdout: '$HOME * "x"\n' });
+        }
+        for (const name of oddNames) await kill(name);
+        expect(exits.map((exit) => exit.name)).toEqual(oddNames);
+      });
+    });
+
+    describe('a start that fails', () => {
+      it('for a missing rootfs says so and leaves nothing', async () => {
+        const run = { ...(await prepare('c1')), rootfs: '/nonexistent/rootfs' };
+        await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'Failed' });
+        expect(driver.probe('c1').status).toBe('stopped');
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('half way gives the first real reason and leaves nothing; the next start works', async () => {
+        const good = await prepare('c1');
+        const { run, reason } = await harness.sabotage(good);
+        const error: unknown = await driver.start(run, never).catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ code: 'Failed' });
+        expect(String((error as Error).cause)).toMatch(reason);
+        expect(driver.probe('c1')).toEqual({ status: 'stopped', initPid: 0 });
+        expect(harness.remains(run)).toEqual([]);
+        expect(exits).toEqual([]);
+        await driver.start(good, never);
+        expect(driver.probe('c1').status).toBe('running');
+      });
+
+      it('because init ends at once says so, or announces the exit', async () => {
+        const run = await prepare('brief', 'short-lived');
+        const error: unknown = await driver.start(run, never).catch((thrown: unknown) => thrown);
+        if (error instanceof Error) expect(error).toMatchObject({ code: 'Failed' });
+        else await until(() => exits.length === 1);
+        expect(driver.probe('brief').status).toBe('stopped');
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it.each([
+        ['a line break in a value', { 'environment.FOO': 'a\nlxc.cap.drop =' }],
+        ['a refused key in raw.lxc', { 'raw.lxc': 'lxc.net.0.type = phys' }],
+        ['a line of raw.lxc without "="', { 'raw.lxc': 'lxc.aa_profile' }],
+        ['a bad memory size', { 'limits.memory': '12 parsecs' }],
+        ['cpus that do not exist', { 'limits.cpu': '4000-4001' }],
+      ])('%s is refused with Invalid', async (_what, config) => {
+        const run = await prepare('c1');
+        const bad = { ...run, config: { ...run.config, ...config } };
+        await expect(driver.start(bad, never)).rejects.toMatchObject({ code: 'Invalid' });
+        expect(driver.probe('c1').status).toBe('stopped');
+        expect(harness.remains(run)).toEqual([]);
+      });
+    });
+
+    describe('freeze', () => {
+      it('freezes and unfreezes, both idempotent, same init', async () => {
+        await started('c1');
+        const { initPid } = driver.probe('c1');
+        await driver.freeze('c1');
+        await driver.freeze('c1');
+        expect(driver.probe('c1')).toEqual({ status: 'frozen', initPid });
+        await driver.unfreeze('c1');
+        await driver.unfreeze('c1');
+        expect(driver.probe('c1')).toEqual({ status: 'running', initPid });
+      });
+
+      it('a frozen container can be stopped by force', async () => {
+        const run = await started('c1');
+        await driver.freeze('c1');
+        await kill('c1');
+        expect(driver.probe('c1').status).toBe('stopped');
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('a frozen container is thawed for a clean stop', async () => {
+        await started('c1');
+        await driver.freeze('c1');
+        await driver.stop('c1', { force: false, timeoutMs: 10_000 }, never);
+        expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
+      });
+
+      it('what does not run cannot be frozen', async () => {
+        await expect(driver.freeze('nobody')).rejects.toMatchObject({ code: 'NotFound' });
+        await expect(driver.unfreeze('nobody')).rejects.toMatchObject({ code: 'NotFound' });
+      });
+
+      it('a frozen container stays frozen over a restart of the daemon', async () => {
+        await started('c1');
+        await driver.freeze('c1');
+        await reopen(['c1']);
+        expect(driver.probe('c1').status).toBe('frozen');
+      });
+    });
+
+    describe('what happens inside', () => {
+      it('a shutdown from inside is announced as a stop, once, with everything gone', async () => {
+        const run = await started('c1');
+        await harness.poweroffInside(driver, 'c1');
+        await until(() => exits.length > 0);
+        expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
+        expect(driver.probe('c1').status).toBe('stopped');
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('a reboot from inside is announced as a reboot, and it runs with a new init', async () => {
+        await started('c1');
+        const before = driver.probe('c1').initPid;
+        await harness.rebootInside(driver, 'c1');
+        await until(() => exits.length > 0);
+        expect(exits).toEqual([{ name: 'c1', target: 'reboot' }]);
+        const after = driver.probe('c1');
+        expect(after.status).toBe('running');
+        expect(after.initPid).not.toBe(before);
+        expect((await driver.exec('c1', ['true'], {}, never)).exitCode).toBe(0);
+      });
+
+      it('a rebooted container can be stopped', async () => {
+        const run = await started('c1');
+        await harness.rebootInside(driver, 'c1');
+        await until(() => exits.length > 0);
+        await driver.stop('c1', { force: false, timeoutMs: 10_000 }, never);
+        expect(exits.map((exit) => exit.target)).toEqual(['reboot', 'stop']);
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('limits changed while running hold after a reboot from inside', async () => {
+        const run = await started('c1');
+        await driver.updateLimits('c1', { ...run.config, 'limits.memory': '96MiB' });
+        await harness.rebootInside(driver, 'c1');
+        await until(() => exits.length > 0);
+        expect(harness.memoryLimit(driver, 'c1')).toBe(96 * 1024 * 1024);
+      });
+    });
+
+    describe('a restart of the daemon', () => {
+      it('finds running containers again and announces nothing', async () => {
+        await started('c1');
+        const before = driver.probe('c1');
+        await reopen(['c1', 'never-started']);
+        expect(driver.probe('c1')).toEqual(before);
+        expect(driver.probe('never-started').status).toBe('stopped');
+        expect(exits).toEqual([]);
+        expect((await driver.exec('c1', ['true'], {}, never)).exitCode).toBe(0);
+        await driver.stop('c1', { force: false, timeoutMs: 10_000 }, never);
+        expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
+      });
+
+      it('does not start a second copy of what still runs', async () => {
+        const run = await started('c1');
+        await reopen(['c1']);
+        await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
+      });
+
+      it('notices what ended meanwhile, once', async () => {
+        const run = await started('c1');
+        await driver.close();
+        await harness.whileDown('c1', 'stop');
+        await reopen(['c1']);
+        expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
+        expect(driver.probe('c1').status).toBe('stopped');
+        expect(harness.remains(run)).toEqual([]);
+        await reopen(['c1']);
+        expect(exits).toEqual([]);
+      });
+
+      it('notices what rebooted meanwhile', async () => {
+        await started('c1');
+        const before = driver.probe('c1').initPid;
+        await driver.close();
+        await harness.whileDown('c1', 'reboot');
+        await reopen(['c1']);
+        expect(exits).toEqual([{ name: 'c1', target: 'reboot' }]);
+        expect(driver.probe('c1').status).toBe('running');
+        expect(driver.probe('c1').initPid).not.toBe(before);
+      });
+
+      it('recovering twice changes nothing', async () => {
+        await started('c1');
+        await reopen(['c1']);
+        const before = driver.probe('c1');
+        await driver.recover(['c1']);
+        expect(driver.probe('c1')).toEqual(before);
+        expect(exits).toEqual([]);
+      });
+
+      it('a closed driver tells nobody anything', async () => {
+        await started('c1');
+        const old = exits;
+        await reopen(['c1']);
+        await kill('c1');
+        expect(old).toEqual([]);
+        expect(exits).toHaveLength(1);
+      });
+    });
+
+    describe('figures and limits', () => {
+      it('metrics are plausible and move', async () => {
+        const run = await started('c1');
+        const first = await driver.metrics('c1');
+        expect(first.initPid).toBe(driver.probe('c1').initPid);
+        expect(first.processes).toBeGreaterThanOrEqual(1);
+        expect(first.memory.usage).toBeGreaterThan(0);
+        expect(first.memory.usage_peak).toBeGreaterThanOrEqual(first.memory.usage);
+        expect(first.network['lo']).toMatchObject({ type: 'loopback' });
+        for (const nic of run.nics) {
+          expect(first.network[nic.name]).toMatchObject({
+            hwaddr: nic.hwaddr,
+            host_name: nic.hostName,
+            state: 'up',
+            type: 'broadcast',
+          });
+        }
+        await until(async () => (await driver.metrics('c1')).cpuUsageNs > first.cpuUsageNs);
+      });
+
+      it('metrics, limits and commands of a stopped container are NotFound', async () => {
+        await expect(driver.metrics('nobody')).rejects.toMatchObject({ code: 'NotFound' });
+        await expect(driver.updateLimits('nobody', {})).rejects.toMatchObject({ code: 'NotFound' });
+        await expect(driver.exec('nobody', ['true'], {}, never)).rejects.toMatchObject({ code: 'NotFound' });
+      });
+
+      it('limits hold from the start, can be changed and taken away while running', async () => {
+        const run = await prepare('c1');
+        const config = { ...run.config, 'limits.memory': '64MiB', 'limits.processes': '50' };
+        await driver.start({ ...run, config }, never);
+        expect(harness.memoryLimit(driver, 'c1')).toBe(64 * 1024 * 1024);
+        expect(harness.processLimit(driver, 'c1')).toBe(50);
+        await driver.updateLimits('c1', { ...config, 'limits.memory': '128MiB', 'limits.cpu.allowance': '25ms/100ms' });
+        expect(harness.memoryLimit(driver, 'c1')).toBe(128 * 1024 * 1024);
+        await driver.updateLimits('c1', { ...config, 'limits.memory': '48MiB', 'limits.processes': '20' });
+        expect(harness.memoryLimit(driver, 'c1')).toBe(48 * 1024 * 1024);
+        expect(harness.processLimit(driver, 'c1')).toBe(20);
+        await driver.updateLimits('c1', {});
+        expect(harness.memoryLimit(driver, 'c1')).toBeUndefined();
+        expect(harness.processLimit(driver, 'c1')).toBeUndefined();
+      });
+
+      it('bad limits are refused with Invalid and the old ones stay', async () => {
+        await started('c1', {});
+        await driver.updateLimits('c1', { 'limits.memory': '64MiB' });
+        await expect(driver.updateLimits('c1', { 'limits.memory': 'lots' })).rejects.toMatchObject({ code: 'Invalid' });
+        expect(harness.memoryLimit(driver, 'c1')).toBe(64 * 1024 * 1024);
+      });
+    });
+
+    describe('exec', () => {
+      beforeEach(async () => {
+        await started('c1');
+      });
+
+      it.each([
+        [['true'], 0, ''],
+        [['false'], 1, ''],
+        [['echo', 'a b', '', '$c'], 0, 'a b  $c\n'],
+        [['cat', '/etc/passwd'], 0, /^root:x:0:0/],
+        [['cat', '/nonexistent'], 1, ''],
+        [['no-such-program'], 127, ''],
+      ])('%j ends with %i', async (argv, exitCode, stdout) => {
+        const result = await driver.exec('c1', argv, {}, never);
+        expect(result.exitCode).toBe(exitCode);
+        if (typeof stdout === 'string') expect(result.stdout).toBe(stdout);
+        else expect(result.stdout).toMatch(stdout);
+      });
+
+      it('passes the environment and nothing of the daemon', async () => {
+        process.env['SECRET_OF_THE_DAEMON'] = 'x';
+        const { stdout } = await driver.exec('c1', ['env'], { env: { A: 'b c=d', X: '"\'$' } }, never);
+        expect(stdout).toContain('A=b c=d\n');
+        expect(stdout).toContain(`X="'$\n`);
+        expect(stdout).toContain('HOME=/root\n');
+        expect(stdout).not.toContain('SECRET_OF_THE_DAEMON');
+      });
+
+      it('runs in /root, or where it is told', async () => {
+        expect((await driver.exec('c1', ['pwd'], {}, never)).stdout).toBe('/root\n');
+        expect((await driver.exec('c1', ['pwd'], { cwd: '/etc' }, never)).stdout).toBe('/etc\n');
+      });
+
+      it('a command over its time limit is ended with Timeout', async () => {
+        const running = driver.exec('c1', ['sleep', '600'], { timeoutMs: 100 }, never);
+        await expect(running).rejects.toMatchObject({ code: 'Timeout' });
+      });
+
+      it('an abort ends the command', async () => {
+        const abort = new AbortController();
+        const running = driver.exec('c1', ['sleep', '600'], {}, abort.signal);
+        abort.abort(new Error('enough'));
+        await expect(running).rejects.toThrow('enough');
+      });
+
+      it('in a frozen container is refused, not stuck', async () => {
+        await driver.freeze('c1');
+        await expect(driver.exec('c1', ['true'], {}, never)).rejects.toMatchObject({ code: 'Failed' });
+      });
+    });
+
+    describe('forget', () => {
+      it('is idempotent, works for strangers, and keeps the logs', async () => {
+        const run = await started('c1');
+        await kill('c1');
+        await driver.forget('c1');
+        await driver.forget('c1');
+        await driver.forget('nobody');
+        expect(harness.remains(run)).toEqual([]);
+      });
+
+      it('a running container is not forgotten', async () => {
+        await started('c1');
+        await expect(driver.forget('c1')).rejects.toMatchObject({ code: 'InUse' });
+        expect(driver.probe('c1').status).toBe('running');
+      });
+    });
+
+    it('a listener that was taken back hears nothing more', async () => {
+      const heard: RuntimeExit[] = [];
+      const off = driver.onExit((exit) => heard.push(exit));
+      await started('c1');
+      await kill('c1');
+      off();
+      await started('c1');
+      await kill('c1');
+      expect(heard).toHaveLength(1);
+      expect(exits).toHaveLength(2);
+    });
+  });
+}
