@@ -1,0 +1,57 @@
+// Finds out who calls, from facts of the connection; what callers may do is policy.ts. Pure but for parsing by node:crypto.
+import { X509Certificate, createHash } from 'node:crypto';
+import type { CallerClass } from '../api/endpoint.ts';
+
+export interface Connection {
+  readonly transport: 'unix' | 'tls';
+  /** DER of the certificate the peer presented and proved to own; absent when it presented none. */
+  readonly peerCertificate?: Uint8Array;
+}
+
+export interface TrustStore {
+  /** Client certificates in the trust store. */
+  readonly isTrusted: (fingerprint: string) => boolean;
+  /** The daemon's own certificate, or the one that all members of the cluster share. */
+  readonly own?: string;
+}
+
+export interface Caller {
+  readonly class: CallerClass;
+  /** SHA-256 of the certificate, hexadecimal; absent without one. */
+  readonly fingerprint?: string;
+  /** A member of this cluster rather than a client. */
+  readonly internal?: boolean;
+  /** Why a certificate that was presented does not count, for logs. */
+  readonly refused?: 'unknown' | 'not yet valid' | 'expired' | 'unreadable';
+}
+
+/** Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides: the fingerprint covers every byte
+ *  of it, so an equal fingerprint is an equal certificate. */
+export function identifyCaller(connection: Connection, trust: TrustStore, now: Date): Caller {
+  if (connection.transport === 'unix') return { class: 'trusted' };
+  const der = connection.peerCertificate;
+  if (der === undefined || der.length === 0) return { class: 'guest' };
+  const fingerprint = fingerprintOf(der);
+  const internal = trust.own === fingerprint;
+  if (!internal && !trust.isTrusted(fingerprint)) return { class: 'untrusted', fingerprint, refused: 'unknown' };
+  const refused = outsideValidity(der, now);
+  if (refused !== undefined) return { class: 'untrusted', fingerprint, refused };
+  return internal ? { class: 'trusted', fingerprint, internal } : { class: 'trusted', fingerprint };
+}
+
+/** SHA-256 of the DER, lower-case hexadecimal. */
+export const fingerprintOf = (der: Uint8Array): string => createHash('sha256').update(der).digest('hex');
+
+function outsideValidity(der: Uint8Array, now: Date): Caller['refused'] {
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(der);
+  } catch {
+    return 'unreadable';
+  }
+  const from = Date.parse(certificate.validFrom);
+  const to = Date.parse(certificate.validTo);
+  if (Number.isNaN(from) || Number.isNaN(to)) return 'unreadable';
+  if (now.getTime() < from) return 'not yet valid';
+  return now.getTime() > to ? 'expired' : undefined;
+}

@@ -1,0 +1,27 @@
+// Who may call what: the one decision over the endpoint table. Finding out who calls is identify.ts. Pure.
+import type { CallerClass, Endpoint } from '../api/endpoint.ts';
+
+/** What else counts for a decision; all absent at the door, where the object is not yet known. */
+export interface AccessFacts {
+  /** The caller asked to be refused unless trusted (request header `authenticated`), so that it notices lost trust. */
+  readonly demandsTrust?: boolean;
+  /** The object itself: public, or opened by a secret the caller brought, or neither. */
+  readonly object?: 'public' | 'opened' | 'private';
+}
+
+export type Access = 'allow' | { readonly deny: 403 | 404; readonly reason: string };
+
+/** Callers without trust get 404 for private objects of endpoints they may call: not even the existence is told. */
+export function decide(caller: CallerClass, endpoint: Pick<Endpoint, 'auth'>, facts: AccessFacts = {}): Access {
+  if (!endpoint.auth.includes(caller)) return { deny: 403, reason: refusals[caller] };
+  if (caller === 'trusted') return 'allow';
+  if (facts.demandsTrust === true) return { deny: 403, reason: refusals[caller] };
+  if (facts.object === 'private') return { deny: 404, reason: 'not found' };
+  return 'allow';
+}
+
+const refusals: Readonly<Record<CallerClass, string>> = {
+  guest: 'this needs a trusted client certificate, and the connection has none',
+  untrusted: 'this needs a trusted client certificate, and the one of this connection is not trusted',
+  trusted: 'trusted callers may not do this',
+};

@@ -1,0 +1,71 @@
+// Secrets: making, hiding, hashing and comparing them; when one is asked for is decided elsewhere.
+import { createHash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import type { ScryptOptions } from 'node:crypto';
+import { inspect } from 'node:util';
+
+const mask = '***';
+
+/** Text that never shows up by accident: printing, logging, templates and JSON give ***. */
+export class Secret {
+  readonly #text: string;
+  constructor(text: string) {
+    this.#text = text;
+  }
+  /** The text itself, for the one place that needs it. */
+  reveal(): string {
+    return this.#text;
+  }
+  equals(other: string | Secret): boolean {
+    return sameSecret(this.#text, typeof other === 'string' ? other : other.reveal());
+  }
+  toString(): string {
+    return mask;
+  }
+  toJSON(): string {
+    return mask;
+  }
+  [inspect.custom](): string {
+    return mask;
+  }
+}
+
+/** 256 bits of randomness unless said otherwise, hexadecimal: for operation websockets and image links. */
+export const randomSecret = (bytes = 32): string => randomBytes(bytes).toString('hex');
+
+/** Takes the same time wherever the texts differ, also when their lengths do. */
+export function sameSecret(a: string, b: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+const saltBytes = 32;
+const keyBytes = 64;
+const cost: ScryptOptions = { N: 16384, r: 8, p: 1 };
+
+/** Hexadecimal of a random salt and the scrypt key, as core.trust_password is stored. */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(saltBytes);
+  return Buffer.concat([salt, await derive(password, salt)]).toString('hex');
+}
+
+/** False also for a stored text that no hash can be. */
+export async function verifyPassword(password: string, stored: string): Promise<boolean> {
+  const bytes = Buffer.from(stored, 'hex');
+  if (bytes.length !== saltBytes + keyBytes || bytes.toString('hex') !== stored.toLowerCase()) return false;
+  const key = await derive(password, bytes.subarray(0, saltBytes));
+  return timingSafeEqual(key, bytes.subarray(saltBytes));
+}
+
+// One at a time: each derivation takes 16 MiB and a core, and strangers can ask for them.
+let queue: Promise<unknown> = Promise.resolve();
+
+async function derive(password: string, salt: Buffer): Promise<Buffer> {
+  const mine = queue.then(
+    () =>
+      new Promise<Buffer>((resolve, reject) => {
+        scrypt(password, salt, keyBytes, cost, (error, key) => (error === null ? resolve(key) : reject(error)));
+      }),
+  );
+  queue = mine.catch(() => undefined);
+  return mine;
+}

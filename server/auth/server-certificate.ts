@@ -1,0 +1,116 @@
+// Keeps the daemon's own TLS certificate: read from its directory, made there at the first start.
+import { X509Certificate, createPrivateKey } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { hostname, networkInterfaces, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fingerprintOf } from './identify.ts';
+
+export interface ServerCertificate {
+  readonly certPem: string;
+  readonly keyPem: string;
+  /** SHA-256 of the DER, hexadecimal. */
+  readonly fingerprint: string;
+  readonly notAfter: Date;
+}
+
+export interface Host {
+  readonly hostname: string;
+  readonly user: string;
+  readonly addresses: readonly string[];
+  readonly now: Date;
+}
+
+const years = 10;
+
+/**
+ * `server.crt` and `server.key` (0600) of the directory. The certificate is written last: a crash leaves the pair, or at most a
+ * key without a certificate, which the next start replaces. A certificate without its key is never replaced silently, since
+ * clients know the server by it: that throws, as does a pair that does not fit.
+ */
+export async function ensureServerCertificate(dir: string, host: () => Host = thisHost): Promise<ServerCertificate> {
+  const certFile = join(dir, 'server.crt');
+  const keyFile = join(dir, 'server.key');
+  const certPem = await readIfThere(certFile);
+  if (certPem === undefined) return makePair(dir, certFile, keyFile, host());
+  const keyPem = await readIfThere(keyFile);
+  if (keyPem === undefined) {
+    throw new Error(
+      `Reading the server certificate failed: ${certFile} is there but ${keyFile} is not; restore the key, or remove the certificate to have a new pair made`,
+    );
+  }
+  return checkPair(certPem, keyPem, certFile, keyFile);
+}
+
+/** Fit for the listener of this machine: its names, and every address that is not link-local. */
+export function thisHost(): Host {
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .filter((entry) => !entry.address.startsWith('fe80:') && !entry.address.startsWith('169.254.'))
+    .map((entry) => entry.address);
+  return { hostname: hostname(), user: userInfo().username, addresses, now: new Date() };
+}
+
+async function makePair(dir: string, certFile: string, keyFile: string, host: Host): Promise<ServerCertificate> {
+  const { makeSelfSigned } = await import('./self-signed.ts');
+  const notAfter = new Date(host.now);
+  notAfter.setUTCFullYear(notAfter.getUTCFullYear() + years);
+  const { certPem, keyPem } = await makeSelfSigned({
+    commonName: `${host.user}@${host.hostname}`,
+    organization: 'Gantry',
+    subjectAltNames: [host.hostname, '127.0.0.1', '::1', ...host.addresses],
+    notBefore: host.now,
+    notAfter,
+    usage: 'server',
+  });
+  await mkdir(dir, { recursive: true });
+  await writeDurably(keyFile, keyPem, 0o600);
+  await syncDir(dir);
+  await writeDurably(certFile, certPem, 0o644);
+  await syncDir(dir);
+  return checkPair(certPem, keyPem, certFile, keyFile);
+}
+
+function checkPair(certPem: string, keyPem: string, certFile: string, keyFile: string): ServerCertificate {
+  try {
+    const certificate = new X509Certificate(certPem);
+    if (!certificate.checkPrivateKey(createPrivateKey(keyPem)))
+      throw new Error('the key is not that of the certificate');
+    const notAfter = new Date(certificate.validTo);
+    return { certPem, keyPem, fingerprint: fingerprintOf(certificate.raw), notAfter };
+  } catch (cause) {
+    throw new Error(`Using the server certificate ${certFile} with the key ${keyFile} failed`, { cause });
+  }
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** The whole content or nothing under the name, on disk when it resolves. */
+async function writeDurably(file: string, content: string, mode: number): Promise<void> {
+  const draft = `${file}.new`;
+  await rm(draft, { force: true });
+  const handle = await open(draft, 'wx', mode);
+  try {
+    await handle.writeFile(content);
+    await handle.chmod(mode);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, file);
+}
+
+async function syncDir(dir: string): Promise<void> {
+  const handle = await open(dir, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

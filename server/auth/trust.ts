@@ -1,0 +1,121 @@
+// Adding a certificate to the trust store: what is asked of the request, and what to store. Storing it is a service's work.
+import { X509Certificate } from 'node:crypto';
+import type { CallerClass } from '../api/endpoint.ts';
+import type { CertificateCreate } from '../api/certificate.ts';
+import { errors } from '../api/errors.ts';
+import { fingerprintOf } from './identify.ts';
+import type { PasswordAttempts } from './password-attempts.ts';
+import { verifyPassword } from './secrets.ts';
+
+export interface ParsedCertificate {
+  readonly pem: string;
+  /** SHA-256 of the DER, hexadecimal. */
+  readonly fingerprint: string;
+  /** Common name of its subject; empty without one. */
+  readonly commonName: string;
+}
+
+export interface TrustEntry {
+  readonly type: 'client';
+  readonly name: string;
+  readonly certificate: string;
+  readonly fingerprint: string;
+}
+
+export interface TrustRequest {
+  readonly body: CertificateCreate;
+  /** DER of the certificate of the connection, used when the body has none. */
+  readonly peerCertificate?: Uint8Array;
+  /** Host the request came from, the default name. Absent on the unix socket. */
+  readonly remoteHost?: string;
+  readonly isKnown: (fingerprint: string) => boolean;
+}
+
+/** A certificate of real life has some 1-2 KB. */
+const maxCertificateBytes = 64 * 1024;
+
+/** Base64 of the DER (as the field's clients send it), or PEM. Undefined when it is neither. */
+export function parseCertificate(text: string): ParsedCertificate | undefined {
+  if (text.length > maxCertificateBytes) return undefined;
+  const blocks = [...text.matchAll(/-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g)];
+  const base64 = (blocks[0]?.[1] ?? text).replaceAll(/\s+/g, '');
+  if (blocks.length > 1 || base64 === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
+  return parseDer(Buffer.from(base64, 'base64'));
+}
+
+function parseDer(der: Uint8Array): ParsedCertificate | undefined {
+  try {
+    const parsed = new X509Certificate(der);
+    // The parser stops at the end of the certificate; what follows would change the fingerprint, but not the key.
+    if (!parsed.raw.equals(der)) return undefined;
+    const commonName = /(?:^|\n)CN=([^\n]*)/.exec(parsed.subject)?.[1] ?? '';
+    return { pem: parsed.toString(), fingerprint: fingerprintOf(der), commonName };
+  } catch {
+    return undefined;
+  }
+}
+
+/** What to store for a request whose password is settled. Throws AppError for everything the caller has wrong. */
+export function planTrust(request: TrustRequest): TrustEntry {
+  const { body } = request;
+  if (body.type !== 'client') {
+    throw errors.invalid('certificate', [{ path: 'type', message: `must be client, is ${JSON.stringify(body.type)}` }]);
+  }
+  const certificate = certificateOf(request);
+  if (request.isKnown(certificate.fingerprint)) {
+    throw errors.badRequest(`The certificate ${certificate.fingerprint.slice(0, 12)} is already trusted`);
+  }
+  const names = [body.name, request.remoteHost, certificate.commonName, certificate.fingerprint.slice(0, 12)];
+  const name = names.find((candidate) => candidate !== undefined && candidate !== '') ?? '';
+  return { type: 'client', name, certificate: certificate.pem, fingerprint: certificate.fingerprint };
+}
+
+function certificateOf(request: TrustRequest): ParsedCertificate {
+  const sent = request.body.certificate ?? '';
+  if (sent === '' && request.peerCertificate === undefined) {
+    throw errors.invalid('certificate', [
+      { path: 'certificate', message: 'is required: this connection has no client certificate' },
+    ]);
+  }
+  const parsed = sent === '' ? parseDer(request.peerCertificate ?? new Uint8Array()) : parseCertificate(sent);
+  if (parsed === undefined) {
+    throw errors.invalid('certificate', [
+      { path: 'certificate', message: 'must be one x509 certificate, as PEM or as base64 of its DER' },
+    ]);
+  }
+  return parsed;
+}
+
+export interface PasswordDeps {
+  readonly attempts: PasswordAttempts;
+  /** Stored hash of core.trust_password; undefined while none is set. */
+  readonly stored: string | undefined;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Passes for trusted callers, and for others with the right password; throws AppError forbidden otherwise. It comes before
+ *  any look at the certificate, so that strangers learn nothing from its errors. */
+export async function checkTrustPassword(
+  caller: { readonly class: CallerClass; readonly address: string },
+  password: string | undefined,
+  deps: PasswordDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  if (caller.class === 'trusted') return;
+  if (deps.stored === undefined || deps.stored === '') {
+    throw errors.forbidden('Trusting a certificate failed: no trust password is set on the server');
+  }
+  if (password === undefined || password === '') {
+    throw errors.forbidden('Trusting a certificate failed: the trust password is missing');
+  }
+  const admission = deps.attempts.admit(caller.address);
+  if ('refusedForMs' in admission) {
+    const seconds = Math.ceil(admission.refusedForMs / 1000);
+    throw errors.forbidden(`Trusting a certificate failed: too many attempts, try again in ${seconds} s`);
+  }
+  if (admission.waitMs > 0) await deps.sleep(admission.waitMs, signal);
+  if (!(await verifyPassword(password, deps.stored))) {
+    throw errors.forbidden('Trusting a certificate failed: the trust password is wrong');
+  }
+  deps.attempts.succeeded(caller.address);
+}

@@ -1,0 +1,83 @@
+// The endpoint table against the spec, row by row, and against itself.
+import { describe, expect, it } from 'vitest';
+import { endpoints } from '../../server/api/endpoints.ts';
+import { extensions } from '../../server/api/extensions.ts';
+import { furtherRoutes, routeShape, specRows } from './spec-rows.ts';
+
+const table = new Map(endpoints.map((row) => [routeShape(`${row.method} ${row.path}`), row]));
+
+// Spec part 4, the places marked ETag; the certificate ones by extension certificate_update.
+const withEtag = [
+  'PUT /1.0',
+  'PATCH /1.0',
+  'PUT /1.0/certificates/F',
+  'PATCH /1.0/certificates/F',
+  'PUT /1.0/containers/N',
+  'PATCH /1.0/containers/N',
+  'PUT /1.0/containers/N/metadata',
+  'PATCH /1.0/networks/N',
+  'PUT /1.0/profiles/N',
+  'PATCH /1.0/profiles/N',
+  'PUT /1.0/storage-pools/P',
+  'PUT /1.0/storage-pools/P/volumes/T/N',
+  'PATCH /1.0/storage-pools/P/volumes/T/N',
+];
+
+// 4, conventions: rename of a profile or network; 4.1, 4.9-4.11: deletes that answer 202 in a sync envelope.
+const statuses: Readonly<Record<string, number>> = {
+  'POST /1.0/profiles/N': 204,
+  'POST /1.0/networks/N': 204,
+  'DELETE /1.0/certificates/F': 202,
+  'DELETE /1.0/networks/N': 202,
+  'DELETE /1.0/operations/I': 202,
+  'DELETE /1.0/profiles/N': 202,
+};
+
+describe('the endpoint table', () => {
+  it.each(specRows)('has %s (%s, %s)', (route, _auth, mode) => {
+    const row = table.get(routeShape(route));
+    expect(row, route).toBeDefined();
+    if (mode !== 'any') expect(row?.mode).toBe(mode);
+  });
+
+  it('has nothing that neither the spec nor the list of further routes names', () => {
+    const known = new Set([...specRows.map(([route]) => route), ...furtherRoutes].map(routeShape));
+    expect([...table.keys()].filter((route) => !known.has(route))).toEqual([]);
+    expect(furtherRoutes.filter((route) => !table.has(routeShape(route)))).toEqual([]);
+  });
+
+  it('names every id and every route once', () => {
+    expect(new Set(endpoints.map((row) => row.id)).size).toBe(endpoints.length);
+    expect(table.size).toBe(endpoints.length);
+  });
+
+  it.each(withEtag)('%s obeys If-Match, and its GET has an ETag', (route) => {
+    expect(table.get(routeShape(route))?.etag).toBe(true);
+    expect(table.get(routeShape(route.replace(/^\w+/, 'GET')))?.etag).toBe(true);
+  });
+
+  it('answers with the statuses of the spec', () => {
+    for (const [route, status] of Object.entries(statuses))
+      expect(table.get(routeShape(route))?.status, route).toBe(status);
+  });
+
+  it('names only extensions that the server advertises', () => {
+    const unknown = endpoints.flatMap((row) => (row.extension === undefined ? [] : [row.extension]));
+    expect(unknown.filter((name) => !extensions.includes(name))).toEqual([]);
+  });
+
+  it('says of each endpoint what it does, in a sentence', () => {
+    for (const row of endpoints) expect(row.doc, row.id).toMatch(/^[A-Z].+\.$/s);
+  });
+
+  it('takes bodies only where a method has one', () => {
+    expect(endpoints.filter((row) => row.body !== undefined && ['GET', 'DELETE'].includes(row.method))).toEqual([]);
+  });
+
+  it('lists collections with the recursion parameter', () => {
+    const lists = endpoints.filter((row) => row.method === 'GET' && /\.list(Type)?$/.test(row.id));
+    const without = lists.filter((row) => !row.query.includes('recursion')).map((row) => row.id);
+    // Log files have no objects to show.
+    expect(without).toEqual(['containers.logs.list']);
+  });
+});

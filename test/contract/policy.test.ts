@@ -1,0 +1,57 @@
+// Every endpoint for every class of callers, against expectations written by hand from spec parts 4 and 5.
+import { describe, expect, it } from 'vitest';
+import type { CallerClass } from '../../server/api/endpoint.ts';
+import { endpoints } from '../../server/api/endpoints.ts';
+import { decide } from '../../server/auth/policy.ts';
+import { golden } from './golden.ts';
+import { furtherRoutes, routeShape, specRows, type Auth } from './spec-rows.ts';
+
+const expected = new Map<string, Auth>([
+  ...specRows.map(([route, auth]) => [routeShape(route), auth] as const),
+  ...furtherRoutes.map((route) => [routeShape(route), 'T'] as const),
+]);
+const letters: Readonly<Record<CallerClass, string>> = { guest: 'G', untrusted: 'U', trusted: 'T' };
+const callers: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
+
+describe('access', () => {
+  for (const row of endpoints) {
+    for (const caller of callers) {
+      const auth = expected.get(routeShape(`${row.method} ${row.path}`));
+      const allowed = auth?.includes(letters[caller]) ?? false;
+      it(`${row.method} ${row.path} is ${allowed ? 'open to' : 'refused to'} ${caller} callers`, () => {
+        expect(auth, 'a row without expectation').toBeDefined();
+        const access = decide(caller, row);
+        if (allowed) expect(access).toBe('allow');
+        else expect(access).toMatchObject({ deny: 403 });
+      });
+    }
+  }
+
+  const open = { auth: callers };
+  it('a caller who demands trust gets nothing without it', () => {
+    expect(decide('guest', open, { demandsTrust: true })).toMatchObject({ deny: 403 });
+    expect(decide('untrusted', open, { demandsTrust: true })).toMatchObject({ deny: 403 });
+    expect(decide('trusted', open, { demandsTrust: true })).toBe('allow');
+  });
+
+  it('a private object does not exist for callers without trust, unless a secret opens it', () => {
+    for (const caller of ['guest', 'untrusted'] as const) {
+      expect(decide(caller, open, { object: 'private' })).toMatchObject({ deny: 404 });
+      expect(decide(caller, open, { object: 'public' })).toBe('allow');
+      expect(decide(caller, open, { object: 'opened' })).toBe('allow');
+    }
+    expect(decide('trusted', open, { object: 'private' })).toBe('allow');
+    expect(decide('guest', { auth: ['trusted'] }, { object: 'opened' })).toMatchObject({ deny: 403 });
+  });
+
+  it('every decision of the table is as last reviewed', () => {
+    const lines = endpoints.map((row) => {
+      const words = callers.map((caller) => {
+        const access = decide(caller, row);
+        return access === 'allow' ? caller : '-'.repeat(caller.length);
+      });
+      return `${words.join(' ')}  ${row.method.padEnd(6)} ${row.path}`;
+    });
+    golden('access.txt', `${lines.join('\n')}\n`);
+  });
+});
