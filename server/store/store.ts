@@ -8,6 +8,7 @@ export type Rev = number;
 /** One record. `createRev`: when the key last came into being; `modRev`: last change; `version`: 1 at creation, +1 a change. */
 export interface StoreRecord {
   readonly key: string;
+  /** Read only: it may be shared with other readers. */
   readonly value: Uint8Array;
   readonly createRev: Rev;
   readonly modRev: Rev;

@@ -11,13 +11,14 @@ export async function openMemory(): Promise<StoreUnderTest> {
   return { store, clock, dispose: () => store.close() };
 }
 
-export async function openSqlite(): Promise<StoreUnderTest> {
+export async function openSqlite(mirrorBytes?: number): Promise<StoreUnderTest> {
+  const options = mirrorBytes === undefined ? {} : { mirrorBytes };
   const clock = scriptedClock();
   const dir = tempDir();
-  let store = await openSqliteStore({ path: dir.file, clock });
+  let store = await openSqliteStore({ path: dir.file, clock, ...options });
   const reopen = async (): Promise<typeof store> => {
     await store.close();
-    store = await openSqliteStore({ path: dir.file, clock });
+    store = await openSqliteStore({ path: dir.file, clock, ...options });
     return store;
   };
   const dispose = async (): Promise<void> => {
