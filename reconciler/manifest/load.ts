@@ -1,0 +1,103 @@
+// Loads a set of manifests: reads, parses, puts variables in, checks every document, and reports all problems at once.
+import type { Diagnostic } from '../core/diagnostic.ts';
+import type { Document, Json, JsonObject } from '../core/document.ts';
+import { duplicate } from '../core/normalize.ts';
+import { compareText } from '../core/order.ts';
+import type { Finding } from './finding.ts';
+import { readImageFiles } from './image-files.ts';
+import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
+import { parseYaml, type RawDocument } from './parse-yaml.ts';
+import { readDocument } from './read-document.ts';
+import { readSources } from './sources.ts';
+import type { Loaded, LoadInput } from './types.ts';
+import { expandVariables, type Variables } from './variables.ts';
+import { readVariables } from './read-variables.ts';
+
+interface Part {
+  readonly source: PlacedText;
+  readonly raw: RawDocument;
+}
+
+/** Never throws for what is in the manifests; only `signal` makes it reject. */
+export async function loadManifests(input: LoadInput, signal?: AbortSignal): Promise<Loaded> {
+  const { texts, diagnostics: unreadable } = await readSources(input, signal);
+  const diagnostics: Diagnostic[] = [...unreadable];
+  const parts: Part[] = [];
+  for (const text of texts) {
+    const source = new PlacedText(text);
+    const parsed = parseYaml(text.text);
+    diagnostics.push(...parsed.problems.map((problem) => source.diagnosticOf(problem)));
+    parts.push(...parsed.documents.map((raw) => ({ source, raw })));
+  }
+  const variables = readVariables(parts, input.vars ?? {}, diagnostics);
+  const placed: PlacedDocument[] = [];
+  for (const part of parts.filter((part) => !isVariables(part.raw.value))) {
+    const document = await loadDocument(part, variables, input, diagnostics, signal);
+    if (document !== undefined) placed.push({ document, source: part.source, offset: part.raw.offset });
+  }
+  const documents = withoutDuplicates(placed, diagnostics);
+  const byAddress = new Map(placed.map((entry) => [entry.document.address, entry]));
+  return {
+    documents,
+    diagnostics: diagnostics.sort(comparePlaces),
+    files: texts.map((text) => text.file),
+    locate: (diagnostic) => locateDocument(diagnostic, byAddress.get(diagnostic.address ?? 'profile/')),
+    locationOf: (address, path) => {
+      const entry = byAddress.get(address);
+      return entry?.source.locationOf(entry.offset, path);
+    },
+  };
+}
+
+export interface PlacedDocument {
+  readonly document: Document;
+  readonly source: PlacedText;
+  readonly offset: number;
+}
+
+export const isVariables = (value: Json): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && (value as JsonObject)['kind'] === 'vars';
+
+async function loadDocument(
+  part: Part,
+  variables: Variables,
+  input: LoadInput,
+  diagnostics: Diagnostic[],
+  signal?: AbortSignal,
+): Promise<Document | undefined> {
+  const { source, raw } = part;
+  const report = (finding: Finding): void => {
+    diagnostics.push(placedDiagnostic(finding, source, raw));
+  };
+  const expanded = expandVariables(raw.value, variables);
+  for (const { path, name } of expanded.empty) {
+    const message = `the variable ${name} has no value`;
+    const remedy = `give it one in its kind: vars document, with --var ${name}=..., or as \${${name}:-default}`;
+    report({ severity: 'error', code: 'empty-variable', path, message, remedy });
+  }
+  const { document, findings } = readDocument(expanded.value);
+  findings.forEach(report);
+  if (document === undefined || expanded.empty.length > 0) return undefined;
+  const location = source.locationAt(raw.offset);
+  if (document.files === undefined) return { ...document, location };
+  const read = await readImageFiles(document.files, source.folder, input.readImages !== false, signal);
+  read.findings.forEach(report);
+  return read.findings.length > 0 ? undefined : { ...document, location, files: read.files };
+}
+
+function withoutDuplicates(placed: readonly PlacedDocument[], diagnostics: Diagnostic[]): readonly Document[] {
+  const first = new Map<string, Document>();
+  for (const { document, source, offset } of placed) {
+    const other = first.get(document.address);
+    if (other === undefined) first.set(document.address, document);
+    else diagnostics.push({ ...duplicate(other, document), ...source.excerptAt(offset) });
+  }
+  return [...first.values()];
+}
+
+const comparePlaces = (a: Diagnostic, b: Diagnostic): number =>
+  compareText(a.file ?? '', b.file ?? '') ||
+  (a.line ?? 0) - (b.line ?? 0) ||
+  (a.column ?? 0) - (b.column ?? 0) ||
+  compareText(a.path, b.path) ||
+  compareText(a.message, b.message);

@@ -1,0 +1,242 @@
+// Makes a document of the value of one YAML document, or says everything that is wrong with it.
+import { hint } from '../../server/api/nearest.ts';
+import { isKindName, kindNames, kinds, type KindName } from '../../server/api/kinds.ts';
+import { documentSchema, laterKeys, laterManageKeys, type JsonSchema } from '../../server/api/manifest-schema.ts';
+import { deviceName } from '../../server/api/names.ts';
+import { validateBody } from '../../server/api/validate.ts';
+import {
+  addressOf,
+  type Document,
+  type ImageFiles,
+  type Json,
+  type JsonObject,
+  type PowerState,
+} from '../core/document.ts';
+import { coreKind } from '../core/kinds/index.ts';
+import { mapOf } from '../core/kinds/values.ts';
+import { wrong, type Finding } from './finding.ts';
+import { readManage } from './read-manage.ts';
+
+/** All but the place, which the loader knows. */
+export type LooseDocument = Omit<Document, 'location'>;
+
+export interface ReadResult {
+  /** Absent when something is wrong. */
+  readonly document?: LooseDocument;
+  readonly findings: readonly Finding[];
+}
+
+const reserved = new Set(['kind', 'name', 'labels', 'state', 'manage', 'file', 'metadata', 'rootfs']);
+const schemas = new Map<KindName, JsonSchema>();
+
+export function readDocument(value: Json): ReadResult {
+  if (!isObject(value)) {
+    return only(wrong('not-a-document', '', 'a document must be a map that begins with `kind:`'));
+  }
+  const flat = isEnvelope(value) ? openEnvelope(value) : value;
+  const kind = flat['kind'];
+  if (typeof kind !== 'string') return only(wrongShape(value));
+  if (!isKindName(kind)) {
+    const remedy = `the kinds are ${kindNames.join(', ')} and vars`;
+    return only(wrong('unknown-kind', 'kind', `unknown kind ${kind}${hint(kind, [...kindNames, 'vars'])}`, remedy));
+  }
+  return readKind(kind, flat);
+}
+
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const only = (finding: Finding): ReadResult => ({ findings: [finding] });
+
+/** The shape of Kubernetes tools, so that their overlays work: metadata.name, metadata.labels, spec. */
+const isEnvelope = (value: JsonObject): boolean => 'apiVersion' in value && 'kind' in value;
+
+function openEnvelope(value: JsonObject): JsonObject {
+  const { apiVersion: _apiVersion, metadata, spec, ...rest } = value;
+  const { name, labels, ...others } = isObject(metadata) ? metadata : {};
+  return {
+    ...rest,
+    // Annotations and the like are for other tools; our own words may stand under metadata or spec.
+    ...('manage' in others ? { manage: others['manage'] ?? null } : {}),
+    ...(name === undefined ? {} : { name }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(isObject(spec) ? spec : {}),
+  };
+}
+
+const preseedKeys = ['storage_pools', 'networks', 'profiles', 'projects', 'cluster', 'containers', 'images'];
+
+function wrongShape(value: JsonObject): Finding {
+  const keys = Object.keys(value);
+  const preseed = keys.find((key) => preseedKeys.includes(key));
+  if (preseed !== undefined) {
+    const remedy = 'write one document a thing, each beginning with `kind:`';
+    return wrong('unknown-shape', preseed, 'preseed documents are not available in this version', remedy);
+  }
+  if (keys.includes('resource') || keys.includes('terraform')) {
+    const remedy = 'write documents that begin with `kind:`';
+    return wrong('unknown-shape', keys[0] ?? '', 'Terraform JSON is not available in this version', remedy);
+  }
+  const near = keys.find((key) => hint(key, ['kind']) !== '');
+  const message = near === undefined ? 'the document has no kind' : `unknown key ${near} (did you mean kind?)`;
+  return wrong('missing-kind', near ?? '', message, `begin it with \`kind:\` and one of ${kindNames.join(', ')}`);
+}
+
+function readKind(kind: KindName, flat: JsonObject): ReadResult {
+  const { value, findings } = withoutLaterKeys(flat);
+  let schema = schemas.get(kind);
+  if (schema === undefined) schemas.set(kind, (schema = documentSchema(kind)));
+  const coerced = coerce(value, schema);
+  findings.push(...schemaFindings(coerced, schema));
+  const name = typeof coerced['name'] === 'string' ? coerced['name'] : undefined;
+  const broken = name === undefined ? undefined : kinds[kind].nameRule(name);
+  if (broken !== undefined) findings.push(wrong('bad-name', 'name', `the name ${JSON.stringify(name)} ${broken}`));
+  if (findings.some((finding) => finding.severity === 'error'))
+    return { findings: [...findings, ...ruleFindings(kind, coerced, findings)] };
+  const manage = readManage(coerced['manage'], findings);
+  const values = Object.fromEntries(Object.entries(coerced).filter(([key]) => !reserved.has(key)));
+  findings.push(...ruleFindings(kind, coerced, findings));
+  if (findings.some((finding) => finding.severity === 'error') || name === undefined) return { findings };
+  const files = kind === 'image' ? readFiles(coerced) : undefined;
+  const state = coerced['state'] as PowerState | undefined;
+  return {
+    document: {
+      kind,
+      name,
+      address: addressOf(kind, name),
+      values,
+      manage,
+      ...(state === undefined ? {} : { state }),
+      ...(files === undefined ? {} : { files }),
+    },
+    findings,
+  };
+}
+
+function withoutLaterKeys(flat: JsonObject): { readonly value: JsonObject; readonly findings: Finding[] } {
+  const findings: Finding[] = [];
+  const refuse = (path: string, remedy: string): void => {
+    findings.push(wrong('not-available', path, `${path} is not available in this version`, remedy));
+  };
+  const value: Record<string, Json> = {};
+  for (const [key, item] of Object.entries(flat)) {
+    const remedy = Object.hasOwn(laterKeys, key) ? laterKeys[key] : undefined;
+    if (remedy === undefined) value[key] = item;
+    else refuse(key, remedy);
+  }
+  if ('labels' in flat) {
+    const message = 'labels are not used in this version: nothing selects by them';
+    findings.push({ severity: 'warning', code: 'not-available', path: 'labels', message });
+  }
+  if (isObject(flat['manage'])) value['manage'] = manageOfToday(flat['manage'], refuse);
+  return { value, findings };
+}
+
+/** Values of the format that this version does not honour are refused, never passed over. */
+function manageOfToday(manage: JsonObject, refuse: (path: string, remedy: string) => void): JsonObject {
+  const kept: Record<string, Json> = {};
+  for (const [key, value] of Object.entries(manage)) {
+    const later = Object.hasOwn(laterManageKeys, key) ? laterManageKeys[key] : laterValue(key, value);
+    if (later === undefined) kept[key] = key === 'wait' ? waitOfToday(value, refuse) : value;
+    else refuse(`manage.${key}`, later);
+  }
+  return kept;
+}
+
+const laterValues: Readonly<Record<string, { readonly values: readonly Json[]; readonly remedy: string }>> = {
+  mode: { values: ['exact'], remedy: 'leave it at merge and name keys that must be absent with null' },
+  image: { values: ['rebuild', 'recreate'], remedy: 'recreate single containers with --replace' },
+  prune: { values: [true, 'confirm'], remedy: 'delete objects with a destroy of their documents' },
+  on_delete: { values: ['orphan'], remedy: 'leave the document out of the destroy' },
+};
+
+function laterValue(key: string, value: Json): string | undefined {
+  const row = Object.hasOwn(laterValues, key) ? laterValues[key] : undefined;
+  return row?.values.includes(value) === true ? row.remedy : undefined;
+}
+
+const laterWaits = ['exec', 'ipv6', 'file', 'tcp', 'cloud-init', 'ready', 'delay', 'agent'];
+
+function waitOfToday(value: Json, refuse: (path: string, remedy: string) => void): Json {
+  if (!Array.isArray(value)) return value;
+  return (value as readonly Json[]).filter((item, index) => {
+    const words = typeof item === 'string' ? [item] : isObject(item) ? Object.keys(item) : [];
+    const later = words.find((word) => laterWaits.includes(word));
+    if (later !== undefined) refuse(`manage.wait.${index}.${later}`, 'wait for running or ipv4');
+    return later === undefined;
+  });
+}
+
+const booleanWords: Readonly<Record<string, boolean>> = {
+  true: true,
+  yes: true,
+  on: true,
+  false: false,
+  no: false,
+  off: false,
+};
+
+/** Texts for booleans and booleans for texts, where the schema leaves no doubt. */
+function coerce(value: JsonObject, schema: JsonSchema): JsonObject {
+  const properties = schema['properties'] as Readonly<Record<string, JsonSchema>>;
+  const out: Record<string, Json> = {};
+  for (const [key, item] of Object.entries(value)) {
+    const type = Object.hasOwn(properties, key) ? properties[key]?.['type'] : undefined;
+    if (type === 'boolean' && typeof item === 'string') out[key] = booleanWords[item.toLowerCase()] ?? item;
+    else if (type === 'string' && typeof item === 'boolean') out[key] = String(item);
+    // `profiles: null` is the API's other way to leave them out.
+    else if (!(key === 'profiles' && item === null)) out[key] = item;
+  }
+  return out;
+}
+
+function schemaFindings(value: JsonObject, schema: JsonSchema): readonly Finding[] {
+  return validateBody(schema as Parameters<typeof validateBody>[0], value, { unknownKeys: 'report' }).map((problem) => {
+    const isUnknown = problem.message.startsWith('is not a known member');
+    const code = isUnknown ? 'unknown-key' : problem.message === 'is required' ? 'missing-key' : 'wrong-type';
+    const message = isUnknown
+      ? problem.message.replace('is not a known member', 'is not a key of this kind')
+      : problem.message;
+    return wrong(code, problem.path, `${problem.path} ${message}`);
+  });
+}
+
+/** Config, device and file rules; places that are wrong already are not judged twice. */
+function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding[]): readonly Finding[] {
+  const seen = known.map((finding) => finding.path);
+  const isKnown = (path: string): boolean =>
+    seen.some((one) => one === path || path.startsWith(`${one}.`) || one.startsWith(`${path}.`));
+  const findings = coreKind(kind)
+    .validate(textual(value))
+    .map((problem) => wrong('bad-value', problem.path, withSubject(problem.path, problem.message)));
+  for (const name of Object.keys(mapOf(value['devices']))) {
+    const broken = deviceName(name);
+    if (broken !== undefined) findings.push(wrong('bad-name', `devices.${name}`, `the device name ${name} ${broken}`));
+  }
+  if (kind === 'image') findings.push(...fileFindings(value));
+  return findings.filter((finding) => !isKnown(finding.path));
+}
+
+/** Rules begin with a verb ("must be ..."), some name their key already. */
+const withSubject = (path: string, message: string): string =>
+  /^(must|is|has|cannot) /.test(message) ? `${path} ${message}` : message;
+
+/** Booleans of maps as the texts they will be. */
+function textual(value: JsonObject): JsonObject {
+  const text = (item: Json): Json => (typeof item === 'boolean' ? String(item) : isObject(item) ? textual(item) : item);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, text(item)]));
+}
+
+function fileFindings(value: JsonObject): Finding[] {
+  const has = (key: string): boolean => typeof value[key] === 'string';
+  const split = has('metadata') && has('rootfs');
+  if (has('file') !== split && !(has('file') && (has('metadata') || has('rootfs')))) return [];
+  const message = 'an image needs either `file:`, or `metadata:` and `rootfs:`';
+  return [wrong('image-files', has('file') ? 'file' : '', message)];
+}
+
+function readFiles(value: JsonObject): ImageFiles {
+  const text = (key: string): string => String((value[key] ?? '') as string);
+  const isUnified = typeof value['file'] === 'string';
+  return { parts: isUnified ? { file: text('file') } : { metadata: text('metadata'), rootfs: text('rootfs') } };
+}

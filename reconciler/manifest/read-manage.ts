@@ -1,0 +1,64 @@
+// Reads the `manage:` block of a document, whose shape was checked against the schema before.
+import { hint } from '../../server/api/nearest.ts';
+import { isKindName, kindNames } from '../../server/api/kinds.ts';
+import {
+  defaultManage,
+  type Address,
+  type Json,
+  type JsonObject,
+  type Manage,
+  type WaitCondition,
+} from '../core/document.ts';
+import { wrong, type Finding } from './finding.ts';
+
+const defaultWaitMs = 60_000;
+
+export function readManage(value: Json | undefined, findings: Finding[]): Manage {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return defaultManage;
+  const block = value as JsonObject;
+  return {
+    disruption: (block['disruption'] ?? defaultManage.disruption) as Manage['disruption'],
+    protect: block['protect'] === true,
+    ignore: (block['ignore'] ?? defaultManage.ignore) as readonly string[],
+    dependsOn: readDependsOn((block['depends_on'] ?? []) as readonly string[], findings),
+    wait: ((block['wait'] ?? []) as readonly Json[]).map((item, index) =>
+      readWait(item, `manage.wait.${index}`, findings),
+    ),
+    power: (block['power'] ?? defaultManage.power) as Manage['power'],
+    timeoutMs: readDuration(block['timeout'], defaultManage.timeoutMs, 'manage.timeout', findings),
+  };
+}
+
+function readDependsOn(items: readonly string[], findings: Finding[]): readonly Address[] {
+  return items.flatMap((item, index): Address[] => {
+    const slash = item.indexOf('/');
+    const kind = item.slice(0, Math.max(0, slash));
+    if (isKindName(kind) && slash < item.length - 1) return [item as Address];
+    const message =
+      slash === -1
+        ? `must be kind/name, is ${JSON.stringify(item)}`
+        : `has no known kind: ${kind}${hint(kind, kindNames)}`;
+    findings.push(wrong('bad-reference', `manage.depends_on.${index}`, message, 'write it as in container/web1'));
+    return [];
+  });
+}
+
+function readWait(item: Json, path: string, findings: Finding[]): WaitCondition {
+  const entry: JsonObject = typeof item === 'string' ? { [item]: true } : (item as JsonObject);
+  const timeoutMs = readDuration(entry['timeout'], defaultWaitMs, `${path}.timeout`, findings);
+  if (entry['running'] === true) return { type: 'running', timeoutMs };
+  return { type: 'ipv4', ...(typeof entry['ipv4'] === 'string' ? { nic: entry['ipv4'] } : {}), timeoutMs };
+}
+
+const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const longestMs = 24 * 3_600_000;
+
+function readDuration(value: Json | undefined, otherwise: number, path: string, findings: Finding[]): number {
+  if (value === undefined || value === null) return otherwise;
+  const match = /^([0-9]{1,9})(ms|s|m|h)?$/.exec(String(value as string));
+  const durationMs = Number(match?.[1] ?? 0) * (unitsMs[match?.[2] ?? 's'] ?? 0);
+  if (match !== null && durationMs > 0 && durationMs <= longestMs) return durationMs;
+  const text = 'must be a time of at most 24h such as 90s, 5m or 1h';
+  findings.push(wrong('bad-value', path, text));
+  return otherwise;
+}

@@ -1,0 +1,71 @@
+// Collects the variables of a load: `kind: vars` documents of all files, and those given on the command line over them.
+import { varsSchema } from '../../server/api/manifest-schema.ts';
+import { validateBody } from '../../server/api/validate.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
+import type { Json, JsonObject } from '../core/document.ts';
+import { wrong } from './finding.ts';
+import { placedDiagnostic, type PlacedText } from './located.ts';
+import type { RawDocument } from './parse-yaml.ts';
+import type { Variables } from './variables.ts';
+
+interface Part {
+  readonly source: PlacedText;
+  readonly raw: RawDocument;
+}
+
+const nameRule = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+export function readVariables(
+  parts: readonly Part[],
+  given: Readonly<Record<string, string>>,
+  diagnostics: Diagnostic[],
+): Variables {
+  const variables = new Map<string, string | undefined>();
+  const declared = new Map<string, Part>();
+  for (const part of parts) {
+    const value = part.raw.value;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
+    const document = value as JsonObject;
+    if (document['kind'] !== 'vars') continue;
+    const problems = validateBody(varsSchema as Parameters<typeof validateBody>[0], value, { unknownKeys: 'report' });
+    for (const { path, message } of problems) {
+      diagnostics.push(placedDiagnostic(wrong('bad-variables', path, `${path} ${message}`), part.source, part.raw));
+    }
+    if (problems.length > 0) continue;
+    for (const [name, item] of Object.entries(document['vars'] as JsonObject)) {
+      declare(name, item, part, { variables, declared, diagnostics });
+    }
+  }
+  for (const [name, value] of Object.entries(given)) variables.set(name, value);
+  return variables;
+}
+
+interface Declared {
+  readonly variables: Map<string, string | undefined>;
+  readonly declared: Map<string, Part>;
+  readonly diagnostics: Diagnostic[];
+}
+
+function declare(name: string, value: Json, part: Part, { variables, declared, diagnostics }: Declared): void {
+  const path = `vars.${name}`;
+  if (!nameRule.test(name)) {
+    const message = `the variable name ${name} must be letters, digits and underscores, not beginning with a digit`;
+    diagnostics.push(placedDiagnostic(wrong('bad-name', path, message), part.source, part.raw, 'key'));
+    return;
+  }
+  const other = declared.get(name);
+  if (other !== undefined) {
+    const message = `the variable ${name} is declared twice`;
+    const place = other.source.placeAt(other.raw.placeOf(path, 'key').offset);
+    const found = placedDiagnostic(
+      wrong('duplicate', path, message, 'keep one of the two'),
+      part.source,
+      part.raw,
+      'key',
+    );
+    diagnostics.push({ ...found, related: [{ message: 'the first is here', ...place }] });
+    return;
+  }
+  declared.set(name, part);
+  variables.set(name, value === null ? undefined : String(value as string | boolean));
+}

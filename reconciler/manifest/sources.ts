@@ -1,0 +1,95 @@
+// Finds and reads the texts of a load: files, directories, stdin. What is in them is not looked at.
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { hint } from '../../server/api/nearest.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
+import { limits } from './parse-yaml.ts';
+import type { LoadInput } from './types.ts';
+
+export interface SourceText {
+  /** As shown: the path given, or `<stdin>`. */
+  readonly file: string;
+  /** What paths in it are relative to. */
+  readonly folder: string;
+  readonly text: string;
+}
+
+export interface Sources {
+  readonly texts: readonly SourceText[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export async function readSources(input: LoadInput, signal?: AbortSignal): Promise<Sources> {
+  const texts: SourceText[] = [];
+  const diagnostics: Diagnostic[] = [];
+  const seen = new Set<string>();
+  for (const path of input.paths) {
+    signal?.throwIfAborted();
+    try {
+      for (const file of await filesOf(path)) {
+        if (seen.has(file)) continue;
+        seen.add(file);
+        texts.push(await readSource(file, input.stdin, signal));
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      diagnostics.push(await unreadable(path, error as NodeJS.ErrnoException));
+    }
+  }
+  return { texts, diagnostics };
+}
+
+async function filesOf(path: string): Promise<readonly string[]> {
+  if (path === '-' || !(await stat(path)).isDirectory()) return [path];
+  const names = (await readdir(path)).filter((name) => /\.ya?ml$/.test(name)).sort();
+  if (names.length === 0) throw new Error('holds no *.yaml and no *.yml file');
+  return names.map((name) => join(path, name));
+}
+
+async function readSource(path: string, stdin: string | undefined, signal?: AbortSignal): Promise<SourceText> {
+  if (path === '-') return { file: '<stdin>', folder: '.', text: stdin ?? (await readStdin(signal)) };
+  const { size } = await stat(path);
+  if (size > limits.fileBytes) throw new Error(`has ${size} bytes; a manifest may have ${limits.fileBytes}`);
+  const bytes = await readFile(path, { signal: signal ?? null });
+  return { file: path, folder: dirname(path), text: decode(bytes) };
+}
+
+async function readStdin(signal?: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin) {
+    signal?.throwIfAborted();
+    const bytes = Buffer.from(chunk as Uint8Array);
+    size += bytes.length;
+    if (size > limits.fileBytes) throw new Error(`has more than ${limits.fileBytes} bytes`);
+    chunks.push(bytes);
+  }
+  return decode(Buffer.concat(chunks));
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error('is not UTF-8 text');
+  }
+}
+
+async function unreadable(path: string, error: NodeJS.ErrnoException): Promise<Diagnostic> {
+  const file = path === '-' ? '<stdin>' : path;
+  const reason =
+    error.code === 'ENOENT'
+      ? `does not exist${await neighbour(path)}`
+      : error.code === 'EACCES'
+        ? 'may not be read'
+        : error.message;
+  return { severity: 'error', code: 'unreadable', path: '', message: `${file} ${reason}`, file, line: 1, column: 1 };
+}
+
+async function neighbour(path: string): Promise<string> {
+  try {
+    return hint(basename(path), await readdir(dirname(path)));
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,195 @@
+// The JSON Schema of manifest documents, derived from the create schemas and their field facts: one source for editors,
+// for validation and for docs. Reading manifests is the reconciler's work.
+import { kinds, type KindName } from './kinds.ts';
+
+export type JsonSchema = { readonly [key: string]: unknown };
+
+const text = { type: 'string' };
+const scalar = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
+const mapScalar = { anyOf: [...scalar.anyOf, { type: 'null' }] };
+const duration = { anyOf: [{ type: 'string', pattern: '^[0-9]+(ms|s|m|h)?$' }, { type: 'number' }] };
+
+/** Create members that no document holds: made by the server, or of forms that are no desired state. */
+const omitted: Readonly<Partial<Record<KindName, readonly string[]>>> = {
+  container: ['name', 'stateful'],
+  network: ['name', 'managed'],
+  image: ['source', 'filename', 'compression_algorithm'],
+};
+
+const omittedSource = ['operation', 'base-image', 'live', 'refresh', 'secrets'];
+
+const imageFiles: JsonSchema = {
+  file: { ...text, description: 'Image tarball, relative to the manifest.' },
+  metadata: { ...text, description: 'Metadata tarball of a split image, relative to the manifest; with rootfs.' },
+  rootfs: { ...text, description: 'Root file system of a split image, relative to the manifest; with metadata.' },
+  aliases: {
+    type: 'array',
+    description: 'Names on the server that are to point at this image.',
+    items: {
+      anyOf: [
+        text,
+        {
+          type: 'object',
+          properties: { name: text, description: text },
+          required: ['name'],
+          additionalProperties: false,
+        },
+      ],
+    },
+  },
+};
+
+const state = { enum: ['running', 'stopped'], default: 'running', description: 'Power state of the container.' };
+
+const manage: JsonSchema = {
+  type: 'object',
+  description: 'How the reconciler treats the object; never sent to the server.',
+  additionalProperties: false,
+  properties: {
+    mode: { enum: ['merge'], default: 'merge', description: 'Only keys written here are ours.' },
+    image: {
+      enum: ['none', 'new-only'],
+      default: 'none',
+      description: 'Another image never touches an existing container.',
+    },
+    prune: { enum: [false], description: 'Objects that are no longer declared stay.' },
+    on_delete: { enum: ['delete'], default: 'delete', description: 'What a destroy does.' },
+    protect: { type: 'boolean', default: false, description: 'Never delete or replace it.' },
+    ignore: { type: 'array', items: text, description: 'Paths neither compared nor written; * stands for any text.' },
+    power: { enum: ['managed', 'ignore'], default: 'managed', description: 'ignore: never start, stop or restart it.' },
+    disruption: {
+      enum: ['none', 'restart', 'recreate'],
+      default: 'restart',
+      description: 'The most that a change may do to it: nothing, a restart, or deletion and creation.',
+    },
+    depends_on: { type: 'array', items: text, description: 'kind/name of objects to be ready before.' },
+    wait: {
+      type: 'array',
+      description: 'What must hold after a start before the object counts as ready.',
+      items: {
+        anyOf: [
+          { enum: ['running', 'ipv4'] },
+          {
+            type: 'object',
+            properties: { running: { enum: [true] }, timeout: duration },
+            required: ['running'],
+            additionalProperties: false,
+          },
+          {
+            type: 'object',
+            properties: { ipv4: { anyOf: [text, { enum: [true] }] }, timeout: duration },
+            required: ['ipv4'],
+            additionalProperties: false,
+          },
+        ],
+      },
+    },
+    timeout: { ...duration, default: '5m', description: 'For each step: 90s, 5m, 1h; a number is seconds.' },
+  },
+};
+
+/** Keys that are known words of the format and not available in this version, with what to do instead. */
+export const laterKeys: Readonly<Record<string, string>> = {
+  files: 'put the files into the image, or push them after the apply',
+  exec: 'run the commands after the apply',
+  member_overrides: 'clusters are not managed in this version',
+  patch: 'write the whole document instead of an overlay',
+};
+
+export const laterManageKeys: Readonly<Record<string, string>> = {
+  wave: 'order objects with manage.depends_on',
+  policy: 'use manage.protect and manage.ignore',
+  set: 'keep one directory of manifests a set',
+};
+
+/** The schema of the flat documents of one kind, after variables were put in. */
+export function documentSchema(kind: KindName): JsonSchema {
+  return {
+    type: 'object',
+    description: kinds[kind].doc,
+    additionalProperties: false,
+    required: ['kind', 'name', ...requiredOf(kind)],
+    properties: {
+      kind: { const: kind },
+      name: { ...text, description: 'Name of the object.' },
+      ...apiProperties(kind),
+      ...(kind === 'image' ? imageFiles : {}),
+      ...(kind === 'container' ? { state } : {}),
+      labels: { type: 'object', description: 'Free words for selection.' },
+      manage,
+    },
+  };
+}
+
+const requiredOf = (kind: KindName): readonly string[] =>
+  kind === 'storage_pool' ? ['driver'] : kind === 'image_alias' ? ['target'] : [];
+
+interface ObjectSchema {
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+}
+
+function apiProperties(kind: KindName): Record<string, JsonSchema> {
+  const row = kinds[kind];
+  const create = row.create as unknown as ObjectSchema;
+  const object = row.object as unknown as ObjectSchema;
+  const out: Record<string, JsonSchema> = {};
+  for (const [name, schema] of Object.entries(create.properties)) {
+    if (name === 'name' || omitted[kind]?.includes(name)) continue;
+    const facts = describedBy(object.properties[name]);
+    out[name] = { ...(name === 'source' ? sourceSchema(schema) : lenient(schema, false)), ...facts };
+  }
+  return out;
+}
+
+function describedBy(schema: JsonSchema | undefined): JsonSchema {
+  const entries = Object.entries(schema ?? {});
+  return Object.fromEntries(entries.filter(([key]) => key === 'description' || key.startsWith('x-')));
+}
+
+function sourceSchema(schema: JsonSchema): JsonSchema {
+  const properties = Object.entries((schema as unknown as ObjectSchema).properties);
+  const kept = properties.filter(([name]) => !omittedSource.includes(name));
+  return {
+    type: 'object',
+    description: 'What a new container is made from; never a reason to touch an existing one.',
+    additionalProperties: false,
+    required: ['type'],
+    properties: Object.fromEntries(kept.map(([name, member]) => [name, lenient(member, false)])),
+  };
+}
+
+/** Texts may be written as numbers and booleans; in maps null means: must be absent. */
+function lenient(schema: JsonSchema, inMap: boolean): JsonSchema {
+  const described = describedBy(schema);
+  const anyOf = schema['anyOf'] as readonly JsonSchema[] | undefined;
+  const [only] = (anyOf ?? []).filter((part) => part['type'] !== 'null');
+  if (only !== undefined) return { ...lenient(only, inMap), ...described };
+  if (schema['type'] === 'string') return { ...(inMap ? mapScalar : scalar), ...described };
+  const pattern = schema['patternProperties'] as Readonly<Record<string, JsonSchema>> | undefined;
+  const [values] = Object.values(pattern ?? {});
+  if (values !== undefined) {
+    const map = { type: 'object', additionalProperties: lenient(values, true) };
+    return inMap ? { anyOf: [map, { type: 'null' }], ...described } : { ...map, ...described };
+  }
+  return schema;
+}
+
+/** The schema of any manifest document, as `gantry schema` prints it. */
+export function manifestSchema(): JsonSchema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Gantry manifest document',
+    type: 'object',
+    required: ['kind'],
+    properties: { kind: { enum: [...Object.keys(kinds), 'vars'] } },
+    oneOf: [...(Object.keys(kinds) as KindName[]).map(documentSchema), varsSchema],
+  };
+}
+
+export const varsSchema: JsonSchema = {
+  type: 'object',
+  description: 'Variables: only names declared here or given with --var are put in for $NAME and ${NAME:-default}.',
+  additionalProperties: false,
+  required: ['kind', 'vars'],
+  properties: { kind: { const: 'vars' }, vars: { type: 'object', additionalProperties: mapScalar } },
+};
