@@ -50,7 +50,7 @@ async function readSource(path: string, stdin: string | undefined, signal?: Abor
   if (path === '-') return { file: '<stdin>', folder: '.', text: stdin ?? (await readStdin(signal)) };
   const { size } = await stat(path);
   if (size > limits.fileBytes) throw new Error(`has ${size} bytes; a manifest may have ${limits.fileBytes}`);
-  const bytes = await readFile(path, { signal: signal ?? null });
+  const bytes = await readFile(path, signal === undefined ? {} : { signal });
   return { file: path, folder: dirname(path), text: decode(bytes) };
 }
 
@@ -59,7 +59,7 @@ async function readStdin(signal?: AbortSignal): Promise<string> {
   let size = 0;
   for await (const chunk of process.stdin) {
     signal?.throwIfAborted();
-    const bytes = Buffer.from(chunk as Uint8Array);
+    const bytes = Buffer.from(chunk as Buffer);
     size += bytes.length;
     if (size > limits.fileBytes) throw new Error(`has more than ${limits.fileBytes} bytes`);
     chunks.push(bytes);
