@@ -187,3 +187,22 @@ describe.skipIf(noBusybox !== undefined)('an image packed as', () => {
     expect(execFileSync('getcap', [join(target, 'rootfs/bin/busybox')], { encoding: 'utf8' })).toMatch(/cap_net_raw/);
   });
 });
+
+describe.skipIf(noBusybox !== undefined || !isRoot)('on a full disk', () => {
+  let small = '';
+  beforeAll(async () => {
+    small = await mkdtemp(join(base, 'small-'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500k', 'gantry-test', small]);
+  });
+  afterAll(() => {
+    execFileSync('umount', ['--lazy', small]);
+  });
+
+  test.each(['none', 'gz', 'squashfs'] as const)('an image packed as %s is NoSpace', async (compression) => {
+    const image = await buildBusyboxImage(join(base, 'images'), { compression });
+    await expect(inspectImage(image, { targetDir: small }, signal)).rejects.toMatchObject({ code: 'NoSpace' });
+    const target = await mkdtemp(join(small, 'target-'));
+    await expect(unpackImage(image, target, { asRoot: true }, signal)).rejects.toMatchObject({ code: 'NoSpace' });
+    await rm(target, { recursive: true });
+  });
+});

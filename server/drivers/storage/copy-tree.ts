@@ -1,17 +1,95 @@
 // Copies a directory tree whole: owners, modes, times, hard links, holes, extended attributes; never follows links.
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
 import { hasCode, toolEnv } from './remove-tree.ts';
 
 const dayMs = 86_400_000;
+const keptStderrBytes = 16_384;
 
-/** `target` must not exist. On a throw (also by abort) a part of it may be there: the caller removes it. */
+/**
+ * For trees that nobody changes meanwhile, such as unpacked images. `target` must not exist. On a throw (also by abort) a part of
+ * it may be there: the caller removes it.
+ */
 export async function copyTree(source: string, target: string, signal: AbortSignal): Promise<void> {
   await exec(
     ['cp', '-a', '--reflink=auto', '-T', '--', source, target],
-    { timeoutMs: dayMs, env: toolEnv, maxBytes: 16_384 },
+    { timeoutMs: dayMs, env: toolEnv, maxBytes: keptStderrBytes },
     signal,
   );
+}
+
+const keepAll = ['--numeric-owner', '--xattrs', '--xattrs-include=*', '--acls'] as const;
+
+/**
+ * For trees that a guest may be changing: cp walks by path, so a guest that swaps a directory and a link makes it read files of
+ * the host. tar walks by open directories. Files that change or vanish meanwhile are copied as found. Otherwise as copyTree.
+ */
+export async function copyGuestTree(
+  source: string,
+  target: string,
+  asRoot: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  await mkdir(target, { mode: 0o700 });
+  const pack = [
+    '--create',
+    '--file=-',
+    '--format=posix',
+    '--sparse',
+    '--one-file-system',
+    `--directory=${source}`,
+    '.',
+  ];
+  const owners = asRoot ? [...keepAll, '--same-owner'] : ['--no-same-owner'];
+  const unpack = ['--extract', '--file=-', '--same-permissions', '--delay-directory-restore', `--directory=${target}`];
+  const reader = spawn('tar', [...(asRoot ? keepAll : []), ...pack], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: toolEnv,
+  });
+  const writer = spawn('tar', [...owners, ...unpack], { stdio: [reader.stdout, 'ignore', 'pipe'], env: toolEnv });
+  const kill = (): void => {
+    reader.kill('SIGKILL');
+    writer.kill('SIGKILL');
+  };
+  signal.addEventListener('abort', kill, { once: true });
+  // Our end of the pipe keeps the reader waiting for ever when the writer is gone.
+  writer.once('exit', () => reader.stdout.destroy());
+  try {
+    const [read, written] = await Promise.all([ended(reader, 'reading'), ended(writer, 'writing')]);
+    signal.throwIfAborted();
+    if (written.code !== 0) throw written;
+    // 1: some files changed or vanished while they were read.
+    if (read.code !== 0 && read.code !== 1) throw read;
+  } finally {
+    signal.removeEventListener('abort', kill);
+    kill();
+  }
+}
+
+/** How the program ended, as the error that it may be. */
+async function ended(child: ChildProcess, what: string): Promise<ExecError> {
+  let stderr = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    if (stderr.length < keptStderrBytes) stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) => reject(new ExecError(`cannot run tar: ${error.message}`, ['tar'], -1, '')));
+    child.on('exit', (code) => {
+      setImmediate(() => {
+        child.stderr?.destroy();
+        resolve(new ExecError(`tar failed ${what}: ${stderr.trim().slice(0, 500)}`, ['tar'], code ?? -1, stderr));
+      });
+    });
+  });
+}
+
+/** Writes the whole file system of `directory` to the disk. */
+export async function syncTree(directory: string, signal: AbortSignal): Promise<void> {
+  await exec(['sync', '-f', '--', directory], { timeoutMs: dayMs, env: toolEnv }, signal);
 }
 
 /** A full disk is told apart from other failures; driver errors pass as they are. */
@@ -22,10 +100,7 @@ export function asDriverError(what: string, error: unknown): DriverError {
 
 function isOutOfSpace(error: unknown): boolean {
   if (hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT')) return true;
-  return error instanceof ExecError && /No space left on device|Disk quota exceeded/.test(error.stderr);
-}
-
-/** Writes the whole file system of `directory` to the disk. */
-export async function syncTree(directory: string, signal: AbortSignal): Promise<void> {
-  await exec(['sync', '-f', '--', directory], { timeoutMs: dayMs, env: toolEnv }, signal);
+  // tar speaks of a write that was cut short before it is told of a full disk.
+  const words = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
+  return error instanceof ExecError && words.test(error.stderr);
 }

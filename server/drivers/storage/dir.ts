@@ -6,7 +6,7 @@ import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
-import { asDriverError, copyTree, syncTree } from './copy-tree.ts';
+import { asDriverError, copyGuestTree, copyTree, syncTree } from './copy-tree.ts';
 import { createDirPool, deleteDirPool, mountDirPool } from './dir-pool.ts';
 import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
 import { createImageCache } from './image-cache.ts';
@@ -116,7 +116,9 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
     const fromPath = pathOf(pool, from);
     if (!(await isDirectory(fromPath)))
       throw new DriverError('NotFound', `there is no ${from.type} volume ${from.name} in pool ${pool.name}`);
-    await build(sourceOf(pool), pathOf(pool, volume), (temporary) => copyTree(fromPath, temporary, signal));
+    await build(sourceOf(pool), pathOf(pool, volume), (temporary) =>
+      copyGuestTree(fromPath, temporary, deps.ownership === 'keep', signal),
+    );
   }
 
   async function fill(
@@ -147,9 +149,9 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
         );
       return { ...pool.config, source: sourceOf(pool) };
     },
-    createPool: (pool) => createDirPool(deps.root, sourceOf(pool), pool.name),
-    deletePool: (pool) => deleteDirPool(deps.root, sourceOf(pool), pool.name),
-    mountPool: (pool) => mountDirPool(sourceOf(pool), pool.name, busy),
+    createPool: async (pool) => createDirPool(deps.root, sourceOf(pool), pool.name),
+    deletePool: async (pool) => deleteDirPool(deps.root, sourceOf(pool), pool.name),
+    mountPool: async (pool) => mountDirPool(sourceOf(pool), pool.name, busy),
     resources: async (pool) => {
       const stats = await statfs(sourceOf(pool)).catch((error: unknown) => {
         throw new DriverError('Failed', `cannot read the resources of pool ${pool.name}`, error);
@@ -160,7 +162,7 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
       };
     },
     volumePath: pathOf,
-    hasVolume: (pool, volume) => isDirectory(pathOf(pool, volume)),
+    hasVolume: async (pool, volume) => isDirectory(pathOf(pool, volume)),
     async createVolume(pool, volume, source, progress, signal) {
       const path = pathOf(pool, volume);
       const what = `create ${volume.type} volume ${volume.name} in pool ${pool.name}`;

@@ -1,0 +1,324 @@
+// What every storage driver must do, as one suite; a driver's own tests only add what is special about it.
+import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DriverError } from '../../server/drivers/driver-error.ts';
+import type { DriverErrorCode } from '../../server/drivers/driver-error.ts';
+import type {
+  ImageFiles,
+  PoolSpec,
+  StorageDriver,
+  VolumeRef,
+  VolumeSource,
+} from '../../server/drivers/storage/driver.ts';
+
+export interface StorageFixture {
+  readonly storage: StorageDriver;
+  /** A pool that does not exist yet; another one at each call. */
+  readonly newPool: () => PoolSpec;
+  readonly image: ImageFiles;
+  /** A file of the image's root file system, and what is in it. */
+  readonly imageFile: { readonly path: string; readonly content: string };
+  /** How often the driver has unpacked an image so far. */
+  readonly unpacked: () => number;
+  readonly close: () => Promise<void>;
+}
+
+const never = new AbortController().signal;
+const container = (name: string): VolumeRef => ({ type: 'container', name });
+const custom = (name: string): VolumeRef => ({ type: 'custom', name });
+
+export async function codeOf(work: Promise<unknown>): Promise<DriverErrorCode | 'none'> {
+  try {
+    await work;
+    return 'none';
+  } catch (error) {
+    if (error instanceof DriverError) return error.code;
+    throw error;
+  }
+}
+
+export function storageConformance(name: string, open: () => Promise<StorageFixture>): void {
+  describe(`storage driver ${name}`, () => {
+    let fixture: StorageFixture;
+    let storage: StorageDriver;
+    beforeAll(async () => {
+      fixture = await open();
+      storage = fixture.storage;
+    });
+    afterAll(() => fixture.close());
+
+    const make = (pool: PoolSpec, volume: VolumeRef, source: VolumeSource, signal = never): Promise<void> =>
+      storage.createVolume(pool, volume, source, () => {}, signal);
+    const fromImage = (): VolumeSource => ({ kind: 'image', image: fixture.image });
+    const madePool = async (): Promise<PoolSpec> => {
+      const pool = fixture.newPool();
+      const filled = { ...pool, config: await storage.fillConfig(pool) };
+      await storage.createPool(filled, never);
+      await storage.mountPool(filled);
+      return filled;
+    };
+    const namesOf = async (pool: PoolSpec): Promise<readonly string[]> =>
+      (await storage.listVolumes(pool)).map((volume) => `${volume.type}/${volume.name}`).toSorted();
+
+    describe('pools', () => {
+      test('the filled config names a source and filling it again changes nothing', async () => {
+        const pool = fixture.newPool();
+        const config = await storage.fillConfig(pool);
+        expect(config['source']).toBeTruthy();
+        expect(await storage.fillConfig({ ...pool, config })).toEqual(config);
+      });
+
+      test('creating an empty pool twice is the same as once', async () => {
+        const pool = await madePool();
+        await storage.createPool(pool, never);
+        expect(await storage.listVolumes(pool)).toEqual([]);
+      });
+
+      test('a pool that has volumes in it is not taken for a new one', async () => {
+        const pool = await madePool();
+        await make(pool, custom('v'), { kind: 'empty' });
+        expect(await codeOf(storage.createPool(pool, never))).toBe('InUse');
+        expect(await namesOf(pool)).toEqual(['custom/v']);
+      });
+
+      test('a pool with containers or custom volumes is not deleted', async () => {
+        const pool = await madePool();
+        await make(pool, container('c'), { kind: 'empty' });
+        expect(await codeOf(storage.deletePool(pool))).toBe('InUse');
+        expect(await storage.hasVolume(pool, container('c'))).toBe(true);
+        await storage.deleteVolume(pool, container('c'));
+        await storage.deletePool(pool);
+      });
+
+      test('images go with their pool, and deleting twice is the same as once', async () => {
+        const pool = await madePool();
+        await make(pool, { type: 'image', name: fixture.image.fingerprint }, fromImage());
+        await storage.deletePool(pool);
+        await storage.deletePool(pool);
+        await storage.createPool(pool, never);
+        expect(await namesOf(pool)).toEqual([]);
+      });
+
+      test('mounting twice is the same as once and keeps the volumes', async () => {
+        const pool = await madePool();
+        await make(pool, container('c'), { kind: 'empty' });
+        await storage.mountPool(pool);
+        await storage.mountPool(pool);
+        expect(await namesOf(pool)).toEqual(['container/c']);
+      });
+
+      test('resources tell used and total of space and inodes', async () => {
+        const { space, inodes } = await storage.resources(await madePool());
+        expect(space.total).toBeGreaterThan(0);
+        for (const { used, total } of [space, inodes]) {
+          expect(used).toBeGreaterThanOrEqual(0);
+          expect(used).toBeLessThanOrEqual(total);
+        }
+      });
+
+      test('two pools keep volumes of one name apart', async () => {
+        const [one, two] = [await madePool(), await madePool()];
+        await make(one, custom('v'), { kind: 'empty' });
+        expect(await storage.hasVolume(two, custom('v'))).toBe(false);
+        expect(storage.volumePath(one, custom('v'))).not.toBe(storage.volumePath(two, custom('v')));
+      });
+    });
+
+    describe('volumes', () => {
+      test('an empty container volume has a rootfs directory and is closed to others', async () => {
+        const pool = await madePool();
+        await make(pool, container('c'), { kind: 'empty' });
+        const path = storage.volumePath(pool, container('c'));
+        expect(await readdir(path)).toEqual(['rootfs']);
+        expect((await lstat(path)).mode & 0o077).toBe(0);
+        expect(await storage.hasVolume(pool, container('c'))).toBe(true);
+      });
+
+      test('an empty custom volume is empty', async () => {
+        const pool = await madePool();
+        await make(pool, custom('v'), { kind: 'empty' });
+        expect(await readdir(storage.volumePath(pool, custom('v')))).toEqual([]);
+      });
+
+      test('a container volume of an image has its files and is closed to others', async () => {
+        const pool = await madePool();
+        await make(pool, container('c'), fromImage());
+        const path = storage.volumePath(pool, container('c'));
+        expect(await readdir(path)).toEqual(expect.arrayContaining(['metadata.yaml', 'rootfs']));
+        const { imageFile } = fixture;
+        expect(await readFile(join(path, 'rootfs', imageFile.path), 'utf8')).toBe(imageFile.content);
+        expect((await lstat(path)).mode & 0o077).toBe(0);
+      });
+
+      test('a copy is whole and of its own', async () => {
+        const pool = await madePool();
+        await make(pool, container('a'), fromImage());
+        const [a, b] = [container('a'), container('b')].map((volume) =>
+          join(storage.volumePath(pool, volume), 'rootfs'),
+        );
+        if (a === undefined || b === undefined) throw new Error('no paths');
+        await writeFile(join(a, 'written'), 'one');
+        await make(pool, container('b'), { kind: 'copy', from: container('a') });
+        await writeFile(join(a, 'written'), 'two');
+        expect(await readFile(join(b, 'written'), 'utf8')).toBe('one');
+        expect((await readdir(b)).toSorted()).toEqual((await readdir(a)).toSorted());
+        expect((await lstat(storage.volumePath(pool, container('b')))).mode & 0o077).toBe(0);
+      });
+
+      test('copying what is not there is NotFound and makes nothing', async () => {
+        const pool = await madePool();
+        expect(await codeOf(make(pool, container('b'), { kind: 'copy', from: container('a') }))).toBe('NotFound');
+        expect(await namesOf(pool)).toEqual([]);
+      });
+
+      test('creating what exists is Exists and leaves it as it is, whatever the source', async () => {
+        const pool = await madePool();
+        await make(pool, custom('v'), { kind: 'empty' });
+        await make(pool, container('c'), { kind: 'empty' });
+        await writeFile(join(storage.volumePath(pool, container('c')), 'rootfs', 'mine'), 'x');
+        expect(await codeOf(make(pool, custom('v'), { kind: 'empty' }))).toBe('Exists');
+        for (const source of [{ kind: 'empty' }, fromImage(), { kind: 'copy', from: container('c') }] as const)
+          expect(await codeOf(make(pool, container('c'), source))).toBe('Exists');
+        expect(await readdir(join(storage.volumePath(pool, container('c')), 'rootfs'))).toEqual(['mine']);
+      });
+
+      test('of many who create one volume at once exactly one succeeds', async () => {
+        const pool = await madePool();
+        const work = Array.from({ length: 8 }, () => codeOf(make(pool, custom('v'), { kind: 'empty' })));
+        expect((await Promise.all(work)).toSorted()).toEqual([...Array.from({ length: 7 }, () => 'Exists'), 'none']);
+      });
+
+      test('many containers of one new image at once unpack it once', async () => {
+        const pool = await madePool();
+        const before = fixture.unpacked();
+        const names = Array.from({ length: 6 }, (_, index) => `c${index}`);
+        await Promise.all(names.map((each) => make(pool, container(each), fromImage())));
+        expect(fixture.unpacked() - before).toBeLessThanOrEqual(1);
+        expect((await namesOf(pool)).filter((each) => each.startsWith('container/'))).toEqual(
+          names.map((each) => `container/${each}`),
+        );
+      });
+
+      test('deleting an image volume while containers are made of it fails none of them', async () => {
+        const pool = await madePool();
+        const image: VolumeRef = { type: 'image', name: fixture.image.fingerprint };
+        await make(pool, container('first'), fromImage());
+        const names = Array.from({ length: 6 }, (_, index) => `c${index}`);
+        const made = names.map((each) => make(pool, container(each), fromImage()));
+        await Promise.all([...made, storage.deleteVolume(pool, image), storage.deleteVolume(pool, image)]);
+        for (const each of names) expect(await storage.hasVolume(pool, container(each))).toBe(true);
+      });
+
+      test('deleting is final, and twice is the same as once', async () => {
+        const pool = await madePool();
+        await make(pool, container('c'), fromImage());
+        await storage.deleteVolume(pool, container('c'));
+        await storage.deleteVolume(pool, container('c'));
+        await storage.deleteVolume(pool, custom('was-never-there'));
+        expect(await storage.hasVolume(pool, container('c'))).toBe(false);
+        await make(pool, container('c'), { kind: 'empty' });
+        expect(await readdir(join(storage.volumePath(pool, container('c')), 'rootfs'))).toEqual([]);
+      });
+
+      test('deleting never follows a symbolic link', async () => {
+        const pool = await madePool();
+        await make(pool, custom('kept'), { kind: 'empty' });
+        await make(pool, custom('v'), { kind: 'empty' });
+        const [kept, path] = [storage.volumePath(pool, custom('kept')), storage.volumePath(pool, custom('v'))];
+        await writeFile(join(kept, 'file'), 'x');
+        await mkdir(join(path, 'd'));
+        await symlink(kept, join(path, 'd', 'link'));
+        await symlink(join(kept, 'file'), join(path, 'file-link'));
+        await storage.deleteVolume(pool, custom('v'));
+        expect(await readFile(join(kept, 'file'), 'utf8')).toBe('x');
+      });
+
+      test('a rename moves everything; done already is success', async () => {
+        const pool = await madePool();
+        await make(pool, container('a'), { kind: 'empty' });
+        await writeFile(join(storage.volumePath(pool, container('a')), 'rootfs', 'file'), 'x');
+        await storage.renameVolume(pool, container('a'), 'b');
+        await storage.renameVolume(pool, container('a'), 'b');
+        expect(await namesOf(pool)).toEqual(['container/b']);
+        expect(await readFile(join(storage.volumePath(pool, container('b')), 'rootfs', 'file'), 'utf8')).toBe('x');
+      });
+
+      test('a rename onto another volume is Exists, also when that one is empty', async () => {
+        const pool = await madePool();
+        await make(pool, custom('a'), { kind: 'empty' });
+        await make(pool, custom('b'), { kind: 'empty' });
+        expect(await codeOf(storage.renameVolume(pool, custom('a'), 'b'))).toBe('Exists');
+        expect(await namesOf(pool)).toEqual(['custom/a', 'custom/b']);
+      });
+
+      test('a rename of what is not there is NotFound', async () => {
+        const pool = await madePool();
+        expect(await codeOf(storage.renameVolume(pool, custom('a'), 'b'))).toBe('NotFound');
+      });
+
+      test('the list has volumes of all types and nothing else', async () => {
+        const pool = await madePool();
+        await make(pool, container('c'), fromImage());
+        await make(pool, custom('v'), { kind: 'empty' });
+        const others = (await namesOf(pool)).filter((each) => !each.startsWith('image/'));
+        expect(others).toEqual(['container/c', 'custom/v']);
+      });
+
+      test.each(['', '.', '..', '../x', 'a/b', 'a b', 'a:b', 'a,b', 'a\0b', 'é', 'x'.repeat(65)])(
+        'the name %j is Invalid everywhere',
+        async (bad) => {
+          const pool = await madePool();
+          expect(await codeOf(make(pool, container(bad), { kind: 'empty' }))).toBe('Invalid');
+          expect(await codeOf(storage.deleteVolume(pool, container(bad)))).toBe('Invalid');
+          await make(pool, container('a'), { kind: 'empty' });
+          expect(await codeOf(storage.renameVolume(pool, container('a'), bad))).toBe('Invalid');
+          expect(await codeOf(storage.hasVolume(pool, container(bad)).then(() => {}))).toBe('Invalid');
+          expect(() => storage.volumePath(pool, container(bad))).toThrow(DriverError);
+        },
+      );
+
+      test.each(['.tmp-x', '-rf', '--help', '$(id)', '~', '*', 'x'.repeat(64)])(
+        'the name %j is one like others',
+        async (odd) => {
+          const pool = await madePool();
+          await make(pool, container(odd), fromImage());
+          await make(pool, container('copy'), { kind: 'copy', from: container(odd) });
+          await storage.mountPool(pool);
+          expect(await namesOf(pool)).toEqual(expect.arrayContaining([`container/${odd}`, 'container/copy']));
+          await storage.deleteVolume(pool, container(odd));
+          expect(await storage.hasVolume(pool, container(odd))).toBe(false);
+        },
+      );
+    });
+
+    describe('cancellation', () => {
+      test('an aborted create throws the reason and makes nothing', async () => {
+        const pool = await madePool();
+        const reason = new Error('enough');
+        for (const source of [{ kind: 'empty' }, fromImage()] as const)
+          await expect(make(pool, container('c'), source, AbortSignal.abort(reason))).rejects.toBe(reason);
+        expect((await namesOf(pool)).filter((each) => each.startsWith('container/'))).toEqual([]);
+      });
+
+      test('an abort at any moment of a create leaves nothing or a whole volume, and the next create works', async () => {
+        const pool = await madePool();
+        const { imageFile } = fixture;
+        for (const delayMs of [0, 1, 2, 4, 8, 16, 32, 64]) {
+          const stop = new AbortController();
+          const timer = setTimeout(() => stop.abort(new Error('enough')), delayMs);
+          await make(pool, container('c'), fromImage(), stop.signal).catch((error: unknown) => {
+            if (!stop.signal.aborted) throw error;
+          });
+          clearTimeout(timer);
+          if (await storage.hasVolume(pool, container('c'))) {
+            const path = join(storage.volumePath(pool, container('c')), 'rootfs', imageFile.path);
+            expect(await readFile(path, 'utf8')).toBe(imageFile.content);
+            await storage.deleteVolume(pool, container('c'));
+          }
+        }
+        await make(pool, container('c'), fromImage());
+      });
+    });
+  });
+}
