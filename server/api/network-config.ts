@@ -293,6 +293,8 @@ export function networkValueRule(type: NetworkKeyType, value: string): string | 
       return interfaceRule(value);
     case 'interface-list':
       return firstBroken(value, interfaceRule);
+    default:
+      return type satisfies never;
   }
 }
 

@@ -1,0 +1,137 @@
+// Reads a validated network config into typed intent; pure, and the one place of the driver that knows the defaults.
+import { parseCidr, parseIpRange } from '../../api/ip.ts';
+import type { Cidr, IpFamily, IpRange } from '../../api/ip.ts';
+import { networkBool, splitList } from '../../api/network-config.ts';
+import { tunnelNames, validateNetworkConfig } from '../../api/network-validate.ts';
+import { DriverError } from '../driver-error.ts';
+import type { NetworkSpec } from './driver.ts';
+
+export { validateNetworkConfig } from '../../api/network-validate.ts';
+
+export type DnsMode = 'managed' | 'dynamic' | 'none';
+
+export interface FamilyPlan {
+  readonly family: IpFamily;
+  readonly address: Cidr;
+  readonly dhcp: boolean;
+  /** IPv6 only: addresses by DHCP instead of by the clients themselves. */
+  readonly stateful: boolean;
+  readonly expiry: string;
+  readonly ranges: readonly IpRange[];
+  /** IPv4 only: another gateway than the bridge. */
+  readonly gateway?: string;
+  readonly firewall: boolean;
+  readonly nat: boolean;
+  readonly natOrder: 'before' | 'after';
+  readonly routing: boolean;
+}
+
+export interface TunnelPlan {
+  /** Name of the host interface. */
+  readonly link: string;
+  readonly protocol: 'gre' | 'vxlan';
+  readonly local: string;
+  readonly remote: string;
+  readonly group: string;
+  readonly id: string;
+  readonly port: string;
+  readonly ttl: string;
+  /** Empty: that of the default route. */
+  readonly interface: string;
+}
+
+export interface NetworkPlan {
+  readonly name: string;
+  readonly mtu: number;
+  /** Empty: the driver picks a stable one. */
+  readonly hwaddr: string;
+  readonly families: readonly FamilyPlan[];
+  readonly routes: readonly Cidr[];
+  readonly dnsDomain: string;
+  readonly dnsMode: DnsMode;
+  readonly rawDnsmasq: string;
+  readonly external: readonly string[];
+  readonly tunnels: readonly TunnelPlan[];
+}
+
+/** Throws DriverError Invalid naming every problem, NotSupported for what no driver here does. */
+export function planNetwork(spec: NetworkSpec): NetworkPlan {
+  const { name } = spec;
+  const config = Object.fromEntries(Object.entries(spec.config).filter(([, value]) => value !== ''));
+  refuse(spec.name, config);
+  const tunnels = tunnelNames(config).map((tunnel) => planTunnel(name, tunnel, config));
+  return {
+    name,
+    mtu: Number(config['bridge.mtu'] ?? (tunnels.length > 0 ? 1400 : 1500)),
+    hwaddr: (config['bridge.hwaddr'] ?? '').toLowerCase(),
+    families: ([4, 6] as const).flatMap((family) => planFamily(family, config)),
+    routes: [...cidrs(config['ipv4.routes']), ...cidrs(config['ipv6.routes'])],
+    dnsDomain: config['dns.domain'] ?? 'gantry',
+    dnsMode: (config['dns.mode'] ?? 'managed') as DnsMode,
+    rawDnsmasq: config['raw.dnsmasq'] ?? '',
+    external: [...new Set(splitList(config['bridge.external_interfaces']))],
+    tunnels,
+  };
+}
+
+export function familyOf(plan: NetworkPlan, family: IpFamily): FamilyPlan | undefined {
+  return plan.families.find((entry) => entry.family === family);
+}
+
+function refuse(name: string, config: Readonly<Record<string, string>>): void {
+  const problems = validateNetworkConfig(name, config).map((problem) => problem.message);
+  for (const key of ['ipv4.address', 'ipv6.address']) {
+    if (config[key] === 'auto') problems.push(`${key}: auto was not resolved to an address`);
+  }
+  if (problems.length > 0) throw new DriverError('Invalid', `network ${name}: ${problems.join('; ')}`);
+  if (config['bridge.mode'] === 'fan') {
+    throw new DriverError(
+      'NotSupported',
+      `network ${name}: bridge.mode fan is not supported; use standard with a vxlan tunnel`,
+    );
+  }
+  if (config['bridge.driver'] === 'openvswitch') {
+    throw new DriverError('NotSupported', `network ${name}: bridge.driver openvswitch is not supported; use native`);
+  }
+}
+
+function planFamily(family: IpFamily, config: Readonly<Record<string, string>>): FamilyPlan[] {
+  const v = `ipv${family}`;
+  const address = parseCidr(config[`${v}.address`] ?? '');
+  if (address === undefined) return [];
+  const gateway = family === 4 ? config['ipv4.dhcp.gateway'] : undefined;
+  return [
+    {
+      family,
+      address,
+      dhcp: networkBool(config[`${v}.dhcp`], true),
+      stateful: family === 6 && networkBool(config['ipv6.dhcp.stateful'], false),
+      expiry: config[`${v}.dhcp.expiry`] ?? '1h',
+      ranges: splitList(config[`${v}.dhcp.ranges`]).flatMap((text) => parseIpRange(text) ?? []),
+      ...(gateway === undefined ? {} : { gateway }),
+      firewall: networkBool(config[`${v}.firewall`], true),
+      nat: networkBool(config[`${v}.nat`], false),
+      natOrder: config[`${v}.nat.order`] === 'after' ? 'after' : 'before',
+      routing: networkBool(config[`${v}.routing`], true),
+    },
+  ];
+}
+
+function cidrs(value: string | undefined): Cidr[] {
+  return splitList(value).flatMap((text) => parseCidr(text) ?? []);
+}
+
+function planTunnel(name: string, tunnel: string, config: Readonly<Record<string, string>>): TunnelPlan {
+  const value = (option: string, otherwise = ''): string => config[`tunnel.${tunnel}.${option}`] ?? otherwise;
+  return {
+    link: `${name}-${tunnel}`,
+    protocol: value('protocol') === 'gre' ? 'gre' : 'vxlan',
+    local: value('local'),
+    remote: value('remote'),
+    group: value('group', '239.0.0.1'),
+    id: value('id', '1'),
+    port: value('port', '0'),
+    ttl: value('ttl', '1'),
+    interface: value('interface'),
+  };
+}

@@ -1,0 +1,204 @@
+// Makes the host match one network plan step by step: bridge, switches, addresses, routes, members, tunnels, firewall, dnsmasq.
+// What to do if a step fails is the caller's decision.
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Log } from '../../lib/log.ts';
+import { DriverError } from '../driver-error.ts';
+import { planNetwork } from './config.ts';
+import type { NetworkPlan } from './config.ts';
+import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './dnsmasq.ts';
+import type { NetworkSpec } from './driver.ts';
+import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq-process.ts';
+import { renderFirewall } from './firewall.ts';
+import { ipBatch, nftApply, readLink, readLinks, runTool } from './host-tools.ts';
+import {
+  addressCommands,
+  bridgeCommands,
+  memberCommands,
+  parseRoutes,
+  routeCommands,
+  tunnelCommands,
+} from './ip-commands.ts';
+import type { Link } from './ip-commands.ts';
+import type { NetworkFiles, NetworkRecord } from './network-files.ts';
+import { applySwitches } from './sysctls.ts';
+
+export interface ConvergeDeps {
+  readonly files: NetworkFiles;
+  readonly log: Log;
+}
+
+export async function converge(deps: ConvergeDeps, spec: NetworkSpec, signal?: AbortSignal): Promise<void> {
+  const { files } = deps;
+  const plan = planNetwork(spec);
+  const before = await files.read(plan.name);
+  const current = await readLink(plan.name, signal);
+  const others = needsLinks(plan, before) ? await readLinks(signal) : [];
+  checkMembers(plan, others);
+  const record: NetworkRecord = {
+    config: spec.config,
+    // Until the old members have left, both are remembered.
+    external: [...new Set([...(before?.external ?? []), ...plan.external])],
+    hosts: before?.hosts ?? [],
+    creating: current === undefined,
+  };
+  await files.write(plan.name, record);
+  await all([
+    setLinks(deps, plan, { current, others, last: before?.external ?? [] }, signal),
+    nftApply(`set the firewall of network ${plan.name}`, renderFirewall(plan), signal),
+  ]);
+  signal?.throwIfAborted();
+  await ensureDnsmasq(deps, plan, record, current === undefined);
+  await files.write(plan.name, { ...record, external: plan.external, creating: false });
+}
+
+/** Waits for all, then throws the first error: nothing goes on behind the back of the caller's undo. */
+async function all(work: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(work)) {
+    if (result.status === 'rejected') throw result.reason;
+  }
+}
+
+function needsLinks(plan: NetworkPlan, before: NetworkRecord | undefined): boolean {
+  const hadTunnels = Object.keys(before?.config ?? {}).some((key) => key.startsWith('tunnel.'));
+  return plan.external.length + plan.tunnels.length + (before?.external.length ?? 0) > 0 || hadTunnels;
+}
+
+function checkMembers(plan: NetworkPlan, links: readonly Link[]): void {
+  for (const name of plan.external) {
+    const what = `network ${plan.name}: bridge.external_interfaces`;
+    const link = links.find((entry) => entry.name === name);
+    if (link === undefined) throw new DriverError('NotFound', `${what}: this host has no interface ${name}`);
+    if (link.master !== '' && link.master !== plan.name) {
+      throw new DriverError('InUse', `${what}: ${name} belongs to ${link.master}`);
+    }
+    const address = link.addresses.find((entry) => entry.scope === 'global');
+    if (address !== undefined) throw new DriverError('InUse', `${what}: ${name} has the address ${address.address}`);
+  }
+}
+
+interface Seen {
+  readonly current: Link | undefined;
+  readonly others: readonly Link[];
+  /** Members by the config before. */
+  readonly last: readonly string[];
+}
+
+async function setLinks(
+  deps: ConvergeDeps,
+  plan: NetworkPlan,
+  seen: Seen,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { mark, ownerId } = deps.files;
+  const what = `set up the bridge of network ${plan.name}`;
+  const hwaddr = plan.hwaddr === '' ? await stableHwaddr(ownerId, plan.name) : plan.hwaddr;
+  await ipBatch(what, bridgeCommands(plan, hwaddr, seen.current, mark), signal);
+  await applySwitches(plan);
+  const routes = seen.current === undefined ? [] : await staticRoutes(plan.name, signal);
+  await ipBatch(
+    what,
+    [
+      ...addressCommands(plan, seen.current),
+      ...routeCommands(plan, routes),
+      ...memberCommands(plan, seen.last, seen.others),
+      ...(await tunnelChanges(plan, mark, seen.others, signal)),
+    ],
+    signal,
+  );
+}
+
+/** The same after every restart, else the bridge would take that of its lowest port and clients lose their gateway. */
+async function stableHwaddr(ownerId: string, name: string): Promise<string> {
+  const machine = await readFile('/etc/machine-id', 'utf8').catch(() => '');
+  const hash = createHash('sha256').update(`${machine}\n${ownerId}\n${name}`).digest('hex');
+  return `00:16:3e:${hash.slice(0, 2)}:${hash.slice(2, 4)}:${hash.slice(4, 6)}`;
+}
+
+async function staticRoutes(name: string, signal: AbortSignal | undefined): Promise<string[]> {
+  const read = async (family: '-4' | '-6'): Promise<string[]> => {
+    const args = ['-j', family, 'route', 'show', 'dev', name, 'proto', 'static'];
+    return parseRoutes((await runTool('ip', args, {}, signal)).stdout).map((route) => route.dst);
+  };
+  return (await Promise.all([read('-4'), read('-6')])).flat();
+}
+
+export function tunnelMark(mark: string, hash: string): string {
+  return `${mark}:tunnel:${hash}`;
+}
+
+/** Tunnel interfaces of a network that we made, whatever its config says now. */
+export function ownTunnels(name: string, mark: string, links: readonly Link[]): Link[] {
+  return links.filter((link) => link.name.startsWith(`${name}-`) && link.alias.startsWith(tunnelMark(mark, '')));
+}
+
+async function tunnelChanges(
+  plan: NetworkPlan,
+  mark: string,
+  links: readonly Link[],
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const device = plan.tunnels.length === 0 ? '' : await defaultDevice(plan, signal);
+  const wanted = plan.tunnels.map((tunnel) => {
+    const hash = createHash('sha256')
+      .update(JSON.stringify([tunnel, device, plan.mtu]))
+      .digest('hex')
+      .slice(0, 12);
+    return { tunnel, alias: tunnelMark(mark, hash) };
+  });
+  const fits = (link: Link): boolean =>
+    link.master === plan.name && wanted.some((entry) => entry.tunnel.link === link.name && entry.alias === link.alias);
+  const present = ownTunnels(plan.name, mark, links);
+  const kept = new Set(present.filter(fits).map((link) => link.name));
+  return [
+    ...present.filter((link) => !kept.has(link.name)).map((link) => `link del dev ${link.name}`),
+    ...wanted
+      .filter((entry) => !kept.has(entry.tunnel.link))
+      .flatMap((entry) => tunnelCommands(plan, entry.tunnel, device, entry.alias)),
+  ];
+}
+
+async function defaultDevice(plan: NetworkPlan, signal: AbortSignal | undefined): Promise<string> {
+  const needy = plan.tunnels.find(
+    (tunnel) => tunnel.protocol === 'vxlan' && tunnel.remote === '' && tunnel.interface === '',
+  );
+  if (needy === undefined) return '';
+  const routes = parseRoutes((await runTool('ip', ['-j', 'route', 'show', 'default'], {}, signal)).stdout);
+  const device = routes[0]?.dev;
+  if (device === undefined || device === '') {
+    throw new DriverError(
+      'Failed',
+      `network ${plan.name}: tunnel ${needy.link} needs its interface set: this host has no default route`,
+    );
+  }
+  return device;
+}
+
+/** Keeps one that runs with the same arguments, else replaces it. `isNewBridge`: sockets of an older one are bound to a
+ *  bridge that is gone. */
+async function ensureDnsmasq(
+  deps: ConvergeDeps,
+  plan: NetworkPlan,
+  record: NetworkRecord,
+  isNewBridge: boolean,
+): Promise<void> {
+  const { files, log } = deps;
+  const places = await files.places(plan.name, plan.rawDnsmasq);
+  await files.writeHosts(plan.name, renderHosts(record.hosts, plan.dnsMode));
+  const running = await findDnsmasq(places.pidFile);
+  const wanted = dnsmasqArguments(plan, places);
+  const isNeeded = plan.families.length > 0;
+  if (isNeeded && !isNewBridge && running !== undefined && sameArguments(running.args, wanted)) return;
+  if (running !== undefined) log.info('replacing dnsmasq of network', { network: plan.name, pid: running.pid });
+  await stopDnsmasq(places.pidFile);
+  if (!isNeeded) return;
+  await editLeases(places.leaseFile, (text) => withoutLeases(text, (lease) => isForeignLease(plan, lease)));
+  await startDnsmasq(plan.name, wanted);
+}
+
+/** Only while no dnsmasq runs: it holds the file open and writes what it remembers. */
+export async function editLeases(path: string, edit: (text: string) => string): Promise<void> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const edited = edit(text);
+  if (edited !== text) await writeFile(path, edited);
+}

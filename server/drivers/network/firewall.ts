@@ -1,0 +1,72 @@
+// Renders the nftables rules of one network; pure. One table per network, replaced as a whole in one transaction.
+import { formatCidr, subnetOf } from '../../api/ip.ts';
+import type { FamilyPlan, NetworkPlan } from './config.ts';
+
+export function firewallTable(name: string): string {
+  return `gantry_${name}`;
+}
+
+/** Text for `nft -f -` that removes the table, whether or not there is one. */
+export function renderFirewallRemoval(name: string): string {
+  const table = firewallTable(name);
+  // Adding first makes the delete valid when there was none; both happen in one transaction.
+  return `add table inet ${table}\ndelete table inet ${table}\n`;
+}
+
+/** Text for `nft -f -` that puts exactly these rules in place of any earlier ones of this network, atomically.
+ *  An accept here cannot undo a drop in another table of the host: nftables asks every chain of a hook. */
+export function renderFirewall(plan: NetworkPlan): string {
+  const filtered = plan.families.filter((family) => family.firewall);
+  const chains = [
+    ...chain(
+      'net_in',
+      'filter',
+      'input',
+      0,
+      filtered.flatMap((family) => inputRules(plan.name, family)),
+    ),
+    ...chain('net_fwd', 'filter', 'forward', 0, forwardRules(plan.name, filtered)),
+    ...(['before', 'after'] as const).flatMap((order) => natChain(plan, order)),
+  ];
+  const table = firewallTable(plan.name);
+  return `${renderFirewallRemoval(plan.name)}table inet ${table} {\n${chains.map((line) => `  ${line}\n`).join('')}}\n`;
+}
+
+function chain(name: string, type: string, hook: string, priority: number, rules: readonly string[]): string[] {
+  if (rules.length === 0) return [];
+  const head = `type ${type} hook ${hook} priority ${priority}; policy accept;`;
+  return [`chain ${name} {`, `  ${head}`, ...rules.map((rule) => `  ${rule}`), '}'];
+}
+
+function inputRules(name: string, family: FamilyPlan): string[] {
+  const from = `iifname "${name}" meta nfproto ipv${family.family}`;
+  const dhcpPort = family.family === 4 ? 67 : 547;
+  const rules = [`${from} udp dport { 53, ${dhcpPort} } accept`, `${from} tcp dport 53 accept`];
+  // Neighbour discovery and router solicitation: without them nobody on the bridge finds the router.
+  if (family.family === 6) rules.push(`${from} icmpv6 type { 133, 135, 136 } accept`);
+  return rules;
+}
+
+function forwardRules(name: string, families: readonly FamilyPlan[]): string[] {
+  if (families.length === 0) return [];
+  // With br_netfilter even frames between two ports of the bridge pass here; they are not routed.
+  const rules = [`iifname "${name}" oifname "${name}" accept`];
+  for (const family of families) {
+    const verdict = family.routing ? 'accept' : 'reject';
+    rules.push(`iifname "${name}" meta nfproto ipv${family.family} ${verdict}`);
+    rules.push(`oifname "${name}" meta nfproto ipv${family.family} ${verdict}`);
+  }
+  return rules;
+}
+
+/** The first masquerade to match wins, so the order is one of priorities around 100, where everybody else's rules are. */
+function natChain(plan: NetworkPlan, order: 'before' | 'after'): string[] {
+  const rules = plan.families
+    .filter((family) => family.nat && family.natOrder === order)
+    .map((family) => {
+      const ip = family.family === 4 ? 'ip' : 'ip6';
+      const subnet = formatCidr(subnetOf(family.address));
+      return `${ip} saddr ${subnet} ${ip} daddr != ${subnet} masquerade`;
+    });
+  return chain(`net_nat_${order}`, 'nat', 'postrouting', order === 'before' ? 95 : 105, rules);
+}
