@@ -154,6 +154,7 @@ const describe = (
   effect: 'live',
   unmanaged: [],
   affects: [],
+  ...(live === undefined ? {} : { live: live.object }),
   isProtected: isProtected(object, live),
 });
 

@@ -41,6 +41,8 @@ export interface ResourceChange {
   /** Paths of the live object that the document does not mention; never touched. */
   readonly unmanaged: readonly string[];
   readonly affects: readonly Affected[];
+  /** The object as it was observed; absent when it did not exist. */
+  readonly live?: object;
   /** By the document or by the live object: no step may delete it. */
   readonly isProtected: boolean;
   readonly guard?: Guard;
@@ -141,7 +143,7 @@ export interface PlanInput {
  *   planJson(plan: Plan): PlanJson                                        plan-json.ts (Terraform's `show -json` keys)
  *   putBody(kind: KindName, live: object, edits: readonly Change[]): JsonObject   edit.ts
  *   isStale(live: object, step: UpdateStep): boolean                      edit.ts
- *   renderDiagnostics(diagnostics, { color: boolean }): string            diagnostic.ts
+ *   renderDiagnostics(diagnostics, { color: boolean }): string            render-diagnostics.ts
  * and of the manifest room:
  *   loadManifests(input: LoadInput, signal?: AbortSignal): Promise<Loaded>   manifest/load.ts
  */

@@ -1,0 +1,100 @@
+// A plan as text for people: Terraform's symbols, one line a change, secrets masked. Policies read plan-json.ts instead.
+import type { Change } from './change.ts';
+import type { Json } from './document.ts';
+import { paints, printable, type Paint, type Paints } from './paint.ts';
+import type { Affected, Guard, Plan, ResourceChange } from './plan.ts';
+import { hidden, redact } from './secret.ts';
+import { isChange, summaryLine } from './summary.ts';
+
+export function renderPlan(plan: Plan, options: { readonly color: boolean }): string {
+  const paint = paints(options.color);
+  const shown = plan.changes.filter(isChange);
+  const blocks = shown.map((change) => renderChange(change, paint));
+  if (plan.guards.length > 0) blocks.push(plan.guards.map((guard) => renderGuard(guard, paint)).join('\n'));
+  const end = shown.length === 0 ? noChange(plan) : paint.bold(summaryLine(plan.summary));
+  return `${[...blocks, end].join('\n\n')}\n`;
+}
+
+const noChange = (plan: Plan): string =>
+  plan.mode === 'destroy'
+    ? 'Nothing to destroy: none of the declared objects exists.'
+    : `No changes: ${plan.changes.length === 1 ? 'the declared object is' : `all ${plan.changes.length} declared objects are`} as declared.`;
+
+function renderChange(change: ResourceChange, paint: Paints): string {
+  const { symbol, tint } = signOf(change, paint);
+  return [
+    `${symbol.padStart(3)} ${paint.bold(printable(change.address))}${titleOf(change)}`,
+    ...change.reasons.map((reason) => paint.dim(`      # ${printable(reason)}`)),
+    ...renderEdits(change, paint),
+    ...change.affects.map((affected) => `      ${renderAffected(affected, paint)}`),
+    ...(change.unmanaged.length === 0
+      ? []
+      : [paint.dim(`      ? not managed here, left alone: ${listed(change.unmanaged)}`)]),
+  ]
+    .map((line, index) => (index === 0 ? tint(line) : line))
+    .join('\n');
+}
+
+function signOf(change: ResourceChange, paint: Paints): { readonly symbol: string; readonly tint: Paint } {
+  switch (change.action) {
+    case 'create':
+      return { symbol: '+', tint: paint.green };
+    case 'update':
+      return { symbol: '~', tint: paint.yellow };
+    case 'replace':
+      return { symbol: '-/+', tint: paint.red };
+    case 'delete':
+      return { symbol: '-', tint: paint.red };
+    case 'no-op':
+      return { symbol: '!', tint: paint.yellow };
+  }
+}
+
+function titleOf(change: ResourceChange): string {
+  const power = change.power === undefined ? '' : change.action === 'create' ? 'and start' : change.power;
+  const words = [change.action === 'replace' ? 'replace' : '', power].filter((word) => word !== '');
+  const refused = change.guard === undefined ? '' : ' REFUSED';
+  return `${words.length === 0 ? '' : ` (${words.join(', ')})`}${refused}`;
+}
+
+function renderEdits(change: ResourceChange, paint: Paints): readonly string[] {
+  const width = Math.max(0, ...change.changes.map((edit) => edit.path.length));
+  return change.changes.map((edit) => `      ${renderEdit(edit, Math.min(width, 40), change, paint)}`);
+}
+
+function renderEdit(edit: Change, width: number, change: ResourceChange, paint: Paints): string {
+  const path = printable(edit.path).padEnd(width);
+  const cost = change.action !== 'create' && edit.effect !== 'live' ? paint.red(`  # ${costs[edit.effect]}`) : '';
+  const after = shownValue(edit, edit.after);
+  if (change.action === 'create' || edit.before === undefined) return `${paint.green('+')} ${path} = ${after}${cost}`;
+  const before = shownValue(edit, edit.before);
+  if (edit.after === undefined) return `${paint.red('-')} ${path} = ${before}${cost}`;
+  return `${paint.yellow('~')} ${path} = ${before} -> ${after}${cost}`;
+}
+
+const costs = { live: '', restart: 'needs a restart', recreate: 'needs recreation' } as const;
+
+const longest = 100;
+
+export function shownValue(edit: Change, value: Json | undefined): string {
+  if (value === undefined) return '(absent)';
+  if (edit.secret) return hidden;
+  const text = JSON.stringify(redact(value, edit.segments));
+  if (text.length <= longest) return printable(text);
+  const lines = typeof value === 'string' ? value.split('\n').length : 1;
+  return `${printable(text.slice(0, longest))}... (${text.length} characters${lines > 1 ? `, ${lines} lines` : ''})`;
+}
+
+function renderAffected(affected: Affected, paint: Paints): string {
+  const what =
+    affected.effect === 'live' ? 'at once' : affected.effect === 'restart' ? 'at its next start' : 'by recreation';
+  const sign = affected.effect === 'live' ? ' ' : paint.yellow('!');
+  const foreign = affected.foreign ? '; not declared here, so it is left running as it is' : '';
+  return `${sign} reaches ${printable(affected.address)} ${what}${affected.effect === 'live' ? '' : foreign}`;
+}
+
+const renderGuard = (guard: Guard, paint: Paints): string =>
+  `${paint.red('Refused')}: ${printable(guard.message)}\n         ${printable(guard.remedy)}`;
+
+const listed = (names: readonly string[]): string =>
+  printable(names.length > 6 ? `${names.slice(0, 6).join(', ')} and ${names.length - 6} more` : names.join(', '));
