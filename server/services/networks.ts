@@ -2,7 +2,7 @@
 import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../api/network.ts';
 import { errors } from '../api/errors.ts';
 import { networkName } from '../api/names.ts';
-import { validateNetworkConfig } from '../drivers/network/config.ts';
+import { validateNetworkConfig } from '../api/network-validate.ts';
 import type { NetworkDriver, NetworkState } from '../drivers/network/driver.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ContainerCreate, ContainerSource } from '../../api/container.ts';
 import { never } from '../../api/common.ts';
 import { errors } from '../../api/errors.ts';
-import { expandInstanceType } from '../../api/instance-type.ts';
+import { applyInstanceType } from '../../api/instance-type.ts';
 import { containerName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSource } from '../../drivers/storage/driver.ts';
@@ -144,13 +144,12 @@ function copyOrigin(deps: Pick<CreateDeps, 'records'>, source: ContainerSource):
 }
 
 function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, origin: Origin): ContainerDocument {
-  const sized = expandInstanceType(body.instance_type);
-  const sent = replaceConfig(body.config);
+  const sent = sizedConfig(body);
   const devices = { ...origin.base.devices, ...body.devices };
   const draft = {
     architecture: checkArchitecture(body.architecture ?? origin.base.architecture, deps.architecture),
     profiles: body.profiles ?? origin.base.profiles ?? ['default'],
-    config: { ...origin.base.config, ...sized, ...sent },
+    config: { ...origin.base.config, ...sent },
     devices,
   };
   // image.* may be inherited but not written by hand: what the user sent is checked, what the server adds is not.
@@ -173,4 +172,13 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     pool,
     lifecycle: 'ready',
   };
+}
+
+/** The config sent, over the limits that the instance type stands for. */
+function sizedConfig(body: ContainerCreate): Record<string, string> {
+  const sent = replaceConfig(body.config);
+  if (body.instance_type === undefined || body.instance_type === '') return sent;
+  const sized = applyInstanceType(body.instance_type, sent);
+  if (typeof sized === 'string') throw errors.invalid('container', [{ path: 'instance_type', message: sized }]);
+  return sized;
 }

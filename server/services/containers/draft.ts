@@ -1,7 +1,7 @@
 // Decides whether a container as wanted may exist, collecting every problem; fills in what the server keeps (hardware
 // addresses). Changes nothing.
 import { randomBytes } from 'node:crypto';
-import { normalizeArchitecture } from '../../api/architectures.ts';
+import { architectureName } from '../../api/architectures.ts';
 import type { ConfigMap, DeviceMap } from '../../api/common.ts';
 import { validateContainerConfig } from '../../api/container-config.ts';
 import { rootDisk, validateDevices } from '../../api/devices/index.ts';
@@ -31,7 +31,7 @@ export function checkDraft(records: Records, name: string, draft: Draft, previou
 
 export function checkArchitecture(sent: string | undefined, host: string): string {
   if (sent === undefined || sent === '') return host;
-  const known = normalizeArchitecture(sent);
+  const known = architectureName(sent);
   if (known === undefined) {
     throw errors.invalid('container', [{ path: 'architecture', message: `${JSON.stringify(sent)} is not a known architecture` }]);
   }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { normalizeArchitecture } from '../../api/architectures.ts';
+import { architectureName } from '../../api/architectures.ts';
 import { never } from '../../api/common.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -120,11 +120,11 @@ async function check(
   const { metadataPath, rootfsPath } = upload;
   const inspected = await inspectImage(
     { metadataPath, ...(rootfsPath === undefined ? {} : { rootfsPath }) },
-    { freeSpaceIn: deps.dir },
+    { targetDir: deps.dir },
     signal,
   );
   const { metadata } = inspected;
-  const architecture = normalizeArchitecture(metadata.architecture);
+  const architecture = architectureName(metadata.architecture);
   if (architecture === undefined) throw errors.badRequest(`metadata.yaml: architecture ${metadata.architecture} is not known`);
   const sizeBytes = (await stat(metadataPath)).size + (rootfsPath === undefined ? 0 : (await stat(rootfsPath)).size);
   const document: ImageDocument = {

@@ -5,6 +5,7 @@ import type { ContainerSource } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Image, ImagePut } from '../../api/image.ts';
 import type { Operation } from '../../api/operation.ts';
+import { detectFormat } from '../../drivers/image/format.ts';
 import type { ImageFiles } from '../../drivers/storage/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -34,6 +35,12 @@ export interface ImageStoreDeps {
 
 const touchEveryMs = 60_000;
 export const imageUrl = (fingerprint: string): string => `/1.0/images/${fingerprint}`;
+
+export interface ImagePart {
+  readonly field: string;
+  readonly filename: string;
+  readonly path: string;
+}
 export const imageLock = (fingerprint: string): string => `image/${fingerprint}`;
 
 export class ImageStore {
@@ -98,6 +105,18 @@ export class ImageStore {
     const { document } = this.find(fingerprint);
     const metadataPath = join(this.#deps.dir, fingerprint);
     return { fingerprint, metadataPath, ...(document.split ? { rootfsPath: `${metadataPath}.rootfs` } : {}) };
+  }
+
+  /** The files of an image as they are handed out: one of a unified image, metadata then rootfs of a split one. */
+  async parts(fingerprint: string): Promise<readonly ImagePart[]> {
+    const { metadataPath, rootfsPath } = this.files(fingerprint);
+    const suffix = async (path: string): Promise<string> => `.${await detectFormat(path, 'image')}`;
+    const name = `${fingerprint}${await suffix(metadataPath)}`;
+    if (rootfsPath === undefined) return [{ field: 'image', filename: name, path: metadataPath }];
+    return [
+      { field: 'metadata', filename: `meta-${name}`, path: metadataPath },
+      { field: 'rootfs', filename: `${fingerprint}${await suffix(rootfsPath)}`, path: rootfsPath },
+    ];
   }
 
   /** Remembers that a container was made from it; once a minute is exact enough for what expires after days. */

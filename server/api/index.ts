@@ -1,0 +1,22 @@
+// The public door of the contract: what other rooms and users of the package import as gantry/api.
+export * from './certificate.ts';
+export * from './container.ts';
+export * from './endpoint.ts';
+export { endpoints, type EndpointId } from './endpoints.ts';
+export * from './envelope.ts';
+export { AppError, errorTable, type ErrorCode } from './errors.ts';
+export * from './event.ts';
+export { extensions } from './extensions.ts';
+export { factsOf, type Effect, type FieldFacts } from './field.ts';
+export * from './image.ts';
+export { kinds } from './kinds.ts';
+export * from './network.ts';
+export * from './operation.ts';
+export * from './pool.ts';
+export type { Problem } from './problem.ts';
+export * from './profile.ts';
+export * from './server.ts';
+export * from './snapshot.ts';
+export { isFinal, statusCodes, statusTexts, type StatusCode } from './status.ts';
+export { version } from './version.ts';
+export * from './volume.ts';

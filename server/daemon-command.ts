@@ -1,0 +1,133 @@
+// The command line of gantryd: parses flags, starts the daemon, says when it is ready, stops it on a signal.
+import { parseArgs } from 'node:util';
+import { pino, type Logger } from 'pino';
+import { errorText, type Log, type LogContext } from './lib/log.ts';
+import type { EventHub } from './events/hub.ts';
+import type { RuntimeChoice } from './host-drivers.ts';
+
+const usage = `Usage: gantryd --state-dir DIR [options]
+       gantryd openapi
+
+Options:
+  --state-dir DIR     where everything the daemon keeps lives; its socket is DIR/unix.socket
+  --runtime NAME      auto (default), lxc or sim
+  --https HOST:PORT   also listen with TLS (else: the server's core.https_address)
+  --group NAME        group that may use the socket
+  --log-level LEVEL   debug, info (default), warn, error
+  --help, --version
+
+One JSON line on standard output says when it is ready; log lines go to standard error.
+`;
+
+const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;
+
+interface Flags {
+  readonly stateDir: string;
+  readonly runtime: RuntimeChoice;
+  readonly https?: string;
+  readonly group?: string;
+  readonly level: string;
+}
+
+export async function runDaemonCommand(argv: readonly string[]): Promise<number> {
+  if (argv[0] === 'openapi') return printOpenApi();
+  if (argv.includes('--help')) return print(usage);
+  if (argv.includes('--version')) return print(`${(await import('./api/version.ts')).version}\n`);
+  const flags = parseFlags(argv);
+  if (typeof flags === 'string') {
+    process.stderr.write(`gantryd: ${flags}\n\n${usage}`);
+    return exitCodes.usage;
+  }
+  return serve(flags);
+}
+
+function print(text: string): number {
+  process.stdout.write(text);
+  return exitCodes.ok;
+}
+
+async function printOpenApi(): Promise<number> {
+  const { openApiDocument } = await import('./api/openapi.ts');
+  return print(`${JSON.stringify(openApiDocument(), null, 2)}\n`);
+}
+
+function parseFlags(argv: readonly string[]): Flags | string {
+  const options = {
+    'state-dir': { type: 'string' },
+    runtime: { type: 'string', default: 'auto' },
+    https: { type: 'string' },
+    group: { type: 'string' },
+    'log-level': { type: 'string', default: 'info' },
+  } as const;
+  try {
+    const { values } = parseArgs({ args: [...argv], options, strict: true, allowPositionals: false });
+    const { runtime, https, group } = values;
+    const stateDir = values['state-dir'];
+    if (stateDir === undefined) return '--state-dir is required';
+    if (runtime !== 'auto' && runtime !== 'lxc' && runtime !== 'sim') return `--runtime must be auto, lxc or sim, is ${runtime}`;
+    return {
+      stateDir,
+      runtime,
+      level: values['log-level'],
+      ...(https === undefined ? {} : { https }),
+      ...(group === undefined ? {} : { group }),
+    };
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
+async function serve(flags: Flags): Promise<number> {
+  const logger = pino({ level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 2, sync: true }));
+  const stopping = stopSignal();
+  try {
+    const { startDaemon } = await import('./daemon.ts');
+    const { resolve } = await import('node:path');
+    const daemon = await startDaemon({
+      stateDir: resolve(flags.stateDir),
+      runtime: flags.runtime,
+      ...(flags.https === undefined ? {} : { https: flags.https }),
+      ...(flags.group === undefined ? {} : { group: flags.group }),
+      log: (events) => logTo(logger, events),
+    });
+    const ready = {
+      type: 'ready',
+      socket: daemon.socketPath,
+      https: daemon.httpsAddress() ?? null,
+      runtime: daemon.runtime,
+      reason: daemon.runtimeReason,
+      pid: process.pid,
+    };
+    process.stdout.write(`${JSON.stringify(ready)}\n`);
+    await stopping;
+    await daemon.stop();
+    return exitCodes.ok;
+  } catch (error) {
+    logger.fatal(errorText(error));
+    return exitCodes.failed;
+  }
+}
+
+/** The first SIGTERM or SIGINT; a second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(name, () => {
+        process.once(name, () => process.exit(exitCodes.failed));
+        resolve();
+      });
+    }
+  });
+}
+
+/** Every line also goes to the listeners of the event feed. */
+function logTo(logger: Logger, events: EventHub): Log {
+  const write =
+    (level: 'debug' | 'info' | 'warn' | 'error', shown: string) =>
+    (message: string, context: LogContext = {}): void => {
+      logger[level](context, message);
+      const texts = Object.entries(context).map(([key, value]) => [key, String(value)]);
+      events.logging({ level: shown, message, context: Object.fromEntries(texts) });
+    };
+  return { debug: write('debug', 'debug'), info: write('info', 'info'), warn: write('warn', 'warning'), error: write('error', 'error') };
+}

@@ -1,0 +1,243 @@
+// The composition root: builds store, drivers, services and listeners, brings the host to what is recorded, and stops again.
+import { mkdir } from 'node:fs/promises';
+import { machine } from 'node:os';
+import { join } from 'node:path';
+import { architectureName } from './api/architectures.ts';
+import { identifyCaller } from './auth/identify.ts';
+import { PasswordAttempts } from './auth/password-attempts.ts';
+import { ensureServerCertificate } from './auth/server-certificate.ts';
+import { openHostDrivers, type HostDrivers, type RuntimeChoice } from './host-drivers.ts';
+import { EventHub } from './events/hub.ts';
+import { createApp } from './http/app.ts';
+import { svcDialect } from './http/dialects/svc.ts';
+import type { Identify } from './http/identity.ts';
+import { listenUnix, type Listener } from './http/listeners.ts';
+import { certificateRoutes } from './http/routes/certificates.ts';
+import { containerRoutes } from './http/routes/containers.ts';
+import { imageRoutes } from './http/routes/images.ts';
+import { networkRoutes } from './http/routes/networks.ts';
+import { operationRoutes } from './http/routes/operations.ts';
+import { poolRoutes } from './http/routes/pools.ts';
+import { profileRoutes } from './http/routes/profiles.ts';
+import { serverRoutes } from './http/routes/server.ts';
+import { TlsListener } from './http/tls-listener.ts';
+import { Websockets } from './http/websocket.ts';
+import { systemClock } from './lib/clock.ts';
+import { KeyedMutex } from './lib/keyed-mutex.ts';
+import { errorText, type Log } from './lib/log.ts';
+import { Operations } from './operations/manager.ts';
+import { Sagas } from './operations/saga.ts';
+import { Records } from './records/records.ts';
+import { Certificates } from './services/certificates.ts';
+import { Containers } from './services/containers/containers.ts';
+import { NetworkHosts } from './services/containers/network-hosts.ts';
+import { ContainerView } from './services/containers/view.ts';
+import { addImage, addImageSaga, sweepImageDir } from './services/images/add-image.ts';
+import { Aliases } from './services/images/aliases.ts';
+import { ImageSecrets } from './services/images/image-secrets.ts';
+import { ImageStore } from './services/images/image-store.ts';
+import { Networks } from './services/networks.ts';
+import { Pools } from './services/pools.ts';
+import { Profiles } from './services/profiles.ts';
+import { ServerSettings } from './services/server.ts';
+import { openSqliteStore } from './store/sqlite.ts';
+import type { Store } from './store/store.ts';
+
+export interface DaemonOptions {
+  readonly stateDir: string;
+  readonly runtime: RuntimeChoice;
+  /** HOST:PORT to listen on with TLS; overrides core.https_address while the daemon runs. */
+  readonly https?: string;
+  /** Group that may use the local socket. */
+  readonly group?: string;
+  readonly log: (events: EventHub) => Log;
+}
+
+export interface Daemon {
+  readonly socketPath: string;
+  /** host:port of the TLS listener; undefined without one. */
+  readonly httpsAddress: () => string | undefined;
+  readonly runtime: string;
+  readonly runtimeReason: string;
+  /** Containers keep running. */
+  stop(): Promise<void>;
+}
+
+/** Resolves when requests are served. On a throw everything opened is closed again. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const closers: (() => void | Promise<void>)[] = [];
+  try {
+    return await compose(options, closers);
+  } catch (error) {
+    for (const close of closers.toReversed()) await Promise.resolve(close()).catch(() => {});
+    throw error;
+  }
+}
+
+async function compose(options: DaemonOptions, closers: (() => void | Promise<void>)[]): Promise<Daemon> {
+  const dirs = await makeDirectories(options.stateDir);
+  const clock = systemClock();
+  const events = new EventHub(clock);
+  const log = options.log(events);
+  const store = await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0 });
+  closers.push(() => store.close());
+  const records = await Records.open(store);
+  const host = await openHostDrivers({ choice: options.runtime, stateDir: options.stateDir, log });
+  closers.push(() => host.close());
+  const certificate = await ensureServerCertificate(options.stateDir);
+  const operations = new Operations({ clock, events, log });
+  const sagas = new Sagas({ records, clock, log });
+  const locks = new KeyedMutex();
+  const services = buildServices({ dirs, clock, events, log, records, host, operations, sagas, locks, certificate: certificate.certPem });
+
+  await recover(services, { sagas, records, store, dirs, log });
+  closers.push(() => services.containers.detach());
+
+  const identify: Identify = (connection) =>
+    identifyCaller(
+      connection,
+      { isTrusted: (fingerprint) => services.certificates.isTrusted(fingerprint), own: certificate.fingerprint },
+      new Date(clock.nowMs()),
+    );
+  const handler = await createApp({
+    routes: routesOf(services, operations, dirs.images),
+    dialect: svcDialect,
+    identify,
+    commonHeaders: (origin) => services.server.commonHeaders(origin),
+    log,
+  });
+  const websockets = new Websockets({ events, operations, identify, dialect: svcDialect });
+  closers.push(() => websockets.close());
+  const socketPath = join(options.stateDir, 'unix.socket');
+  const local: Listener = await listenUnix({ handler, websockets }, socketPath, options.group);
+  closers.push(() => local.close());
+  const tls = new TlsListener({ handler, websockets, certificate });
+  closers.push(() => tls.close());
+  await services.server.attachListener(tls, options.https);
+
+  const autostart = new AbortController();
+  const started = services.containers.autostart(autostart.signal);
+  return {
+    socketPath,
+    httpsAddress: () => tls.address,
+    runtime: host.runtime.name,
+    runtimeReason: host.reason,
+    stop: async () => {
+      autostart.abort();
+      await Promise.all([local.close(), tls.close(), operations.close(10_000), started]);
+      websockets.close();
+      services.containers.detach();
+      await host.close();
+      await store.close();
+    },
+  };
+}
+
+interface Directories {
+  readonly database: string;
+  readonly images: string;
+  readonly logs: string;
+}
+
+async function makeDirectories(stateDir: string): Promise<Directories> {
+  const dirs = { database: join(stateDir, 'database'), images: join(stateDir, 'images'), logs: join(stateDir, 'logs') };
+  await mkdir(stateDir, { recursive: true, mode: 0o711 });
+  for (const dir of Object.values(dirs)) await mkdir(dir, { recursive: true, mode: 0o700 });
+  return dirs;
+}
+
+interface Parts {
+  readonly dirs: Directories;
+  readonly clock: ReturnType<typeof systemClock>;
+  readonly events: EventHub;
+  readonly log: Log;
+  readonly records: Records;
+  readonly host: HostDrivers;
+  readonly operations: Operations;
+  readonly sagas: Sagas;
+  readonly locks: KeyedMutex;
+  readonly certificate: string;
+}
+
+type Services = ReturnType<typeof buildServices>;
+
+function buildServices(parts: Parts) {
+  const { dirs, clock, events, log, records, host, operations, sagas, locks } = parts;
+  const { runtime, network } = host;
+  const view = new ContainerView({ records, runtime });
+  const hosts = new NetworkHosts({ records, runtime, network, view });
+  const pools = new Pools({ records, drivers: host.storage, sagas, events, locks, log });
+  const secrets = new ImageSecrets();
+  const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
+  const images = new ImageStore(imageDeps);
+  const architecture = architectureName(machine()) ?? machine();
+  return {
+    imageDeps,
+    images,
+    pools,
+    aliases: new Aliases({ records, images, events }),
+    profiles: new Profiles({ records, runtime, view, events, log }),
+    networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
+    certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()) }),
+    server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
+    containers: new Containers({
+      records,
+      runtime,
+      network,
+      pools,
+      images,
+      view,
+      operations,
+      sagas,
+      events,
+      locks,
+      clock,
+      log,
+      hosts,
+      idMap: host.idMap,
+      architecture,
+      logsDir: dirs.logs,
+    }),
+  };
+}
+
+/** Half-done changes first, then the host is brought to what is recorded, then running containers are found again. */
+async function recover(
+  services: Services,
+  deps: { readonly sagas: Sagas; readonly records: Records; readonly store: Store; readonly dirs: Directories; readonly log: Log },
+): Promise<void> {
+  await services.containers.attach();
+  await services.pools.mountAll();
+  await deps.sagas.recover([
+    ...services.pools.sagas(),
+    ...services.networks.sagas(),
+    ...services.images.sagas(),
+    addImageSaga({ records: deps.records, dir: deps.dirs.images }),
+    ...services.containers.sagas(),
+  ]);
+  await sweepImageDir({ records: deps.records, dir: deps.dirs.images }).catch((error: unknown) => {
+    deps.log.warn(`Removing left-over image files failed: ${errorText(error)}`);
+  });
+  await services.profiles.ensureDefault();
+  await services.networks.upAll();
+}
+
+function routesOf(services: Services, operations: Operations, imagesDir: string) {
+  return {
+    ...serverRoutes(services.server),
+    ...certificateRoutes(services.certificates),
+    ...containerRoutes(services.containers),
+    ...imageRoutes({
+      images: services.images,
+      aliases: services.aliases,
+      add: (caller, upload) => addImage(services.imageDeps, caller, upload),
+      dir: imagesDir,
+      headerPrefix: svcDialect.headerPrefix,
+    }),
+    ...networkRoutes(services.networks),
+    ...operationRoutes(operations),
+    ...poolRoutes(services.pools),
+    ...profileRoutes(services.profiles),
+  };
+}
+

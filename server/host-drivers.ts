@@ -1,0 +1,98 @@
+// Chooses and opens the drivers for this host: real containers where it can run them, the simulation elsewhere, with the reason.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { unpackImage } from './drivers/image/unpack.ts';
+import type { NetworkDriver } from './drivers/network/driver.ts';
+import type { IdMapEntry, RuntimeDriver } from './drivers/runtime/driver.ts';
+import { openDirStorage } from './drivers/storage/dir.ts';
+import type { StorageDriver } from './drivers/storage/driver.ts';
+import type { Log } from './lib/log.ts';
+
+export type RuntimeChoice = 'auto' | 'lxc' | 'sim';
+
+export interface HostDrivers {
+  readonly runtime: RuntimeDriver;
+  readonly network: NetworkDriver;
+  readonly storage: Readonly<Record<string, StorageDriver>>;
+  readonly idMap: readonly IdMapEntry[];
+  /** Why this runtime and not the other. */
+  readonly reason: string;
+  close(): Promise<void>;
+}
+
+export interface HostDriverOptions {
+  readonly choice: RuntimeChoice;
+  readonly stateDir: string;
+  readonly log: Log;
+}
+
+export async function openHostDrivers(options: HostDriverOptions): Promise<HostDrivers> {
+  const { choice, stateDir, log } = options;
+  const root = join(stateDir, 'storage-pools');
+  await mkdir(root, { recursive: true, mode: 0o711 });
+  const isRoot = process.getuid?.() === 0;
+  const storage = {
+    dir: openDirStorage({
+      root,
+      unpackImage: (image, target, unpackOptions, signal) => unpackImage(image, target, unpackOptions, signal),
+      ownership: isRoot ? 'keep' : 'ignore',
+      log,
+    }),
+  };
+  const decided = await decide(choice);
+  const opened = decided.runtime === 'lxc' ? await openReal(stateDir, root, log) : await openSimulated(stateDir);
+  return {
+    ...opened,
+    storage,
+    reason: decided.reason,
+    close: async () => {
+      await opened.runtime.close();
+      await opened.network.close();
+    },
+  };
+}
+
+/** `lxc` asked for and not possible is an error; `auto` falls back. The real drivers are only loaded when used. */
+async function decide(choice: RuntimeChoice): Promise<{ readonly runtime: 'lxc' | 'sim'; readonly reason: string }> {
+  if (choice === 'sim') return { runtime: 'sim', reason: 'asked for with --runtime sim' };
+  const { lxcAvailable } = await import('./drivers/runtime/lxc-host.ts');
+  const lxc = await lxcAvailable();
+  const missing = lxc.ok ? await missingNetwork() : lxc.reason;
+  if (missing === undefined) {
+    return { runtime: 'lxc', reason: choice === 'lxc' ? 'asked for with --runtime lxc' : 'this host can run real containers' };
+  }
+  if (choice === 'lxc') throw new Error(`--runtime lxc is not possible here: ${missing}`);
+  return { runtime: 'sim', reason: `real containers are not possible here: ${missing}` };
+}
+
+async function missingNetwork(): Promise<string | undefined> {
+  const { bridgeAvailable } = await import('./drivers/network/bridge.ts');
+  const bridge = await bridgeAvailable();
+  return bridge.ok ? undefined : bridge.reason;
+}
+
+type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'idMap'>;
+
+async function openReal(stateDir: string, probeDir: string, log: Log): Promise<Opened> {
+  const [{ openLxcRuntime }, { hostIdMap }, { openBridgeNetwork }] = await Promise.all([
+    import('./drivers/runtime/lxc.ts'),
+    import('./drivers/runtime/id-map.ts'),
+    import('./drivers/network/bridge.ts'),
+  ]);
+  const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, probeDir });
+  const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log });
+  return { runtime, network, idMap: await hostIdMap() };
+}
+
+async function openSimulated(stateDir: string): Promise<Opened> {
+  const [{ openSimRuntime }, { openSimNetwork }] = await Promise.all([
+    import('./drivers/runtime/sim.ts'),
+    import('./drivers/network/sim.ts'),
+  ]);
+  const network = await openSimNetwork({ dir: join(stateDir, 'networks') });
+  const runtime = await openSimRuntime({
+    dir: join(stateDir, 'runtime'),
+    addressesOf: (nic) => (nic.link === undefined ? [] : network.leaseFor(nic.link, { hwaddr: nic.hwaddr, hostname: '' })),
+  });
+  return { runtime, network, idMap: [] };
+}

@@ -1,0 +1,153 @@
+// The HTTP application: every endpoint of the contract on one router, shared by all listeners. No use case is decided here.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
+import type { Endpoint } from '../api/endpoint.ts';
+import { endpoints } from '../api/endpoints.ts';
+import { AppError, errors } from '../api/errors.ts';
+import { decide } from '../auth/policy.ts';
+import { errorText, type Log } from '../lib/log.ts';
+import { readBody } from './body.ts';
+import { identityOf, type Identify } from './identity.ts';
+import type { Dialect, Rendered } from './dialects/dialect.ts';
+import { toAppError } from '../services/translate.ts';
+import type { RouteHandler, RouteReply, RouteTable } from './route.ts';
+
+export interface AppDeps {
+  readonly routes: RouteTable;
+  readonly dialect: Dialect;
+  readonly identify: Identify;
+  /** Headers for every answer (cross-origin settings), given the request's Origin. */
+  readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
+  readonly log: Log;
+}
+
+export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+/** Endpoints that read the body themselves. */
+const ownBody = new Set(['images.create']);
+
+export async function createApp(deps: AppDeps): Promise<HttpHandler> {
+  const app: FastifyInstance = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    // Names have up to 64 characters, percent-encoded three times that; aliases 255.
+    routerOptions: { maxParamLength: 1024, caseSensitive: true },
+    frameworkErrors: (error, request, reply) => {
+      answerError(deps, request as FastifyRequest, reply as FastifyReply, errors.badRequest(`The request is malformed: ${error.message}`));
+    },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
+  app.setNotFoundHandler((request, reply) => {
+    answerError(deps, request, reply, new AppError('notFound', `There is no endpoint ${request.method} ${request.url.split('?')[0] ?? ''}`));
+  });
+  app.setErrorHandler((error, request, reply) => answerError(deps, request, reply, toAppError(error)));
+  addEndpoints(app, deps);
+  await app.ready();
+  return (request, response) => {
+    app.routing(request, response);
+  };
+}
+
+function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
+  const byPath = new Map<string, Set<string>>();
+  for (const endpoint of endpoints as readonly Endpoint[]) {
+    const known = byPath.get(endpoint.path) ?? new Set();
+    known.add(endpoint.method);
+    byPath.set(endpoint.path, known);
+    const handler = deps.routes[endpoint.id as keyof RouteTable];
+    app.route({
+      method: endpoint.method,
+      url: endpoint.path,
+      handler: (request, reply) => serve(deps, endpoint, handler, request, reply),
+    });
+  }
+  for (const [path, known] of byPath) {
+    const missing = methods.filter((method) => !known.has(method as string));
+    if (missing.length > 0) app.route({ method: [...missing], url: path, handler: (request, reply) => refuseMethod(deps, request, reply) });
+    app.route({ method: 'OPTIONS', url: path, handler: (request, reply) => answer(deps, request, reply, { status: 200, headers: {} }) });
+  }
+}
+
+/** Trust comes before the question whether the method exists (real system section 20). */
+function refuseMethod(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { caller } = identityOf(deps.identify, request.raw);
+  const what = `${request.method} ${request.url.split('?')[0] ?? ''}`;
+  const error = caller.class === 'trusted' ? errors.notImplemented(`There is no ${what}`) : errors.forbidden(`${what} needs trust`);
+  return answerError(deps, request, reply, error);
+}
+
+async function serve(
+  deps: AppDeps,
+  endpoint: Endpoint,
+  handler: RouteHandler | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const abort = new AbortController();
+  reply.raw.once('close', () => abort.abort());
+  try {
+    const identity = identityOf(deps.identify, request.raw);
+    const query = request.query as Record<string, string>;
+    checkAccess(deps, endpoint, request, identity.caller.class);
+    checkProject(query);
+    if (handler === undefined) throw unservable(endpoint);
+    const hasBody = endpoint.body !== undefined && !ownBody.has(endpoint.id);
+    const result = await handler({
+      ...identity,
+      params: request.params as Record<string, string>,
+      query,
+      ifMatch: request.headers['if-match'],
+      body: hasBody && endpoint.body !== undefined ? await readBody(request.raw, endpoint.body) : undefined,
+      request: request.raw,
+      signal: abort.signal,
+    });
+    return answerResult(deps, endpoint, request, reply, result);
+  } catch (error) {
+    return answerError(deps, request, reply, toAppError(error));
+  }
+}
+
+function checkAccess(deps: AppDeps, endpoint: Endpoint, request: FastifyRequest, caller: Endpoint['auth'][number]): void {
+  const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
+  const access = decide(caller, endpoint, { demandsTrust });
+  if (access !== 'allow') throw errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
+}
+
+function checkProject(query: Readonly<Record<string, string>>): void {
+  const project = query['project'] ?? '';
+  if (project === '' || project === 'default') return;
+  throw new AppError('notFound', `The project ${project} was not found: this release has the project default only`);
+}
+
+function unservable(endpoint: Endpoint): AppError {
+  if (endpoint.mode === 'websocket') return errors.badRequest(`${endpoint.method} ${endpoint.path} needs a websocket upgrade`);
+  return errors.notImplemented(`${endpoint.method} ${endpoint.path} is not available in this release`);
+}
+
+function answerResult(
+  deps: AppDeps,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: RouteReply,
+): FastifyReply {
+  if (result.kind === 'sync') return answer(deps, request, reply, deps.dialect.sync(endpoint, result));
+  if (result.kind === 'async') return answer(deps, request, reply, deps.dialect.async(result.operation));
+  return reply.headers({ ...deps.commonHeaders(request.headers.origin), ...result.headers }).send(result.stream);
+}
+
+function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
+  if (error.code === 'internal') deps.log.error(`${request.method} ${request.url} failed: ${errorText(error)}`);
+  const rendered = deps.dialect.error(error);
+  // An unread body would be taken for the next request of the connection.
+  const headers = request.raw.complete ? rendered.headers : { ...rendered.headers, connection: 'close' };
+  return answer(deps, request, reply, { ...rendered, headers });
+}
+
+function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, rendered: Rendered): FastifyReply {
+  reply.code(rendered.status).headers({ ...deps.commonHeaders(request.headers.origin), ...rendered.headers });
+  if (rendered.body === undefined) return reply.send();
+  return reply.type('application/json').send(JSON.stringify(rendered.body));
+}

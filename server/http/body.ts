@@ -1,0 +1,52 @@
+// Reads request bodies: bounded, parsed as JSON whatever the content type says, checked against the endpoint's schema.
+import type { IncomingMessage } from 'node:http';
+import type { TSchema } from 'typebox';
+import { errors } from '../api/errors.ts';
+import { validateBody } from '../api/validate.ts';
+
+/** No object of the contract comes near this. */
+export const maxJsonBytes = 1024 * 1024;
+
+export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? '0');
+  if (announced > limit) throw errors.tooLarge(limit);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw errors.tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+export function parseJson(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') throw errors.badRequest('The request needs a JSON body, but it is empty');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw errors.badRequest(`The request body is not JSON: ${why}`, [{ path: '', message: why }]);
+  }
+  // Such a key could change what an object inherits once maps are merged.
+  if (text.includes('__proto__') && hasProto(value)) throw errors.badRequest('The request body has a member named __proto__');
+  return value;
+}
+
+function hasProto(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Object.hasOwn(value, '__proto__')) return true;
+  return Object.values(value).some((member) => hasProto(member));
+}
+
+export function checkBody(schema: TSchema, value: unknown): unknown {
+  const problems = validateBody(schema, value);
+  if (problems.length > 0) throw errors.invalid('request body', problems);
+  return value;
+}
+
+export async function readBody(request: IncomingMessage, schema: TSchema): Promise<unknown> {
+  return checkBody(schema, parseJson(await readBytes(request, maxJsonBytes)));
+}

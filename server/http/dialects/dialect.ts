@@ -1,0 +1,20 @@
+// What differs between wire dialects: how a result or an error becomes status, headers and body.
+import type { Endpoint } from '../../api/endpoint.ts';
+import type { AppError } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+
+export interface Rendered {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Absent: no body at all. */
+  readonly body?: unknown;
+}
+
+export interface Dialect {
+  readonly name: string;
+  /** Lower-case prefix of the API's own headers, such as `x-svc-`. */
+  readonly headerPrefix: string;
+  sync(endpoint: Endpoint, reply: { readonly metadata: unknown; readonly etag?: string; readonly location?: string }): Rendered;
+  async(operation: Operation): Rendered;
+  error(error: AppError): Rendered;
+}

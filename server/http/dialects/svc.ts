@@ -1,0 +1,30 @@
+// The spec's own dialect, to the letter: envelopes of part 2.1, 202 for the deletes that have it, 204 for renames.
+import { errorTable } from '../../api/errors.ts';
+import type { Dialect } from './dialect.ts';
+
+export const svcDialect: Dialect = {
+  name: 'svc',
+  headerPrefix: 'x-svc-',
+  sync(endpoint, reply) {
+    const headers = {
+      ...(reply.etag === undefined ? {} : { etag: reply.etag }),
+      ...(reply.location === undefined ? {} : { location: reply.location }),
+    };
+    const status = endpoint.status ?? 200;
+    if (status === 204) return { status, headers };
+    return { status, headers, body: { type: 'sync', status: 'Success', status_code: 200, metadata: reply.metadata } };
+  },
+  async(operation) {
+    const url = `/1.0/operations/${operation.id}`;
+    return {
+      status: 202,
+      headers: { location: url },
+      body: { type: 'async', status: 'OK', status_code: 100, operation: url, metadata: operation },
+    };
+  },
+  error(error) {
+    const { status } = errorTable[error.code];
+    const metadata = { code: error.code, message: error.message, details: error.details };
+    return { status, headers: {}, body: { type: 'error', error: 'Failure', error_code: status, metadata } };
+  },
+};

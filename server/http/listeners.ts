@@ -1,0 +1,126 @@
+// The sockets the daemon listens on: the local one and, when wanted, TLS. Every listener serves the same application.
+import { chmod, chown, readFile, unlink } from 'node:fs/promises';
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { HttpHandler } from './app.ts';
+import type { Websockets } from './websocket.ts';
+
+export interface ListenerDeps {
+  readonly handler: HttpHandler;
+  readonly websockets: Websockets;
+}
+
+export interface Listener {
+  /** For TLS: host:port as bound. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/** Refuses when another daemon answers there; a stale socket file of a dead one is replaced. Mode 0660. */
+export async function listenUnix(deps: ListenerDeps, path: string, group: string | undefined): Promise<Listener> {
+  // The kernel's limit for socket paths; beyond it the error would name neither path nor reason.
+  if (Buffer.byteLength(path) > 107) throw new Error(`The socket path ${path} is longer than 107 bytes: choose a shorter --state-dir`);
+  if (await answers(path)) throw new Error(`Another daemon already listens on ${path}`);
+  await unlink(path).catch(ignoreMissing);
+  const server = prepare(deps, createHttpServer());
+  const mask = process.umask(0o117);
+  try {
+    await listening(server, () => server.listen(path));
+  } finally {
+    process.umask(mask);
+  }
+  await chmod(path, 0o660);
+  if (group !== undefined) await chown(path, process.getuid?.() ?? 0, await groupId(group));
+  return { address: path, close: () => closed(server) };
+}
+
+export interface TlsSettings {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+export async function listenTls(deps: ListenerDeps, address: string, tls: TlsSettings): Promise<Listener> {
+  const { host, port } = parseAddress(address);
+  const server = prepare(
+    deps,
+    createTlsServer({
+      cert: tls.certPem,
+      key: tls.keyPem,
+      minVersion: 'TLSv1.2',
+      // Client certificates are asked for but judged by the trust store, not by a certificate authority.
+      requestCert: true,
+      rejectUnauthorized: false,
+    }),
+  );
+  await listening(server, () => (host === '' ? server.listen(port) : server.listen(port, host)));
+  const bound = server.address() as AddressInfo;
+  const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+  return { address: `${shown}:${bound.port}`, close: () => closed(server) };
+}
+
+/** host[:port], [v6][:port], :port; port 8443 when none is given. */
+export function parseAddress(text: string): { readonly host: string; readonly port: number } {
+  const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text);
+  const port = Number(match?.[3] ?? '8443');
+  if (match === null || port > 65_535) {
+    throw new Error(`The address ${JSON.stringify(text)} is not HOST:PORT (IPv6 addresses go in brackets)`);
+  }
+  return { host: match[1] ?? match[2] ?? '', port };
+}
+
+function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
+  server.on('request', deps.handler);
+  server.on('upgrade', deps.websockets.upgrade);
+  server.on('clientError', (_error, socket) => {
+    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+    else socket.destroy();
+  });
+  // A wait on an operation may take for ever, an upload hours; only reading the headers is limited.
+  server.requestTimeout = 0;
+  server.headersTimeout = 30_000;
+  server.keepAliveTimeout = 60_000;
+  return server;
+}
+
+function listening(server: Server, listen: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.once('listening', () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+    listen();
+  });
+}
+
+async function closed(server: Server): Promise<void> {
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    // Requests under way get a moment to end; then their connections are cut.
+    setTimeout(() => server.closeAllConnections(), 1000).unref();
+  });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+}
+
+async function groupId(group: string): Promise<number> {
+  if (/^\d+$/.test(group)) return Number(group);
+  const line = (await readFile('/etc/group', 'utf8')).split('\n').find((candidate) => candidate.startsWith(`${group}:`));
+  if (line === undefined) throw new Error(`There is no group ${group} on this host`);
+  return Number(line.split(':')[2]);
+}
+
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+}

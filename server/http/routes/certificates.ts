@@ -1,0 +1,35 @@
+// Certificate endpoints: requests to use cases and back.
+import type { CertificateCreate, CertificatePut } from '../../api/certificate.ts';
+import { certificateUrl, type Certificates } from '../../services/certificates.ts';
+import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
+
+export function certificateRoutes(certificates: Certificates): RouteTable {
+  return {
+    'certificates.list': ({ query }) =>
+      collection(query, () => certificates.names().map(certificateUrl), () => certificates.list()),
+    'certificates.create': async (context) => {
+      const connection = {
+        ...(context.peerCertificate === undefined ? {} : { peerCertificate: context.peerCertificate }),
+        ...(context.remoteHost === undefined ? {} : { remoteHost: context.remoteHost }),
+      };
+      const body = context.body as CertificateCreate;
+      return movedTo(certificateUrl(await certificates.create(context.caller, body, connection, context.signal)));
+    },
+    'certificates.get': (context) => {
+      const { object, etag } = certificates.get(param(context, 'fingerprint'));
+      return sync(object, etag);
+    },
+    'certificates.put': async (context) => {
+      await certificates.put(context.caller, param(context, 'fingerprint'), context.body as CertificatePut, context.ifMatch);
+      return done;
+    },
+    'certificates.patch': async (context) => {
+      await certificates.patch(context.caller, param(context, 'fingerprint'), context.body as CertificatePut, context.ifMatch);
+      return done;
+    },
+    'certificates.delete': async (context) => {
+      await certificates.delete(context.caller, param(context, 'fingerprint'));
+      return done;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+// Container endpoints: requests to use cases and back.
+import type { ContainerCreate, ContainerPost, ContainerPut, ContainerStatePut } from '../../api/container.ts';
+import { errors } from '../../api/errors.ts';
+import type { Containers } from '../../services/containers/containers.ts';
+import { urlOf } from '../../services/containers/deps.ts';
+import { async_, done, param, recursionOf, sync, type RouteTable } from '../route.ts';
+
+export function containerRoutes(containers: Containers): RouteTable {
+  return {
+    'containers.list': async ({ query }) => {
+      const recursion = recursionOf(query);
+      if (recursion >= 2) return sync(await containers.listFull());
+      return sync(recursion === 1 ? containers.list() : containers.names().map(urlOf));
+    },
+    'containers.create': ({ caller, body }) => async_(containers.create(caller, body as ContainerCreate)),
+    'containers.get': async (context) => {
+      const name = param(context, 'name');
+      const { object, etag } = recursionOf(context.query) > 0 ? await containers.getFull(name) : containers.get(name);
+      return sync(object, etag);
+    },
+    'containers.put': (context) =>
+      async_(containers.put(context.caller, param(context, 'name'), context.body as ContainerPut, context.ifMatch)),
+    'containers.patch': async (context) => {
+      await containers.patch(context.caller, param(context, 'name'), context.body as ContainerPut, context.ifMatch);
+      return done;
+    },
+    'containers.post': (context) => {
+      const body = context.body as ContainerPost;
+      if (body.migration === true) throw errors.notImplemented('Migration is not available in this release');
+      if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
+      return async_(containers.rename(context.caller, param(context, 'name'), body.name));
+    },
+    'containers.delete': (context) => async_(containers.delete(context.caller, param(context, 'name'))),
+    'containers.state.get': async (context) => sync(await containers.state(param(context, 'name'))),
+    'containers.state.put': (context) =>
+      async_(containers.putState(context.caller, param(context, 'name'), context.body as ContainerStatePut)),
+  };
+}

@@ -1,0 +1,134 @@
+// Image and alias endpoints: requests to use cases and back; uploads are received here, exports streamed.
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { errors } from '../../api/errors.ts';
+import { ImageCreate, type ImageAliasCreate, type ImageAliasPut, type ImagePut } from '../../api/image.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Caller } from '../../services/caller.ts';
+import type { Upload } from '../../services/images/add-image.ts';
+import { aliasUrl, type Aliases } from '../../services/images/aliases.ts';
+import { imageUrl, type ImagePart, type ImageStore } from '../../services/images/image-store.ts';
+import { readBody } from '../body.ts';
+import { async_, collection, done, movedTo, param, recursionOf, sync, type RouteReply, type RouteTable } from '../route.ts';
+import { receiveUpload } from '../upload.ts';
+
+export interface ImageRouteDeps {
+  readonly images: ImageStore;
+  readonly aliases: Aliases;
+  readonly add: (caller: Caller, upload: Upload) => Operation;
+  readonly dir: string;
+  readonly headerPrefix: string;
+}
+
+const isTrusted = (caller: Caller): boolean => caller.class === 'trusted';
+
+export function imageRoutes(deps: ImageRouteDeps): RouteTable {
+  const { images } = deps;
+  return {
+    'images.list': ({ caller, query }) => {
+      const list = images.list(isTrusted(caller));
+      return sync(recursionOf(query) > 0 ? list : list.map((image) => imageUrl(image.fingerprint)));
+    },
+    'images.create': async ({ caller, request, signal }) => {
+      if (isJson(request)) {
+        const { source } = (await readBody(request, ImageCreate)) as ImageCreate;
+        throw refusedSource(source.type);
+      }
+      return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal)));
+    },
+    'images.get': (context) => {
+      const { object, etag } = images.get(param(context, 'fingerprint'), isTrusted(context.caller), context.query['secret']);
+      return sync(object, etag);
+    },
+    'images.put': async (context) => {
+      await images.put(context.caller, param(context, 'fingerprint'), context.body as ImagePut, context.ifMatch);
+      return done;
+    },
+    'images.patch': async (context) => {
+      await images.patch(context.caller, param(context, 'fingerprint'), context.body as ImagePut, context.ifMatch);
+      return done;
+    },
+    'images.delete': (context) => async_(images.delete(context.caller, param(context, 'fingerprint'))),
+    'images.secret': (context) => async_(images.secret(param(context, 'fingerprint'))),
+    'images.export': async (context) => {
+      const entry = images.visible(param(context, 'fingerprint'), isTrusted(context.caller), context.query['secret']);
+      return exportImage(await images.parts(entry.name));
+    },
+    ...aliasRoutes(deps.aliases),
+  };
+}
+
+function aliasRoutes(aliases: Aliases): RouteTable {
+  return {
+    'aliases.list': ({ query }) => collection(query, () => aliases.names().map(aliasUrl), () => aliases.list()),
+    'aliases.create': async ({ caller, body }) => {
+      const create = body as ImageAliasCreate;
+      await aliases.create(caller, create);
+      return movedTo(aliasUrl(create.name));
+    },
+    'aliases.get': (context) => {
+      const { object, etag } = aliases.get(param(context, '*'), isTrusted(context.caller));
+      return sync(object, etag);
+    },
+    'aliases.put': async (context) => {
+      await aliases.put(context.caller, param(context, '*'), context.body as ImageAliasPut, context.ifMatch);
+      return done;
+    },
+    'aliases.patch': async (context) => {
+      await aliases.patch(context.caller, param(context, '*'), context.body as ImageAliasPut, context.ifMatch);
+      return done;
+    },
+    'aliases.post': async (context) => {
+      const { name } = context.body as { name: string };
+      await aliases.rename(context.caller, param(context, '*'), name);
+      return movedTo(aliasUrl(name));
+    },
+    'aliases.delete': async (context) => {
+      await aliases.delete(context.caller, param(context, '*'));
+      return done;
+    },
+  };
+}
+
+/** Everything else is an upload; a JSON document sent without its content type is told by its length and headers. */
+function isJson(request: IncomingMessage): boolean {
+  return (request.headers['content-type'] ?? '').toLowerCase().startsWith('application/json');
+}
+
+function refusedSource(type: string): Error {
+  if (!['image', 'container', 'snapshot', 'url'].includes(type)) {
+    return errors.invalid('image', [
+      { path: 'source.type', message: `must be image, container, snapshot or url, is ${JSON.stringify(type)}` },
+    ]);
+  }
+  return errors.notImplemented(`Making an image from a source of type ${type} is not available in this release: upload its files`);
+}
+
+async function exportImage(parts: readonly ImagePart[]): Promise<RouteReply> {
+  const [single] = parts;
+  if (parts.length === 1 && single !== undefined) {
+    const { size } = await stat(single.path);
+    const headers = {
+      'content-type': 'application/octet-stream',
+      'content-length': String(size),
+      'content-disposition': `inline;filename=${single.filename}`,
+    };
+    return { kind: 'stream', headers, stream: createReadStream(single.path) };
+  }
+  const boundary = `gantry-${randomUUID()}`;
+  const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
+  return { kind: 'stream', headers, stream: Readable.from(multipart(boundary, parts)) };
+}
+
+async function* multipart(boundary: string, parts: readonly ImagePart[]): AsyncGenerator<Buffer> {
+  for (const { field, filename, path } of parts) {
+    const disposition = `Content-Disposition: form-data; name="${field}"; filename="${filename}"`;
+    yield Buffer.from(`--${boundary}\r\n${disposition}\r\nContent-Type: application/octet-stream\r\n\r\n`);
+    yield* createReadStream(path) as AsyncIterable<Buffer>;
+    yield Buffer.from('\r\n');
+  }
+  yield Buffer.from(`--${boundary}--\r\n`);
+}

@@ -1,0 +1,34 @@
+// Storage pool endpoints: requests to use cases and back.
+import type { StoragePoolCreate, StoragePoolPut } from '../../api/pool.ts';
+import type { Pools } from '../../services/pools.ts';
+import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
+
+const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
+
+export function poolRoutes(pools: Pools): RouteTable {
+  return {
+    'pools.list': ({ query }) => collection(query, () => pools.names().map(urlOf), () => pools.list()),
+    'pools.create': async ({ caller, body }) => {
+      const create = body as StoragePoolCreate;
+      await pools.create(caller, create);
+      return movedTo(urlOf(create.name));
+    },
+    'pools.get': (context) => {
+      const { object, etag } = pools.get(param(context, 'pool'));
+      return sync(object, etag);
+    },
+    'pools.put': async (context) => {
+      await pools.put(context.caller, param(context, 'pool'), context.body as StoragePoolPut, context.ifMatch);
+      return done;
+    },
+    'pools.patch': async (context) => {
+      await pools.patch(context.caller, param(context, 'pool'), context.body as StoragePoolPut, context.ifMatch);
+      return done;
+    },
+    'pools.delete': async (context) => {
+      await pools.delete(context.caller, param(context, 'pool'));
+      return done;
+    },
+    'pools.resources': async (context) => sync(await pools.resources(param(context, 'pool'))),
+  };
+}

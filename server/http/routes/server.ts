@@ -1,0 +1,24 @@
+// Server, resources and root endpoints: requests to use cases and back.
+import type { ServerPut } from '../../api/server.ts';
+import { readResources } from '../../services/resources.ts';
+import type { ServerSettings } from '../../services/server.ts';
+import { done, sync, type RouteTable } from '../route.ts';
+
+export function serverRoutes(server: ServerSettings): RouteTable {
+  return {
+    'root.get': () => sync(['/1.0']),
+    'server.get': async ({ caller }) => {
+      const { object, etag } = await server.get(caller);
+      return sync(object, etag);
+    },
+    'server.put': async ({ caller, body, ifMatch }) => {
+      await server.change(caller, 'put', body as ServerPut, ifMatch);
+      return done;
+    },
+    'server.patch': async ({ caller, body, ifMatch }) => {
+      await server.change(caller, 'patch', body as ServerPut, ifMatch);
+      return done;
+    },
+    'resources.get': async () => sync(await readResources()),
+  };
+}

@@ -1,0 +1,100 @@
+// Receives an image upload (real system 14.1): one raw tarball, or multipart with metadata and rootfs, written to files.
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { errors } from '../api/errors.ts';
+import { uploadPath, type Upload } from '../services/images/add-image.ts';
+
+interface ReceivedFiles {
+  readonly metadataPath: string;
+  readonly rootfsPath?: string;
+  readonly filename?: string;
+}
+
+/** The file or files are complete when it resolves; on a throw nothing is left of them. */
+export async function receiveUpload(request: IncomingMessage, dir: string, headerPrefix: string, signal: AbortSignal): Promise<Upload> {
+  const { headers } = request;
+  const header = (name: string): string | undefined => first(headers[`${headerPrefix}${name}`]);
+  const isMultipart = (headers['content-type'] ?? '').toLowerCase().startsWith('multipart/form-data');
+  const files = isMultipart ? await receiveParts(request, dir, signal) : await receiveRaw(request, dir, signal);
+  const fingerprint = header('fingerprint');
+  return {
+    metadataPath: files.metadataPath,
+    ...(files.rootfsPath === undefined ? {} : { rootfsPath: files.rootfsPath }),
+    filename: files.filename ?? header('filename') ?? '',
+    public: /^(true|1|yes|on)$/i.test(header('public') ?? ''),
+    properties: propertiesOf(headers, headerPrefix),
+    ...(fingerprint === undefined ? {} : { fingerprint: fingerprint.toLowerCase() }),
+    aliases: aliasesOf(headers, headerPrefix),
+  };
+}
+
+async function receiveRaw(request: IncomingMessage, dir: string, signal: AbortSignal): Promise<ReceivedFiles> {
+  const metadataPath = await uploadPath(dir);
+  await store(request, metadataPath, signal);
+  return { metadataPath };
+}
+
+/** Exactly two parts, `metadata` first: their order is part of the fingerprint. */
+async function receiveParts(request: IncomingMessage, dir: string, signal: AbortSignal): Promise<ReceivedFiles> {
+  const paths = { metadata: await uploadPath(dir), rootfs: await uploadPath(dir) };
+  const seen: string[] = [];
+  const stored: Promise<void>[] = [];
+  let filename: string | undefined;
+  try {
+    const busboy = new Busboy({ headers: request.headers as BusboyHeaders, limits: { files: 3, fields: 0 } });
+    busboy.on('file', (field: string, part: Readable, name: string) => {
+      seen.push(field);
+      const expected = seen.length === 1 ? 'metadata' : 'rootfs';
+      if (field !== expected || seen.length > 2) {
+        part.resume();
+        return;
+      }
+      if (field === 'rootfs') filename = name;
+      stored.push(store(part, paths[expected], signal));
+    });
+    await pipeline(request, busboy, { signal });
+    await Promise.all(stored);
+    if (seen.join(' ') !== 'metadata rootfs') {
+      throw errors.badRequest(`A split image needs the two parts metadata and rootfs in this order, got: ${seen.join(', ') || 'none'}`);
+    }
+    return { metadataPath: paths.metadata, rootfsPath: paths.rootfs, ...(filename === undefined ? {} : { filename }) };
+  } catch (error) {
+    await Promise.allSettled(stored);
+    await Promise.all([rm(paths.metadata, { force: true }), rm(paths.rootfs, { force: true })]);
+    throw error;
+  }
+}
+
+async function store(source: Readable, path: string, signal: AbortSignal): Promise<void> {
+  try {
+    await pipeline(source, createWriteStream(path, { mode: 0o600 }), { signal });
+  } catch (error) {
+    await rm(path, { force: true });
+    throw isNoSpace(error) ? errors.internal('Receiving the image failed: the disk is full', error) : error;
+  }
+}
+
+function isNoSpace(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** URL-encoded query strings; the header may come several times. */
+function propertiesOf(headers: IncomingHttpHeaders, prefix: string): Record<string, string> {
+  const value = headers[`${prefix}properties`];
+  const texts = Array.isArray(value) ? value : (value ?? '').split(', ');
+  return Object.fromEntries(texts.flatMap((text) => [...new URLSearchParams(text)]));
+}
+
+/** Extension image_create_aliases for uploads: `alias=name` pairs as a query string. */
+function aliasesOf(headers: IncomingHttpHeaders, prefix: string): readonly { name: string; description: string }[] {
+  const text = first(headers[`${prefix}aliases`]) ?? '';
+  return new URLSearchParams(text).getAll('alias').map((name) => ({ name, description: '' }));
+}

@@ -1,0 +1,103 @@
+// Upgrades to websockets, the same on every listener: the event stream, and operation channels.
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { endpoints } from '../api/endpoints.ts';
+import { AppError, errors } from '../api/errors.ts';
+import { eventTypes, type EventType } from '../api/event.ts';
+import { decide } from '../auth/policy.ts';
+import type { EventHub } from '../events/hub.ts';
+import type { Operations } from '../operations/manager.ts';
+import type { Dialect } from './dialects/dialect.ts';
+import { identityOf, type Identify } from './identity.ts';
+import { toAppError } from '../services/translate.ts';
+
+export interface WebsocketDeps {
+  readonly events: EventHub;
+  readonly operations: Operations;
+  readonly identify: Identify;
+  readonly dialect: Dialect;
+}
+
+/** A listener that reads slower than events come is let go at this backlog; it will see the close and re-read. */
+const maxBacklogBytes = 8 * 1024 * 1024;
+const pingEveryMs = 20_000;
+
+export class Websockets {
+  readonly #deps: WebsocketDeps;
+  readonly #server = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
+
+  constructor(deps: WebsocketDeps) {
+    this.#deps = deps;
+  }
+
+  readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on('error', () => socket.destroy());
+    try {
+      const types = this.#admit(request);
+      this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types));
+    } catch (error) {
+      this.#refuse(socket, toAppError(error));
+    }
+  };
+
+  close(): void {
+    for (const peer of this.#server.clients) peer.terminate();
+    this.#server.close();
+  }
+
+  /** What the peer wants to hear; throws when it may not. */
+  #admit(request: IncomingMessage): ReadonlySet<EventType> {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    const operation = /^\/1\.0\/operations\/([^/]+)\/websocket$/.exec(url.pathname)?.[1];
+    const id = url.pathname === '/1.0/events' ? 'events.get' : operation === undefined ? undefined : 'operations.websocket';
+    const endpoint = endpoints.find((candidate) => candidate.id === id);
+    if (endpoint === undefined) throw new AppError('notFound', `There is no websocket at ${url.pathname}`);
+    const access = decide(identityOf(this.#deps.identify, request).caller.class, endpoint, {});
+    if (access !== 'allow') throw errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
+    if (operation !== undefined) {
+      const { description } = this.#deps.operations.get(operation);
+      throw errors.badRequest(`The operation ${operation} (${description}) has no websocket`);
+    }
+    return parseTypes(url.searchParams.get('type'));
+  }
+
+  #stream(peer: WebSocket, types: ReadonlySet<EventType>): void {
+    let answered = true;
+    const unsubscribe = this.#deps.events.subscribe(types, (_event, text) => {
+      if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
+      else peer.send(text);
+    });
+    const ping = setInterval(() => {
+      if (!answered) peer.terminate();
+      answered = false;
+      peer.ping('keepalive');
+    }, pingEveryMs);
+    peer.on('pong', () => {
+      answered = true;
+    });
+    peer.on('error', () => peer.terminate());
+    peer.on('close', () => {
+      clearInterval(ping);
+      unsubscribe();
+    });
+  }
+
+  #refuse(socket: Duplex, error: AppError): void {
+    const { status, body } = this.#deps.dialect.error(error);
+    const text = JSON.stringify(body);
+    const head = [`HTTP/1.1 ${status} Refused`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`];
+    socket.end([...head, 'Connection: close', '', text].join('\r\n'));
+  }
+}
+
+/** Absent or empty: all. Unknown types are told rather than ignored: the listener would wait for ever. */
+function parseTypes(text: string | null): ReadonlySet<EventType> {
+  if (text === null || text === '') return new Set(eventTypes);
+  const wanted = text.split(',').map((part) => part.trim());
+  const unknown = wanted.filter((type) => !(eventTypes as readonly string[]).includes(type));
+  if (unknown.length > 0) {
+    throw errors.invalid('query', [{ path: 'type', message: `${unknown.join(', ')} is none of ${eventTypes.join(', ')}` }]);
+  }
+  return new Set(wanted as EventType[]);
+}
