@@ -1,12 +1,13 @@
 // Decides about one object: leave, create, update or replace it, what happens to its power, and what stands in the way.
 import type { Effect } from '../../server/api/field.ts';
+import { formatBytes } from '../../server/api/bytes.ts';
 import { isTrue } from '../../server/api/container-config.ts';
 import { createBody, replacementBody } from './bodies.ts';
 import type { Change } from './change.ts';
 import type { PlanContext } from './context.ts';
 import { decidePower, effectOfOwnChanges } from './decide-power.ts';
 import { diffObject, type Diff } from './diff.ts';
-import type { Address, Document, JsonObject } from './document.ts';
+import type { Address, Document, Json, JsonObject } from './document.ts';
 import { worstEffect } from './effects.ts';
 import { parseIgnore } from './ignore.ts';
 import { coreKind } from './kinds/index.ts';
@@ -56,7 +57,7 @@ function decideCreate(document: Document): Decision {
       ...(starts ? { power: 'start' as const } : {}),
       changes: createChanges(document),
       effect: 'live',
-      reasons: ['it does not exist'],
+      reasons: [whyCreate(document)],
       unmanaged: noStrings,
       affects: noAffected,
       isProtected: document.manage.protect,
@@ -72,14 +73,36 @@ function decideCreate(document: Document): Decision {
   };
 }
 
+/** Everything that is written, as changes from nothing; what a container is made from among them. */
 function createChanges(document: Document): readonly Change[] {
-  return diffObject(coreKind(document.kind), document.values, {}, parseIgnore([])).changes;
+  const { changes } = diffObject(coreKind(document.kind), document.values, {}, parseIgnore([]));
+  const { source } = document.values;
+  const told = source === undefined ? changes : [...changes, sourceChange(source)];
+  return told.map((change) => (change.effect === 'live' ? change : { ...change, effect: 'live' }));
+}
+
+const sourceChange = (source: Json): Change => ({
+  path: 'source',
+  segments: ['source'],
+  before: undefined,
+  after: source,
+  effect: 'live',
+  secret: false,
+});
+
+function whyCreate({ files, kind }: Document): string {
+  if (kind !== 'image' || files?.fingerprint === undefined) return 'it does not exist';
+  const names = 'file' in files.parts ? [files.parts.file] : [files.parts.metadata, files.parts.rootfs];
+  const size = files.sizeBytes === undefined ? '' : `, ${formatBytes(files.sizeBytes)}`;
+  const shown = names.map((name) => name.slice(name.lastIndexOf('/') + 1)).join(' and ');
+  return `the server has no image ${files.fingerprint.slice(0, 12)} (${shown}${size})`;
 }
 
 /** Profile edits that would force recreation are refused at the profile, so only the container's own part counts here. */
 function needsRecreation(diff: Diff, document: Document, live: Live<object>, context: PlanContext): boolean {
-  if (diff.changes.some((change) => change.effect === 'recreate')) return true;
-  if (document.kind !== 'container' || diff.changes.length === 0) return false;
+  if (diff.changes.length === 0) return false;
+  if (document.kind !== 'container') return diff.changes.some((change) => change.effect === 'recreate');
+  if (diff.changes.some((change) => change.path === 'architecture')) return true;
   return effectOfOwnChanges(live.object as JsonObject, diff.changes, context) === 'recreate';
 }
 

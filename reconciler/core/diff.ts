@@ -97,7 +97,7 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
 function add(walk: Walk, segments: readonly string[], before: Json | undefined, after: Json | undefined): void {
   const path = segments.join('.');
   if (isIgnored(walk.ignore, path)) return;
-  const effect: Effect = walk.kind.effectOf(segments, walk.live);
+  const effect: Effect = walk.kind.effectOf(segments, walk.live, after);
   walk.changes.push({
     path,
     segments,

@@ -4,10 +4,13 @@ import {
   effectOfContainerKey,
   validateContainerConfig,
 } from '../../server/api/container-config.ts';
+import { effectOfDeviceChange, isRoot, validateDevices, type Devices } from '../../server/api/devices/index.ts';
 import type { Effect } from '../../server/api/field.ts';
-import { findNetworkConfigKey, networkConfigKeys, networkValueRule } from '../../server/api/network-config.ts';
-import { hint } from '../../server/api/nearest.ts';
+import { validateNetworkConfig } from '../../server/api/network-validate.ts';
 import type { Problem } from '../../server/api/problem.ts';
+import { poolConfigKeys, validatePoolConfig, type StorageConfigKey } from '../../server/api/storage-config.ts';
+
+type Config = Readonly<Record<string, string>>;
 
 const weight: Readonly<Record<Effect, number>> = { live: 0, restart: 1, recreate: 2 };
 
@@ -25,31 +28,24 @@ export function configEffect(key: string): Effect {
 
 export const isComputedConfig = (key: string): boolean => containerConfigKey(key)?.fact.computed === true;
 
-/** A root disk cannot move to another pool in place (real-world 2.2). */
-export function deviceEffect(device: Readonly<Record<string, unknown>>, key: string): Effect {
-  const isRoot = device['type'] === 'disk' && device['path'] === '/';
-  return isRoot && key === 'pool' ? 'recreate' : 'live';
+export function deviceEffect(before: Config | undefined, after: Config | undefined): Effect {
+  const effect = effectOfDeviceChange(before, after);
+  return effect === 'none' ? 'live' : effect;
 }
 
-export const configProblems = (config: Readonly<Record<string, string>>, profile: boolean): readonly Problem[] =>
+export const isRootDisk = (device: Config): boolean => isRoot(device);
+
+/** What an existing pool does not take is another pool. */
+export function poolEffect(driver: string, key: string): Effect {
+  const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
+    ? poolConfigKeys[key as keyof typeof poolConfigKeys]
+    : undefined;
+  return row === undefined || row.changeable.some((name) => name === driver) ? 'live' : 'recreate';
+}
+
+export const configProblems = (config: Config, profile: boolean): readonly Problem[] =>
   validateContainerConfig(config, { profile });
-
-export const deviceProblems = (
-  _devices: Readonly<Record<string, Readonly<Record<string, string>>>>,
-): readonly Problem[] => [];
-
-export function networkProblems(config: Readonly<Record<string, string>>): readonly Problem[] {
-  return Object.entries(config).flatMap(([key, value]) => {
-    const known = findNetworkConfigKey(key);
-    const message =
-      known === undefined
-        ? `unknown key ${key}${hint(
-            key,
-            networkConfigKeys.map((entry) => entry.key),
-          )}`
-        : networkValueRule(known.type, value);
-    return message === undefined ? [] : [{ path: `config.${key}`, message }];
-  });
-}
-
-export const poolProblems = (_driver: string, _config: Readonly<Record<string, string>>): readonly Problem[] => [];
+export const deviceProblems = (devices: Devices): readonly Problem[] => validateDevices(devices);
+export const networkProblems = (name: string, config: Config): readonly Problem[] =>
+  validateNetworkConfig(name, config).filter((problem) => problem.path !== 'name');
+export const poolProblems = (driver: string, config: Config): readonly Problem[] => validatePoolConfig(driver, config);

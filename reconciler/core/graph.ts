@@ -2,7 +2,7 @@
 import { hint } from '../../server/api/nearest.ts';
 import { kinds, type KindName } from '../../server/api/kinds.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import type { Address, Document } from './document.ts';
+import { addressOf, type Address, type Document } from './document.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Reference } from './kinds/kind.ts';
 import type { Observed } from './observed.ts';
@@ -16,9 +16,17 @@ export interface Graph {
 }
 
 const noNeeds: readonly Address[] = [];
+const noneBroken: ReadonlySet<Address> = new Set();
 
-/** `observed` undefined: offline, where what is not declared may still be there. Objects must be sorted. */
-export function buildGraph(objects: readonly Document[], observed: Observed | undefined): Graph {
+/**
+ * `observed` undefined: offline, where what is not declared may still be there. Objects must be sorted. `broken` are
+ * declared too, but have problems of their own: nobody is told that they are missing.
+ */
+export function buildGraph(
+  objects: readonly Document[],
+  observed: Observed | undefined,
+  broken: ReadonlySet<Address> = noneBroken,
+): Graph {
   const diagnostics: Diagnostic[] = [];
   const declared = new Map(objects.map((object) => [object.address, object]));
   const imagesByFingerprint = new Map(
@@ -37,12 +45,13 @@ export function buildGraph(objects: readonly Document[], observed: Observed | un
     for (const reference of referencesOf(object, observed)) {
       const address = find(reference.kind, reference.name);
       if (address !== undefined) found.add(address);
+      else if (broken.has(addressOf(reference.kind, reference.name))) continue;
       else if (!isLive(reference, observed))
         diagnostics.push(missing(object, reference, names, observed !== undefined));
     }
     for (const [index, address] of object.manage.dependsOn.entries()) {
       if (declared.has(address)) found.add(address);
-      else diagnostics.push(missingDependency(object, address, index, declared));
+      else if (!broken.has(address)) diagnostics.push(missingDependency(object, address, index, declared));
     }
     needs.set(object.address, found.size === 0 ? noNeeds : [...found].sort());
   }

@@ -1,6 +1,6 @@
 // Loads a set of manifests: reads, parses, puts variables in, checks every document, and reports all problems at once.
 import type { Diagnostic } from '../core/diagnostic.ts';
-import type { Document, Json, JsonObject } from '../core/document.ts';
+import type { Address, Document, Json, JsonObject } from '../core/document.ts';
 import { duplicate } from '../core/normalize.ts';
 import { compareText } from '../core/order.ts';
 import type { Finding } from './finding.ts';
@@ -31,14 +31,16 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
   }
   const variables = readVariables(parts, input.vars ?? {}, diagnostics);
   const placed: PlacedDocument[] = [];
+  const broken: Address[] = [];
   for (const part of parts.filter((part) => !isVariables(part.raw.value))) {
-    const document = await loadDocument(part, variables, input, diagnostics, signal);
+    const document = await loadDocument(part, variables, { ...input, diagnostics, broken }, signal);
     if (document !== undefined) placed.push({ document, source: part.source, offset: part.raw.offset });
   }
   const documents = withoutDuplicates(placed, diagnostics);
   const byAddress = new Map(placed.map((entry) => [entry.document.address, entry]));
   return {
     documents,
+    broken,
     diagnostics: diagnostics.sort(comparePlaces),
     files: texts.map((text) => text.file),
     locate: (diagnostic) => locateDocument(diagnostic, byAddress.get(diagnostic.address ?? 'profile/')),
@@ -61,13 +63,12 @@ export const isVariables = (value: Json): value is JsonObject =>
 async function loadDocument(
   part: Part,
   variables: Variables,
-  input: LoadInput,
-  diagnostics: Diagnostic[],
+  load: LoadInput & { readonly diagnostics: Diagnostic[]; readonly broken: Address[] },
   signal?: AbortSignal,
 ): Promise<Document | undefined> {
   const { source, raw } = part;
   const report = (finding: Finding): void => {
-    diagnostics.push(placedDiagnostic(finding, source, raw));
+    load.diagnostics.push(placedDiagnostic(finding, source, raw));
   };
   const expanded = expandVariables(raw.value, variables);
   for (const { path, name } of expanded.empty) {
@@ -75,14 +76,19 @@ async function loadDocument(
     const remedy = `give it one in its kind: vars document, with --var ${name}=..., or as \${${name}:-default}`;
     report({ severity: 'error', code: 'empty-variable', path, message, remedy });
   }
-  const { document, findings } = readDocument(expanded.value);
+  const { document, address, findings } = readDocument(expanded.value);
   findings.forEach(report);
-  if (document === undefined || expanded.empty.length > 0) return undefined;
+  if (document === undefined || expanded.empty.length > 0) {
+    if (address !== undefined) load.broken.push(address);
+    return undefined;
+  }
   const location = source.locationAt(raw.offset);
   if (document.files === undefined) return { ...document, location };
-  const read = await readImageFiles(document.files, source.folder, input.readImages !== false, signal);
+  const read = await readImageFiles(document.files, source.folder, load.readImages !== false, signal);
   read.findings.forEach(report);
-  return read.findings.length > 0 ? undefined : { ...document, location, files: read.files };
+  if (read.findings.length === 0) return { ...document, location, files: read.files };
+  load.broken.push(document.address);
+  return undefined;
 }
 
 function withoutDuplicates(placed: readonly PlacedDocument[], diagnostics: Diagnostic[]): readonly Document[] {

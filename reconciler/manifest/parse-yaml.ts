@@ -93,7 +93,7 @@ function textProblem(
     message: message ?? `this is not valid YAML: ${error.message.split('\n')[0] ?? ''}`,
     ...(remedy === undefined ? {} : { remedy }),
     offset,
-    length: Math.max(1, end - offset),
+    length: Math.max(1, end - offset, isTab ? 1 : (/^[\w.$-]+/.exec(text.slice(offset, offset + 80))?.[0].length ?? 1)),
   };
 }
 

@@ -2,10 +2,10 @@
 import { hint } from '../../server/api/nearest.ts';
 import { isKindName, kindNames, kinds, type KindName } from '../../server/api/kinds.ts';
 import { documentSchema, laterKeys, laterManageKeys, type JsonSchema } from '../../server/api/manifest-schema.ts';
-import { deviceName } from '../../server/api/names.ts';
 import { validateBody } from '../../server/api/validate.ts';
 import {
   addressOf,
+  type Address,
   type Document,
   type ImageFiles,
   type Json,
@@ -13,7 +13,7 @@ import {
   type PowerState,
 } from '../core/document.ts';
 import { coreKind } from '../core/kinds/index.ts';
-import { mapOf } from '../core/kinds/values.ts';
+import { hidden, isSecret } from '../core/secret.ts';
 import { wrong, type Finding } from './finding.ts';
 import { readManage } from './read-manage.ts';
 
@@ -23,6 +23,8 @@ export type LooseDocument = Omit<Document, 'location'>;
 export interface ReadResult {
   /** Absent when something is wrong. */
   readonly document?: LooseDocument;
+  /** Known even when the document is wrong. */
+  readonly address?: Address;
   readonly findings: readonly Finding[];
 }
 
@@ -91,12 +93,12 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
   const name = typeof coerced['name'] === 'string' ? coerced['name'] : undefined;
   const broken = name === undefined ? undefined : kinds[kind].nameRule(name);
   if (broken !== undefined) findings.push(wrong('bad-name', 'name', `the name ${JSON.stringify(name)} ${broken}`));
-  if (findings.some((finding) => finding.severity === 'error'))
-    return { findings: [...findings, ...ruleFindings(kind, coerced, findings)] };
+  const address = name === undefined ? {} : { address: addressOf(kind, name) };
+  if (hasError(findings)) return { ...address, findings: [...findings, ...ruleFindings(kind, coerced, findings)] };
   const manage = readManage(coerced['manage'], findings);
   const values = Object.fromEntries(Object.entries(coerced).filter(([key]) => !reserved.has(key)));
   findings.push(...ruleFindings(kind, coerced, findings));
-  if (findings.some((finding) => finding.severity === 'error') || name === undefined) return { findings };
+  if (hasError(findings) || name === undefined) return { ...address, findings };
   const files = kind === 'image' ? readFiles(coerced) : undefined;
   const state = coerced['state'] as PowerState | undefined;
   return {
@@ -112,6 +114,8 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
     findings,
   };
 }
+
+const hasError = (findings: readonly Finding[]): boolean => findings.some((finding) => finding.severity === 'error');
 
 function withoutLaterKeys(flat: JsonObject): { readonly value: JsonObject; readonly findings: Finding[] } {
   const findings: Finding[] = [];
@@ -197,6 +201,9 @@ function schemaFindings(value: JsonObject, schema: JsonSchema): readonly Finding
     const message = isUnknown
       ? problem.message.replace('is not a known member', 'is not a key of this kind')
       : problem.message;
+    if (/(^|\.)timeout$/.test(problem.path)) {
+      return wrong('bad-value', problem.path, `${problem.path} must be a time such as 90s, 5m or 1h`);
+    }
     return wrong(code, problem.path, `${problem.path} ${message}`);
   });
 }
@@ -207,19 +214,27 @@ function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding
   const isKnown = (path: string): boolean =>
     seen.some((one) => one === path || path.startsWith(`${one}.`) || one.startsWith(`${path}.`));
   const findings = coreKind(kind)
-    .validate(textual(value))
-    .map((problem) => wrong('bad-value', problem.path, withSubject(problem.path, problem.message)));
-  for (const name of Object.keys(mapOf(value['devices']))) {
-    const broken = deviceName(name);
-    if (broken !== undefined) findings.push(wrong('bad-name', `devices.${name}`, `the device name ${name} ${broken}`));
-  }
+    .validate(textual(value), String((value['name'] ?? '') as string))
+    .map(({ path, message }) =>
+      wrong(
+        /^unknown key|^is not a property of/.test(message) ? 'unknown-key' : 'bad-value',
+        path,
+        withoutSecret(path, withSubject(path, message)),
+      ),
+    );
   if (kind === 'image') findings.push(...fileFindings(value));
   return findings.filter((finding) => !isKnown(finding.path));
 }
 
 /** Rules begin with a verb ("must be ..."), some name their key already. */
 const withSubject = (path: string, message: string): string =>
-  /^(must|is|has|cannot) /.test(message) ? `${path} ${message}` : message;
+  /^(must|is|has|sets|cannot) /.test(message) ? `${path} ${message}` : message;
+
+/** Rules quote the value they refuse. */
+const withoutSecret = (path: string, message: string): string =>
+  isSecret(path.split('.', 1), undefined) || isSecret(['config', path.slice(path.indexOf('.') + 1)], undefined)
+    ? message.replaceAll(/"(?:[^"\\]|\\.)*"/g, hidden)
+    : message;
 
 /** Booleans of maps as the texts they will be. */
 function textual(value: JsonObject): JsonObject {

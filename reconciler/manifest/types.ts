@@ -15,6 +15,8 @@ export interface LoadInput {
 export interface Loaded {
   /** Empty of those with errors: plan only when `diagnostics` has no error. */
   readonly documents: readonly Document[];
+  /** Addresses of documents with errors, as far as kind and name could be read. */
+  readonly broken: readonly Address[];
   /** All problems of all files, sorted by file and position. */
   readonly diagnostics: readonly Diagnostic[];
   /** Files read, for watching. */

@@ -1,9 +1,17 @@
 // The container kind: what it refers to, what its changes cost, which of its keys belong to the server.
-import { configEffect, configProblems, deviceEffect, deviceProblems, isComputedConfig } from '../effects.ts';
-import type { Document } from '../document.ts';
+import type { Effect } from '../../../server/api/field.ts';
+import type { Document, Json } from '../document.ts';
+import {
+  configEffect,
+  configProblems,
+  deviceEffect,
+  deviceProblems,
+  isComputedConfig,
+  isRootDisk,
+} from '../effects.ts';
 import { deviceReferences } from './devices.ts';
 import type { CoreKind, Reference } from './kind.ts';
-import { mapOf, presentDevices, presentTexts, textOf, textsOf } from './values.ts';
+import { isMap, mapOf, presentDevices, presentTexts, textOf, textsOf } from './values.ts';
 
 export const container: CoreKind = {
   fields: {
@@ -20,10 +28,10 @@ export const container: CoreKind = {
   apiName: (document) => document.name,
   references: containerReferences,
   isComputed: ([field, key]) => field === 'config' && key !== undefined && isComputedConfig(key),
-  effectOf: ([field, key, property], live) => {
+  effectOf: ([field, key = '', property], live, after) => {
     if (field === 'architecture') return 'recreate';
-    if (field === 'config') return configEffect(key ?? '');
-    return field === 'devices' ? deviceEffect(mapOf(mapOf(live['devices'])[key ?? '']), property ?? '') : 'live';
+    if (field === 'config') return configEffect(key);
+    return field === 'devices' ? ownDeviceEffect(mapOf(live['devices'])[key], property, after) : 'live';
   },
   validate: (values) => [
     ...configProblems(presentTexts(values['config']), false),
@@ -31,6 +39,15 @@ export const container: CoreKind = {
     ...sourceProblems(values),
   ],
 };
+
+/** By itself; whether a root disk really moves shows only when the profiles are looked at too (expand.ts). */
+function ownDeviceEffect(device: Json | undefined, property: string | undefined, after: Json | undefined): Effect {
+  const before = isMap(device) ? presentTexts(device) : undefined;
+  if (property !== undefined) return deviceEffect(before, presentTexts({ ...before, [property]: after ?? null }));
+  const next = isMap(after) ? presentTexts(after) : undefined;
+  const isRoot = [before, next].some((side) => side !== undefined && isRootDisk(side));
+  return isRoot ? 'live' : deviceEffect(before, next);
+}
 
 function containerReferences({ values }: Document): readonly Reference[] {
   return [

@@ -20,6 +20,3 @@ export function deviceReferences(devices: Json | undefined): readonly Reference[
   }
   return references;
 }
-
-export const isRootDisk = (device: Json | undefined): boolean =>
-  isMap(device) && device['type'] === 'disk' && device['path'] === '/';

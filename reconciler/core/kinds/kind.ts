@@ -2,7 +2,7 @@
 import type { Effect } from '../../../server/api/field.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Problem } from '../../../server/api/problem.ts';
-import type { Document, JsonObject } from '../document.ts';
+import type { Document, Json, JsonObject } from '../document.ts';
 import type { Live, Observed } from '../observed.ts';
 
 export interface Reference {
@@ -35,9 +35,9 @@ export interface CoreKind {
   /** True when the live value fulfils the desired one although the texts differ (`auto`). */
   readonly fulfils?: (key: string, live: string | undefined, desired: string) => boolean;
   /** What a change costs the object itself. */
-  readonly effectOf: (segments: readonly string[], live: JsonObject) => Effect;
+  readonly effectOf: (segments: readonly string[], live: JsonObject, after: Json | undefined) => Effect;
   /** Config and device rules that a schema cannot say. Paths are relative to the document. */
-  readonly validate: (values: JsonObject) => readonly Problem[];
+  readonly validate: (values: JsonObject, name: string) => readonly Problem[];
   /** Never deleted by the server: destroying means taking back what the document wrote. */
   readonly isPermanent?: (name: string) => boolean;
 }

@@ -20,5 +20,5 @@ export const network: CoreKind = {
   fulfils: (key, live, desired) =>
     desired === 'auto' && picked.has(key) && live !== undefined && live !== '' && live !== 'none',
   effectOf: ([field]) => (field === 'type' ? 'recreate' : 'live'),
-  validate: (values) => networkProblems(presentTexts(values['config'])),
+  validate: (values, name) => networkProblems(name, presentTexts(values['config'])),
 };

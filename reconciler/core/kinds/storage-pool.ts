@@ -1,12 +1,9 @@
 // The storage pool kind. Where a pool lies is told at creation and rewritten by the server, so it is never compared.
-import { poolProblems } from '../effects.ts';
+import { poolEffect, poolProblems } from '../effects.ts';
 import type { CoreKind } from './kind.ts';
 import { presentTexts, textOf } from './values.ts';
 
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
-/** Told at creation; another value would be another pool. */
-const fixed = /^(size|zfs\.pool_name|ceph\..*|lvm\.use_thinpool)$/;
-
 export const storagePool: CoreKind = {
   fields: { description: 'scalar', driver: 'scalar', config: 'map' },
   putFields: ['config', 'description'],
@@ -17,7 +14,7 @@ export const storagePool: CoreKind = {
   isComputed: ([field, key = '']) =>
     field === 'config' && (computed.has(key) || key.startsWith('volatile.') || key.startsWith('ceph.')),
   isProvenance: ([field, key]) => field === 'config' && key === 'source',
-  effectOf: ([field, key = '']) =>
-    field === 'driver' || (field === 'config' && fixed.test(key)) ? 'recreate' : 'live',
+  effectOf: ([field, key = ''], live) =>
+    field === 'driver' ? 'recreate' : field === 'config' ? poolEffect(textOf(live['driver']) ?? '', key) : 'live',
   validate: (values) => poolProblems(textOf(values['driver']) ?? '', presentTexts(values['config'])),
 };

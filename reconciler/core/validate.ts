@@ -1,0 +1,17 @@
+// What can be said of a set of documents without a server: duplicates, cycles, and names that are not declared.
+import type { Diagnostic } from './diagnostic.ts';
+import type { Address, Document } from './document.ts';
+import { buildGraph } from './graph.ts';
+import { normalizeDocuments } from './normalize.ts';
+
+/**
+ * References to what is not declared are warnings: it may exist on the server. `broken` are the addresses of documents
+ * that could not be read, which are no reason to call them missing as well.
+ */
+export function validateDocuments(
+  documents: readonly Document[],
+  broken: Iterable<Address> = [],
+): readonly Diagnostic[] {
+  const { objects, diagnostics } = normalizeDocuments(documents);
+  return [...diagnostics, ...buildGraph(objects, undefined, new Set(broken)).diagnostics];
+}
