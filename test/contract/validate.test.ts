@@ -43,6 +43,7 @@ describe('body validation', () => {
   it('fitting values pass, absent members too', () => {
     expect(validateBody(Body, { name: 'ok', config: null, timeout: 3, mode: 'push' })).toEqual([]);
     expect(validateBody(Body, { name: 'ok', config: undefined })).toEqual([]);
+    for (const timeout of [-1, 10]) expect(validateBody(Body, { name: 'abcde', timeout })).toEqual([]);
     expect(validateBody(Type.Unknown(), { anything: [1, null] })).toEqual([]);
   });
 

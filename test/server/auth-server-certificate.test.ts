@@ -81,6 +81,17 @@ describe('the server certificate', () => {
     expect(readdirSync(dir).toSorted()).toEqual(['server.crt', 'server.key']);
   });
 
+  it('has the same file modes whatever the umask', async () => {
+    const before = process.umask(0o777);
+    try {
+      await ensureServerCertificate(dir, host);
+    } finally {
+      process.umask(before);
+    }
+    expect(statSync(join(dir, 'server.key')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(dir, 'server.crt')).mode & 0o777).toBe(0o644);
+  });
+
   it('is made anew when a crash left only the key, or drafts', async () => {
     writeFileSync(join(dir, 'server.key'), 'half of a k');
     writeFileSync(join(dir, 'server.key.new'), 'x');
