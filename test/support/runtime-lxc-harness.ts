@@ -48,17 +48,18 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
     open: async () => openLxcRuntime({ dir, log }),
     prepare: async (name, kind = 'ordinary') => {
       count++;
-      const home = join(base, `c${count}`);
+      const number = count;
+      const home = join(base, `c${number}`);
       await makeBusyboxRootfs(join(home, 'rootfs'), {
         dhcp: false,
         ...(kind === 'deaf' ? { deafToShutdown: true } : {}),
         ...(kind === 'short-lived' ? { init: '#!/bin/sh\nexit 3\n' } : {}),
       });
-      const hostName = `gtyt${tag}${count}`;
-      const hwaddr = `00:16:3e:00:${(count >> 8).toString(16).padStart(2, '0')}:${(count & 255).toString(16).padStart(2, '0')}`;
+      const hostName = `gtyt${tag}${number}`;
+      const hwaddr = `00:16:3e:00:${(number >> 8).toString(16).padStart(2, '0')}:${(number & 255).toString(16).padStart(2, '0')}`;
       return {
         name,
-        hostname: `c${count}`,
+        hostname: `c${number}`,
         rootfs: join(home, 'rootfs'),
         logDir: join(home, 'logs'),
         architecture: 'x86_64',
@@ -106,7 +107,6 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
     cleanup: async () => {
       for (const pid of survivors(places)) process.kill(pid, 'SIGKILL');
       run('ip', 'link', 'delete', bridge);
-      rmSync(places.lxcPath, { recursive: true, force: true });
       rmSync(base, { recursive: true, force: true });
     },
   };

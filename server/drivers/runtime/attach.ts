@@ -107,16 +107,31 @@ async function untilExit(child: ChildProcess, timeoutMs: number, signal: AbortSi
   });
 }
 
-/** Killing lxc-attach alone would leave the command running: its child is the command. */
+/**
+ * Killing lxc-attach alone would leave the command running: its child is the command. lxc-attach itself ends after its child and
+ * collects it, so that no zombie keeps the container's control group; only a stuck one is killed.
+ */
 function killInside(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined) return;
-  try {
-    for (const inner of readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)) {
-      process.kill(Number(inner), 'SIGKILL');
+  const stuck = setTimeout(() => child.kill('SIGKILL'), 1_000);
+  child.once('exit', () => clearTimeout(stuck));
+  const inner = readChildren(pid);
+  // Not that far yet: it has nothing to leave behind.
+  if (inner.length === 0) child.kill('SIGKILL');
+  for (const one of inner) {
+    try {
+      process.kill(one, 'SIGKILL');
+    } catch {
+      // Already gone.
     }
-  } catch {
-    // Already gone.
   }
-  child.kill('SIGKILL');
+}
+
+function readChildren(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
 }

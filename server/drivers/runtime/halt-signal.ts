@@ -1,6 +1,8 @@
-// Decides which signal asks an init to shut down. Sends none.
+// Asks an init to shut down, with the signal that it understands. Does not wait for the end.
 import { constants } from 'node:os';
-import { blocksSignal } from './proc.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ageSeconds, isBlocking, isReadyFor, isSameProcess } from './proc.ts';
+import type { RunState } from './run-state.ts';
 
 const realTimeMin = 34;
 const realTimeMax = 64;
@@ -20,7 +22,30 @@ export function parseHaltSignal(rawLxc: string): number | undefined {
   return Object.entries(constants.signals).find(([name]) => name === text)?.[1];
 }
 
-export function haltSignalOf(initPid: number, configured: number | undefined): number {
+/** systemd announces itself by blocking its halt signal; it reads it from a descriptor. */
+function haltSignalOf(initPid: number, configured: number | undefined): number {
   if (configured !== undefined) return configured;
-  return blocksSignal(initPid, systemdHalt) ? systemdHalt : constants.signals.SIGPWR;
+  return isBlocking(initPid, systemdHalt) ? systemdHalt : constants.signals.SIGPWR;
+}
+
+const pollMs = 5;
+/** An init that old has its handlers, or will never have any. */
+const grownUpSeconds = 2;
+
+/**
+ * Sends the signal once init would get it: the kernel drops what reaches an init before it has prepared for it, and a container
+ * stopped right after its start would never hear of it. Ends when sent, when init is dead, or at `signal`.
+ */
+export async function requestShutdown(
+  state: Pick<RunState, 'initPid' | 'initStartTime' | 'haltSignal'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && isSameProcess(state.initPid, state.initStartTime)) {
+    const halt = haltSignalOf(state.initPid, state.haltSignal);
+    if (ageSeconds(state.initStartTime) > grownUpSeconds || isReadyFor(state.initPid, halt)) {
+      process.kill(state.initPid, halt);
+      return;
+    }
+    await sleep(pollMs);
+  }
 }

@@ -8,8 +8,6 @@ export interface LxcSettings {
   /** The whole value of lxc.hook.post-stop. */
   readonly postStopHook: string;
   readonly cgroup: { readonly monitor: string; readonly pivot: string; readonly container: string };
-  /** Mount the rootfs through an id map: its files belong to 0:0 on disk. */
-  readonly mapRootfs: boolean;
   readonly cgroup1: readonly CgroupValue[];
   readonly cgroup2: readonly CgroupValue[];
   readonly seccompProfile: string | undefined;
@@ -29,7 +27,7 @@ type Line = readonly [key: string, value: string];
 /** Throws DriverError Invalid for anything that cannot be said in this format, so that no value can become a second line. */
 export function renderLxcConfig(run: RunConfig, settings: LxcSettings): string {
   const lines: readonly Line[] = [
-    ...identity(run, settings),
+    ...identity(run),
     ...console(run),
     ...isolation(run, settings),
     ...controlGroups(settings),
@@ -64,13 +62,12 @@ const architectures: Readonly<Record<string, string>> = {
   riscv64: 'riscv64',
 };
 
-function identity(run: RunConfig, settings: LxcSettings): readonly Line[] {
+function identity(run: RunConfig): readonly Line[] {
   const arch = architectures[run.architecture];
   return [
     ['lxc.uts.name', run.hostname],
     ...(arch === undefined ? [] : [['lxc.arch', arch] as const]),
     ['lxc.rootfs.path', `dir:${run.rootfs}`],
-    ...(settings.mapRootfs ? [['lxc.rootfs.options', 'idmap=container'] as const] : []),
     ...run.idmap.flatMap((entry): readonly Line[] => {
       const range = `${entry.nsid} ${entry.hostid} ${entry.maprange}`;
       return [
@@ -159,11 +156,11 @@ function mounts(run: RunConfig, settings: LxcSettings): readonly Line[] {
         ]
       : []),
     ...settings.lxcfsFiles.map((file) => entry(`/var/lib/lxcfs/proc/${file} proc/${file} none bind,optional 0 0`)),
-    ...run.mounts.map((mount) => entry(mountEntry(mount, run))),
+    ...run.mounts.map((mount) => entry(mountEntry(mount))),
   ];
 }
 
-function mountEntry(mount: MountRun, run: RunConfig): string {
+function mountEntry(mount: MountRun): string {
   const target = mount.target.replace(/^\/+/, '');
   if (!mount.target.startsWith('/') || target === '' || target.split('/').includes('..')) {
     throw new DriverError('Invalid', `Device ${mount.device}: "${mount.target}" is not a path to mount at`);
@@ -174,7 +171,6 @@ function mountEntry(mount: MountRun, run: RunConfig): string {
     ...(mount.readonly ? ['ro'] : []),
     ...(mount.optional ? ['optional'] : []),
     ...(mount.propagation === undefined ? [] : [propagation(mount)]),
-    ...(mount.idmapped === true && !isPrivileged(run) ? ['idmap=container'] : []),
   ];
   return `${escapeField(mount.source)} ${escapeField(target)} none ${options.join(',')} 0 0`;
 }

@@ -30,7 +30,7 @@ export async function lxcAvailable(): Promise<
 > {
   if (process.platform !== 'linux') return { ok: false, reason: `LXC needs Linux, this is ${process.platform}` };
   if (process.getuid?.() !== 0) return { ok: false, reason: 'running containers needs root' };
-  const missing = ['lxc-start', 'lxc-attach', 'lxc-stop', 'ip'].filter((name) => findProgram(name) === undefined);
+  const missing = ['lxc-start', 'lxc-attach', 'lxc-wait', 'ip'].filter((name) => findProgram(name) === undefined);
   if (missing.length > 0) {
     return { ok: false, reason: `not installed: ${missing.join(', ')} (packages lxc and iproute2)` };
   }

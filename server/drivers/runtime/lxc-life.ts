@@ -55,6 +55,26 @@ export async function awaitOutcome(tree: CgroupTree, group: string, state: RunSt
   }
 }
 
+/**
+ * A new init exists a little before LXC counts its container as running, and what is done to it in between fails or kills it.
+ * Returns also when that never happens: the death of the new init is then the next exit to deal with.
+ */
+export async function awaitRunning(places: LxcPlaces, name: string, init: LiveProcess): Promise<void> {
+  const deadline = performance.now() + outcomeTimeoutMs;
+  const place = ['-P', places.lxcPath, '-n', places.key(name)];
+  while (isSameProcess(init.pid, init.startTime) && performance.now() < deadline) {
+    try {
+      await exec([findProgram('lxc-wait') ?? 'lxc-wait', ...place, '-s', 'RUNNING', '-t', '1'], {
+        env: {},
+        timeoutMs: 3_000,
+      });
+      return;
+    } catch {
+      await sleep(pollMs);
+    }
+  }
+}
+
 /** Waits for the kernel to take down interfaces and control groups of a dead container; does it itself when it takes long. */
 export async function buryRemains(
   tree: CgroupTree,

@@ -12,7 +12,7 @@ export class LxcPlaces {
    * the host goes down.
    */
   constructor(dir: string, runDir = '/run/gantry') {
-    this.lxcPath = `${runDir}/${dirTag(dir)}`;
+    this.lxcPath = `${runDir}/runtime-${dirTag(dir)}`;
     this.exits = `${dir}/exits`;
     this.#groupRoot = `gantry/${dirTag(dir)}`;
   }
@@ -32,6 +32,14 @@ export class LxcPlaces {
   }
   seccompFile(name: string): string {
     return `${this.containerDir(name)}/seccomp`;
+  }
+  /** Where the root file system is mounted through the container's id map. */
+  mappedRootfs(name: string): string {
+    return `${this.containerDir(name)}/rootfs`;
+  }
+  /** The same for the mount with this number. */
+  mappedMount(name: string, index: number): string {
+    return `${this.containerDir(name)}/mount-${index}`;
   }
   /** Control group that holds the container's limits, below every hierarchy's root. */
   group(name: string): string {

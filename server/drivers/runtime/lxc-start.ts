@@ -1,6 +1,5 @@
 // Starts one container: prepares its files, runs lxc-start, finds its init. On failure it says why and leaves nothing behind.
-import { mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import type { Log } from '../../lib/log.ts';
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
 import { type CgroupTree, groupPids, removeGroup } from './cgroup.ts';
@@ -8,9 +7,9 @@ import { parseCpus, pickCpus } from './cpu-limits.ts';
 import type { RunConfig } from './driver.ts';
 import type { ExitSpool } from './exit-spool.ts';
 import { parseHaltSignal } from './halt-signal.ts';
-import { hostIdMap, hostRootIds } from './id-map.ts';
 import { cgroup1Values, cgroup2Values, readLimits } from './limits.ts';
 import { renderLxcConfig } from './lxc-config.ts';
+import { type FileDeps, prepareFiles, unmountFiles } from './lxc-files.ts';
 import { findApparmorProfile, findLxcfsFiles, findProgram, readHostFacts } from './lxc-host.ts';
 import { clearAfterFailedStart, findInit, findMonitor, interfaceExists } from './lxc-life.ts';
 import { applyDiskWeight, limitKeys } from './lxc-limits.ts';
@@ -19,13 +18,9 @@ import type { LxcPlaces } from './lxc-places.ts';
 import { readBootId } from './proc.ts';
 import { removeRunState, type RunState } from './run-state.ts';
 import { renderSeccomp } from './seccomp.ts';
-import { shiftOwnership } from './shift-ownership.ts';
 
-export interface StartDeps {
-  readonly places: LxcPlaces;
-  readonly log: Log;
+export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
-  readonly rootfsIdmapped: boolean;
   readonly spool: ExitSpool;
   /** Cpusets of the other running containers. */
   readonly otherCpus: readonly (readonly number[])[];
@@ -37,11 +32,10 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
   const { places, tree } = deps;
   signal.throwIfAborted();
   refuseSecondCopy(deps, run);
-  const mapRootfs = await settleOwnership(deps, run, signal);
-  const prepared = writeFiles(deps, run, mapRootfs);
   deps.spool.discard(places.key(run.name));
   const nics = Object.fromEntries(run.nics.map((nic) => [nic.name, nic.hostName]));
   try {
+    const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
     await runLxcStart(places, run);
     signal.throwIfAborted();
     const init = findInit(tree, places.group(run.name));
@@ -67,6 +61,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
     const init = findInit(tree, places.group(run.name));
     if (init !== undefined) process.kill(init.pid, 'SIGKILL');
     await clearAfterFailedStart(tree, places, { name: run.name, nics }, deps.log);
+    unmountFiles(deps, run.name);
     deps.spool.discard(places.key(run.name));
     removeRunState(places.stateFile(run.name));
     throw error;
@@ -85,24 +80,7 @@ function refuseSecondCopy({ tree, places }: StartDeps, run: RunConfig): void {
   }
 }
 
-/** Whether to mount the rootfs through the id map; where that cannot be, its files are given to the mapped ids once. */
-async function settleOwnership(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<boolean> {
-  let owner: number;
-  try {
-    owner = statSync(run.rootfs).uid;
-  } catch (error) {
-    throw new DriverError('Failed', `Cannot start container "${run.name}": its root file system is missing`, error);
-  }
-  const wanted = hostRootIds(run.idmap).uid;
-  if (owner === wanted) return false;
-  if (owner === 0 && deps.rootfsIdmapped) return true;
-  deps.log.info('giving a root file system to other ids', { container: run.name, from: owner, to: wanted });
-  const from = owner === 0 ? [] : await hostIdMap();
-  await shiftOwnership(run.rootfs, from, run.idmap, signal);
-  return false;
-}
-
-function writeFiles(deps: StartDeps, run: RunConfig, mapRootfs: boolean): { limits: ReturnType<typeof readLimits> } {
+function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeof readLimits> } {
   const { places, tree } = deps;
   const host = readHostFacts(tree);
   const cpus = pickCpus(parseCpus(run.config['limits.cpu'] ?? ''), host.onlineCpus, deps.otherCpus);
@@ -114,14 +92,12 @@ function writeFiles(deps: StartDeps, run: RunConfig, mapRootfs: boolean): { limi
       pivot: places.pivotGroup,
       container: places.group(run.name),
     },
-    mapRootfs,
     cgroup1: cgroup1Values(limits, host, false),
     cgroup2: cgroup2Values(limits, false),
     seccompProfile: places.seccompFile(run.name),
     apparmorProfile: findApparmorProfile(),
     lxcfsFiles: findLxcfsFiles(),
   });
-  mkdirSync(places.containerDir(run.name), { recursive: true, mode: 0o700 });
   writeFileSync(places.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });
   writeFileSync(places.configFile(run.name), config, { mode: 0o600 });
   mkdirSync(run.logDir, { recursive: true });

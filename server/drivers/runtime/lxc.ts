@@ -1,5 +1,6 @@
 // Runs containers with LXC's tools: one generated configuration and one lxc-start each. Reads and live changes go straight to the kernel.
-import { mkdirSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, realpathSync, rmdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/log.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -15,17 +16,20 @@ import type {
   RuntimeProbe,
 } from './driver.ts';
 import { ExitSpool } from './exit-spool.ts';
-import { haltSignalOf } from './halt-signal.ts';
-import { canMountIdmapped } from './idmap-probe.ts';
+import { requestShutdown } from './halt-signal.ts';
 import { applyLimits } from './lxc-limits.ts';
-import { awaitOutcome, buryRemains, findInit, findMonitor } from './lxc-life.ts';
+import { awaitOutcome, awaitRunning, buryRemains, findInit, findMonitor } from './lxc-life.ts';
+import { type FileDeps, removeContainerDir, unmountFiles } from './lxc-files.ts';
 import { LxcPlaces } from './lxc-places.ts';
 import { startContainer } from './lxc-start.ts';
 import { lxcAvailable, lxcVersion } from './lxc-host.ts';
+import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
 import { isSameProcess, readBootId } from './proc.ts';
 import { readRunState, removeRunState, type RunState, writeRunState } from './run-state.ts';
 import { Slots } from './slots.ts';
+import { loadLibc } from './syscalls.ts';
+import { UserNamespaces } from './user-namespaces.ts';
 import { nextStop } from './wait-exit.ts';
 
 export { lxcAvailable } from './lxc-host.ts';
@@ -44,13 +48,18 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   if (!available.ok) throw new DriverError('NotSupported', `Cannot run LXC containers: ${available.reason}`);
   mkdirSync(deps.dir, { recursive: true, mode: 0o700 });
   const places = new LxcPlaces(realpathSync(deps.dir));
-  mkdirSync(places.lxcPath, { recursive: true, mode: 0o711 });
+  makePassable(places.lxcPath);
+  const libc = await loadLibc();
+  if (libc === undefined) deps.log.warn('koffi cannot be loaded: id-mapped mounts are not available');
+  const namespaces = new UserNamespaces();
   return new LxcRuntime({
     places,
     log: deps.log,
     tree: readCgroupTree(),
     version: await lxcVersion(),
-    rootfsIdmapped: await canMountIdmapped(deps.probeDir ?? deps.dir),
+    rootfsIdmapped: libc !== undefined && (await canMountMapped({ libc, namespaces }, deps.probeDir ?? deps.dir)),
+    libc,
+    namespaces,
   });
 }
 
@@ -62,12 +71,9 @@ const sweepMs = 1_000;
 /** Without a monitor nobody tells us about an exit. */
 const orphanSweepMs = 100;
 
-interface Deps {
-  readonly places: LxcPlaces;
-  readonly log: Log;
+interface Deps extends FileDeps {
   readonly tree: CgroupTree;
   readonly version: string;
-  readonly rootfsIdmapped: boolean;
 }
 
 class LxcRuntime implements RuntimeDriver {
@@ -109,6 +115,7 @@ class LxcRuntime implements RuntimeDriver {
     if (init === undefined && before === undefined) {
       removeRunState(places.stateFile(name));
       removeGroup(tree, places.group(name));
+      unmountFiles(this.#deps, name);
       return;
     }
     if (init === undefined && before !== undefined) {
@@ -134,6 +141,7 @@ class LxcRuntime implements RuntimeDriver {
     this.#remember(state);
     this.#spool.discard(places.key(name));
     const rebooted = before !== undefined && before.initStartTime !== init.startTime;
+    if (monitor !== undefined && rebooted) await awaitRunning(places, name, init);
     if (rebooted) this.#announce({ name, target: 'reboot' });
   }
 
@@ -165,29 +173,34 @@ class LxcRuntime implements RuntimeDriver {
   ): Promise<void> {
     signal.throwIfAborted();
     // After a start that is under way, and before the exit is dealt with: both hold the lock.
-    const { wait } = await this.#mutex.run(name, async () => {
+    const { wait, state } = await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      await this.#endInit(state, options.force);
-      return { wait: nextStop(this, name) };
+      await this.#makeReceptive(state, options.force);
+      return { wait: nextStop(this, name), state };
     });
-    await wait(options.timeoutMs ?? (options.force ? killTimeoutMs : undefined), signal);
+    const over = new AbortController();
+    if (!options.force) {
+      requestShutdown(state, over.signal).catch((error: unknown) =>
+        this.#deps.log.warn('cannot ask for a shutdown', { container: name, reason: errorText(error) }),
+      );
+    }
+    try {
+      await wait(options.timeoutMs ?? (options.force ? killTimeoutMs : undefined), signal);
+    } finally {
+      over.abort();
+    }
   }
 
-  async #endInit(state: RunState, force: boolean): Promise<void> {
+  /** A frozen process neither dies nor listens. */
+  async #makeReceptive(state: RunState, force: boolean): Promise<void> {
     const { tree, places } = this.#deps;
     const group = places.group(state.name);
-    const send = (signal: number): void => {
-      if (!isAlive(state)) return;
-      process.kill(state.initPid, signal);
-    };
-    if (force) {
-      send(9);
-      // v1: a frozen process takes its SIGKILL only when thawed.
-      await setFrozen(tree, group, false, freezeTimeoutMs).catch(() => {});
+    if (!force) {
+      if (isFrozen(tree, group)) await setFrozen(tree, group, false, freezeTimeoutMs);
       return;
     }
-    if (isFrozen(tree, group)) await setFrozen(tree, group, false, freezeTimeoutMs);
-    send(haltSignalOf(state.initPid, state.haltSignal));
+    if (isAlive(state)) process.kill(state.initPid, 'SIGKILL');
+    await setFrozen(tree, group, false, freezeTimeoutMs).catch(() => {});
   }
 
   async freeze(name: string): Promise<void> {
@@ -246,7 +259,7 @@ class LxcRuntime implements RuntimeDriver {
     const { tree, places } = this.#deps;
     await this.#mutex.run(name, async () => {
       if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
-      rmSync(places.containerDir(name), { recursive: true, force: true });
+      removeContainerDir(this.#deps, name);
       this.#spool.discard(places.key(name));
       removeGroup(tree, places.group(name));
       removeGroup(tree, places.monitorGroup(name));
@@ -262,6 +275,7 @@ class LxcRuntime implements RuntimeDriver {
     this.#closed = true;
     clearTimeout(this.#sweeper);
     this.#spool.close();
+    await this.#deps.namespaces.close();
     if (this.#live.size > 0) return;
     // Empty ones only: what still runs, known or not, keeps its own.
     const { tree, places } = this.#deps;
@@ -289,6 +303,7 @@ class LxcRuntime implements RuntimeDriver {
     const outcome = await awaitOutcome(tree, places.group(state.name), state);
     this.#spool.discard(places.key(state.name));
     if (outcome.kind === 'reboot') {
+      await awaitRunning(places, state.name, outcome.init);
       this.#remember({ ...state, initPid: outcome.init.pid, initStartTime: outcome.init.startTime });
       try {
         applyLimits(tree, places.group(state.name), state.limits, [], state.cpus);
@@ -302,6 +317,7 @@ class LxcRuntime implements RuntimeDriver {
       return;
     }
     await buryRemains(tree, places, state, log);
+    unmountFiles(this.#deps, state.name);
     this.#live.delete(state.name);
     removeRunState(places.stateFile(state.name));
     this.#announce({ name: state.name, target: 'stop' });
@@ -348,6 +364,15 @@ class LxcRuntime implements RuntimeDriver {
 
 const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
 const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
+
+/** LXC gives up when the container's root cannot go through its path; nobody else gets more than that. */
+function makePassable(dir: string): void {
+  mkdirSync(dir, { recursive: true, mode: 0o711 });
+  for (const path of [dirname(dir), dir]) {
+    const mode = statSync(path).mode & 0o7777;
+    if ((mode & 0o011) !== 0o011) chmodSync(path, mode | 0o011);
+  }
+}
 
 function rmdirIfEmpty(dir: string): void {
   try {

@@ -33,10 +33,28 @@ export function readNamespacePids(pid: number): readonly number[] {
   return line?.[1] === undefined ? [] : line[1].split(/\s+/).map(Number);
 }
 
-/** systemd announces itself by blocking its halt signal, SIGRTMIN+3. */
-export function blocksSignal(pid: number, signal: number): boolean {
-  const line = /^SigBlk:\s*([0-9a-f]+)$/m.exec(read(`/proc/${pid}/status`) ?? '');
-  return line?.[1] !== undefined && ((BigInt(`0x${line[1]}`) >> BigInt(signal - 1)) & 1n) === 1n;
+/** Whether the process has prepared for a signal: catches it, blocks it (to read it from a descriptor), or waits for it. */
+export function isReadyFor(pid: number, signal: number): boolean {
+  if (isBlocking(pid, signal) || isInMask(pid, 'SigCgt', signal)) return true;
+  // While a process waits for a set of signals the kernel shows them as not blocked.
+  return read(`/proc/${pid}/wchan`)?.includes('sigtimedwait') === true;
+}
+
+export function isBlocking(pid: number, signal: number): boolean {
+  return isInMask(pid, 'SigBlk', signal);
+}
+
+function isInMask(pid: number, mask: string, signal: number): boolean {
+  const status = read(`/proc/${pid}/status`) ?? '';
+  const digits = new RegExp(`^${mask}:\\s*([0-9a-f]+)$`, 'm').exec(status)?.[1];
+  return digits !== undefined && ((BigInt(`0x${digits}`) >> BigInt(signal - 1)) & 1n) === 1n;
+}
+
+/** Start times are counted in these whatever the kernel's own clock rate is. */
+const ticksPerSecond = 100;
+
+export function ageSeconds(startTime: number): number {
+  return Number(read('/proc/uptime')?.split(' ')[0] ?? 0) - startTime / ticksPerSecond;
 }
 
 export function readCommandLine(pid: number): string {

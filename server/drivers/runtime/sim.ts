@@ -273,7 +273,6 @@ function checkRun(run: RunConfig): void {
   renderLxcConfig(run, {
     postStopHook: 'true',
     cgroup: { monitor: 'm', pivot: 'p', container: 'c' },
-    mapRootfs: true,
     cgroup1: [],
     cgroup2: [],
     seccompProfile: undefined,

@@ -4,11 +4,12 @@ export interface Libc {
   /** Numbers above 424 are the same on every architecture. */
   openTree(dirFd: number, path: string, flags: number): number;
   mountSetAttr(fd: number, path: string, flags: number, attributes: Uint8Array): number;
+  moveMount(fromFd: number, from: string, toFd: number, to: string, flags: number): number;
+  umount2(path: string, flags: number): number;
   setns(fd: number, kind: number): number;
   socket(domain: number, type: number, protocol: number): number;
   send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
   recv(fd: number, bytes: Uint8Array, length: number, flags: number): number;
-  pipe2(fds: Int32Array, flags: number): number;
   if_indextoname(index: number, name: Uint8Array): unknown;
 }
 
@@ -29,15 +30,19 @@ async function load(): Promise<Libc | undefined> {
     const setAttr = libc.func(
       'long syscall(long number, int fd, const char *path, uint flags, uint8_t *attr, ulong size)',
     );
+    const moveMount = libc.func(
+      'long syscall(long number, int from, const char *path, int to, const char *target, uint flags)',
+    );
     return {
       openTree: (dirFd, path, flags) => Number(openTree(428, dirFd, path, flags)),
       mountSetAttr: (fd, path, flags, attributes) =>
         Number(setAttr(442, fd, path, flags, attributes, attributes.length)),
+      moveMount: (fromFd, from, toFd, to, flags) => Number(moveMount(429, fromFd, from, toFd, to, flags)),
+      umount2: libc.func('int umount2(const char *path, int flags)'),
       setns: libc.func('int setns(int fd, int kind)'),
       socket: libc.func('int socket(int domain, int type, int protocol)'),
       send: libc.func('long send(int fd, const uint8_t *bytes, ulong length, int flags)'),
       recv: libc.func('long recv(int fd, _Out_ uint8_t *bytes, ulong length, int flags)'),
-      pipe2: libc.func('int pipe2(_Out_ int *fds, int flags)'),
       if_indextoname: libc.func('void *if_indextoname(uint index, _Out_ uint8_t *name)'),
     };
   } catch {
