@@ -1,0 +1,62 @@
+// `gantry show`: live objects as the API has them, one by KIND/NAME or all of them.
+import type { Client } from '../../../server/client/client.ts';
+import { isNotFound } from '../../../server/client/client-error.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { CliContext } from '../context.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { parseAddress } from '../options.ts';
+import { paintFor } from '../paint.ts';
+import { withClient } from '../session.ts';
+import { renderTable } from '../table.ts';
+import { CliError } from '../usage-error.ts';
+
+const listed: readonly KindName[] = ['storage_pool', 'network', 'profile', 'image', 'image_alias', 'container'];
+
+export async function show(context: CliContext, addresses: readonly string[]): Promise<ExitCode> {
+  const parsed = addresses.map(parseAddress);
+  await withClient(context, async (client) => {
+    if (parsed.length === 0) return showAll(context, client);
+    for (const address of parsed) await showOne(context, client, address);
+  });
+  return exitCodes.ok;
+}
+
+async function showOne(context: CliContext, client: Client, address: string): Promise<void> {
+  const slash = address.indexOf('/');
+  const kind = address.slice(0, slash) as KindName;
+  const name = address.slice(slash + 1);
+  const reply = await client.get(kind, name, context.stop).catch((error: unknown) => {
+    throw isNotFound(error) ? new CliError(`${address} does not exist`, exitCodes.error, error) : error;
+  });
+  const object = { kind, ...reply.metadata };
+  if (context.isJson) {
+    context.io.stdout.write(`${JSON.stringify(object)}\n`);
+    return;
+  }
+  const { stringify } = await import('yaml');
+  context.out(`---\n${stringify(object).trimEnd()}`);
+}
+
+async function showAll(context: CliContext, client: Client): Promise<void> {
+  const lists = await Promise.all(listed.map((kind) => client.list(kind, context.stop)));
+  const found = lists.flatMap((objects, index) => objects.map((object) => ({ kind: listed[index] ?? '', object })));
+  if (context.isJson) {
+    for (const { kind, object } of found) context.io.stdout.write(`${JSON.stringify({ kind, ...object })}\n`);
+    return;
+  }
+  const rows = found.map(({ kind, object }) => [`${kind}/${nameOf(object)}`, summaryOf(object)]);
+  context.out(renderTable(['OBJECT', 'WHAT'], rows, paintFor(context.color)));
+}
+
+const nameOf = (object: object): string => textOf(object, 'name') ?? textOf(object, 'fingerprint') ?? '';
+
+const summaryOf = (object: object): string =>
+  ['status', 'driver', 'type', 'target', 'description']
+    .flatMap((key) => textOf(object, key) ?? [])
+    .filter((text) => text !== '')
+    .join(', ');
+
+function textOf(object: object, key: string): string | undefined {
+  const value: unknown = (object as Readonly<Record<string, unknown>>)[key];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,33 @@
+// `gantry validate`: reads the manifests and says what is wrong with them; reaches no daemon.
+import type { CliContext } from '../context.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { manifestPaths, parseVars } from '../options.ts';
+import { hasColor } from '../io.ts';
+
+export async function validate(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+  const { options, io } = context;
+  const { loadManifests } = await import('../../manifest/load.ts');
+  const paths = manifestPaths(args, options);
+  const input = { paths, vars: parseVars(options.var ?? []), readImages: false };
+  const { documents, diagnostics } = await loadManifests(input, context.stop);
+  const count = (severity: string): number => diagnostics.filter((found) => found.severity === severity).length;
+  const [errors, warnings] = [count('error'), count('warning')];
+  if (context.isJson) {
+    const report = {
+      format_version: '1.0',
+      valid: errors === 0,
+      error_count: errors,
+      warning_count: warnings,
+      diagnostics,
+    };
+    io.stdout.write(`${JSON.stringify(report)}\n`);
+  } else {
+    const { renderDiagnostics } = await import('../../core/render-diagnostics.ts');
+    const color = hasColor(io.env, io.stderr, options.color !== false);
+    if (diagnostics.length > 0) context.note(renderDiagnostics(diagnostics, { color }).trimEnd());
+    context.out(
+      errors === 0 ? `Valid: ${documents.length} documents in ${paths.join(', ')}` : `Invalid: ${errors} errors`,
+    );
+  }
+  return errors === 0 ? exitCodes.ok : exitCodes.error;
+}

@@ -1,0 +1,45 @@
+// What the CLI has of the process: streams, environment, signals. Everything that prints or asks goes through here.
+import type { Readable, Writable } from 'node:stream';
+
+export interface CliIo {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly userId: number;
+  readonly nowMs: () => number;
+  /** Calls back at each SIGINT and SIGTERM; returns how to stop listening. */
+  readonly onInterrupt: (listener: () => void) => () => void;
+}
+
+export function processIo(): CliIo {
+  return {
+    argv: process.argv.slice(2),
+    env: process.env,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    userId: process.getuid?.() ?? 0,
+    nowMs: Date.now,
+    onInterrupt(listener) {
+      process.on('SIGINT', listener).on('SIGTERM', listener);
+      return () => process.off('SIGINT', listener).off('SIGTERM', listener);
+    },
+  };
+}
+
+type Env = CliIo['env'];
+const isSet = (value: string | undefined): boolean => value !== undefined && value !== '';
+
+/** --no-color and NO_COLOR win over FORCE_COLOR; then a terminal that can. */
+export function hasColor(env: Env, stream: { readonly isTTY?: boolean }, isWanted: boolean): boolean {
+  if (!isWanted || isSet(env['NO_COLOR'])) return false;
+  if (isSet(env['FORCE_COLOR'])) return env['FORCE_COLOR'] !== '0' && env['FORCE_COLOR'] !== 'false';
+  return stream.isTTY === true && env['TERM'] !== 'dumb';
+}
+
+/** Whether lines may be painted over: never in CI logs. */
+export function canRepaint(env: Env, stream: { readonly isTTY?: boolean }): boolean {
+  return stream.isTTY === true && env['TERM'] !== 'dumb' && !isSet(env['CI']);
+}

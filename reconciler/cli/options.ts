@@ -1,0 +1,90 @@
+// Parses what commander leaves as text: targets, variables, durations. Pure; wrong values are usage errors.
+import type { Address } from '../core/document.ts';
+import { usageError } from './usage-error.ts';
+
+/** As commander hands them over; every command has a subset. */
+export interface CliOptions {
+  readonly file?: readonly string[];
+  readonly var?: readonly string[];
+  readonly host?: string;
+  readonly embedded?: string;
+  readonly clientCert?: string;
+  readonly clientKey?: string;
+  readonly serverCert?: string;
+  readonly project?: string;
+  readonly json?: boolean;
+  readonly color?: boolean;
+  readonly detailedExitcode?: boolean;
+  readonly autoApprove?: boolean;
+  readonly yes?: boolean;
+  readonly parallelism?: string;
+  readonly target?: readonly string[];
+  readonly replace?: readonly string[];
+  readonly allowRestart?: boolean;
+  readonly allowRecreate?: boolean;
+  readonly failFast?: boolean;
+  readonly timeout?: string;
+  readonly format?: string;
+}
+
+const kindWords: Readonly<Record<string, string>> = {
+  containers: 'container',
+  profiles: 'profile',
+  networks: 'network',
+  'storage-pool': 'storage_pool',
+  pool: 'storage_pool',
+  images: 'image',
+  'image-alias': 'image_alias',
+  alias: 'image_alias',
+};
+const kindNames = ['container', 'profile', 'network', 'storage_pool', 'image', 'image_alias'];
+
+/** `container/web1`, with some leniency about the kind. */
+export function parseAddress(text: string): Address {
+  const slash = text.indexOf('/');
+  const word = text.slice(0, Math.max(slash, 0));
+  const kind = kindWords[word] ?? word;
+  const name = text.slice(slash + 1);
+  if (!kindNames.includes(kind) || name === '') {
+    throw usageError(`${JSON.stringify(text)} is not KIND/NAME; kinds are ${kindNames.join(', ')}`);
+  }
+  return `${kind}/${name}` as Address;
+}
+
+export function parseVars(pairs: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const equals = pair.indexOf('=');
+      if (equals < 1) throw usageError(`--var ${JSON.stringify(pair)} is not NAME=VALUE`);
+      return [pair.slice(0, equals), pair.slice(equals + 1)];
+    }),
+  );
+}
+
+export function parseCount(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1) throw usageError(`${flag} ${JSON.stringify(text)} is not a number from 1 on`);
+  return count;
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `90s`, `5m`, `1h30m`, or bare seconds. */
+export function parseDuration(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const parts = [...text.matchAll(/(\d+)(ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
+    throw usageError(`${flag} ${JSON.stringify(text)} is not a duration such as 90s, 5m or 1h30m`);
+  }
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ''] ?? 0), 0);
+}
+
+/** Arguments and --file together; the current directory when neither is given. */
+export function manifestPaths(args: readonly string[], options: CliOptions): readonly string[] {
+  const paths = [...args, ...(options.file ?? [])];
+  return paths.length === 0 ? ['.'] : paths;
+}
+
+export const isApproved = (options: CliOptions): boolean => options.autoApprove === true || options.yes === true;

@@ -1,0 +1,17 @@
+// Colours as functions that do nothing when colour is off. Pure.
+
+export interface Paint {
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+}
+
+export function paintFor(color: boolean): Paint {
+  const with_ =
+    (open: number, close: number) =>
+    (text: string): string =>
+      color ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+  return { bold: with_(1, 22), dim: with_(2, 22), red: with_(31, 39), green: with_(32, 39), yellow: with_(33, 39) };
+}

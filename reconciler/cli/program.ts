@@ -1,0 +1,141 @@
+// The commands and flags of the CLI, as commander knows them; each command's code is loaded when it runs.
+import { Command, Option } from 'commander';
+import type { OpenContext } from './context.ts';
+import type { ExitCode } from './exit-codes.ts';
+import type { CliOptions } from './options.ts';
+import { version } from './version.ts';
+
+/** Opens a context for the options, runs the command in it, and keeps its exit code. */
+export type Runner = (options: CliOptions, work: (context: OpenContext) => Promise<ExitCode>) => Promise<void>;
+
+const collect = (value: string, earlier: readonly string[] | undefined): readonly string[] => [
+  ...(earlier ?? []),
+  value,
+];
+
+function withOutput(command: Command): Command {
+  return command
+    .addOption(new Option('--json', 'one JSON object a line on stdout'))
+    .addOption(new Option('--no-color', 'no colours'))
+    .addOption(new Option('--timeout <duration>', 'give up after this long (90s, 5m)'));
+}
+
+function withManifests(command: Command): Command {
+  return command
+    .argument('[path...]', 'manifest files, directories, or - for stdin (default: the current directory)')
+    .addOption(new Option('-f, --file <path>', 'like the argument; may be repeated').argParser(collect))
+    .addOption(new Option('--var <name=value>', 'set a variable; may be repeated').argParser(collect));
+}
+
+function withHost(command: Command): Command {
+  return command
+    .addOption(new Option('--host <url>', 'unix:///path or https://name:8443 (GANTRY_HOST; default: the local daemon)'))
+    .addOption(new Option('--embedded <dir>', 'run a daemon of its own in DIR for this command'))
+    .addOption(new Option('--client-cert <file>', 'client certificate, PEM'))
+    .addOption(new Option('--client-key <file>', 'its key, PEM'))
+    .addOption(new Option('--server-cert <file|fingerprint>', 'the one server certificate to accept'))
+    .addOption(new Option('--project <name>', 'project on the server'));
+}
+
+function withPlan(command: Command): Command {
+  return command
+    .addOption(new Option('--target <kind/name>', 'only this and what it needs; may be repeated').argParser(collect))
+    .addOption(
+      new Option('--replace <kind/name>', 'recreate it even without a change; may be repeated').argParser(collect),
+    )
+    .addOption(new Option('--allow-restart', 'restart containers although their manifest says not to'))
+    .addOption(new Option('--allow-recreate', 'delete and create again where a change needs that'))
+    .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'));
+}
+
+function withApply(command: Command): Command {
+  return withPlan(command)
+    .addOption(new Option('-y, --auto-approve', 'do not ask'))
+    .addOption(new Option('--yes', 'do not ask').hideHelp())
+    .addOption(new Option('--parallelism <n>', 'steps at once (default 4)'))
+    .addOption(new Option('--fail-fast', 'start nothing new after the first failure'));
+}
+
+export function buildProgram(run: Runner): Command {
+  const program = new Command('gantry')
+    .description('Declare containers, networks, profiles, storage pools and images in YAML, and make hosts match.')
+    .version(`Gantry ${version}`, '-v, --version')
+    .showHelpAfterError('(see gantry --help)')
+    .helpCommand(true);
+  const add = (
+    name: string,
+    description: string,
+    shape: (command: Command) => Command,
+    work: (context: OpenContext, args: readonly string[], options: CliOptions) => Promise<ExitCode>,
+  ): Command =>
+    withOutput(shape(program.command(name).description(description))).action(async (...given: unknown[]) => {
+      const args = Array.isArray(given[0]) ? (given[0] as readonly string[]) : [];
+      const options = given.at(-2) as CliOptions;
+      await run(options, (context) => work(context, args, options));
+    });
+
+  add('validate', 'check manifests; reaches no daemon', withManifests, async (context, args) =>
+    (await import('./commands/validate.ts')).validate(context, args),
+  );
+  add(
+    'plan',
+    'show what apply would do',
+    (command) =>
+      withPlan(withHost(withManifests(command)))
+        .addOption(new Option('--destroy', 'show what destroy would do'))
+        .addOption(new Option('--format <format>', 'text, or plan-json for the whole plan as Terraform shows it')),
+    async (context, args, options) =>
+      (await import('./commands/plan.ts')).plan(
+        context,
+        args,
+        (options as { readonly destroy?: boolean }).destroy === true,
+      ),
+  ).alias('preview');
+  add(
+    'apply',
+    'make the host match the manifests',
+    (command) => withApply(withHost(withManifests(command))),
+    async (context, args) => (await import('./commands/apply.ts')).apply(context, args, 'apply'),
+  ).alias('up');
+  add(
+    'destroy',
+    'delete what the manifests declare',
+    (command) => withApply(withHost(withManifests(command))),
+    async (context, args) => (await import('./commands/apply.ts')).apply(context, args, 'destroy'),
+  ).alias('down');
+  add(
+    'status',
+    'declared objects beside what is live',
+    (command) =>
+      withHost(withManifests(command)).addOption(
+        new Option('--detailed-exitcode', 'exit with 2 when something differs'),
+      ),
+    async (context, args) => (await import('./commands/status.ts')).status(context, args),
+  );
+  add(
+    'show',
+    'live objects, one or all',
+    (command) => withHost(command.argument('[kind/name...]', 'what to show (default: a list of everything)')),
+    async (context, args) => (await import('./commands/show.ts')).show(context, args),
+  );
+  add(
+    'schema',
+    'print the JSON Schema of manifests',
+    (command) => command,
+    async (context) => (await import('./commands/schema.ts')).schema(context),
+  );
+  add(
+    'version',
+    'print the version',
+    (command) => command,
+    async (context) => (await import('./commands/version.ts')).showVersion(context),
+  );
+  return program;
+}
+
+/** Long flags of all commands, without dashes: Terraform users type them with one. */
+export function longFlags(program: Command): ReadonlySet<string> {
+  const options = program.commands.flatMap((command) => command.options);
+  const names = options.flatMap(({ long }) => (long === null || long === undefined ? [] : [long.slice(2)]));
+  return new Set([...names, 'help', 'version']);
+}

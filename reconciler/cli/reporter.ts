@@ -1,0 +1,118 @@
+// Shows a run while it goes on, in the form that fits the output: painted rows, plain lines, or nothing but JSON lines.
+import type { Writable } from 'node:stream';
+import type { EngineEvent } from '../engine/events.ts';
+import { canRepaint, hasColor, type CliIo } from './io.ts';
+import { paintFor, type Paint } from './paint.ts';
+import { reduceProgress, startProgress, type Progress } from './progress.ts';
+import { eventLine } from './render-json.ts';
+import { renderPlainEvent, renderStill } from './render-plain.ts';
+import { renderFrame } from './render-tty.ts';
+
+export interface Reporter {
+  readonly event: (event: EngineEvent) => void;
+  /** A lasting line among the progress. */
+  readonly say: (text: string) => void;
+  readonly finish: () => void;
+}
+
+export function reporterFor(
+  io: CliIo,
+  options: { readonly json: boolean; readonly color: boolean },
+  steps: number,
+): Reporter {
+  if (options.json) return jsonReporter(io.stdout);
+  const paint = paintFor(hasColor(io.env, io.stderr, options.color));
+  return canRepaint(io.env, io.stderr)
+    ? new TtyReporter(io, paint, steps)
+    : new PlainReporter(io.stderr, paint, steps, io.nowMs);
+}
+
+function jsonReporter(stdout: Writable): Reporter {
+  return {
+    event(event) {
+      const line = eventLine(event);
+      if (line !== undefined) stdout.write(`${line}\n`);
+    },
+    say() {},
+    finish() {},
+  };
+}
+
+const stillEveryMs = 10_000;
+
+class PlainReporter implements Reporter {
+  readonly #stream: Writable;
+  readonly #paint: Paint;
+  readonly #timer: NodeJS.Timeout;
+  #progress: Progress;
+
+  constructor(stream: Writable, paint: Paint, steps: number, nowMs: () => number) {
+    this.#stream = stream;
+    this.#paint = paint;
+    this.#progress = startProgress(steps);
+    this.#timer = setInterval(() => {
+      for (const row of this.#progress.rows) this.say(renderStill(row, nowMs()));
+    }, stillEveryMs);
+  }
+
+  event(event: EngineEvent): void {
+    this.#progress = reduceProgress(this.#progress, event);
+    const line = renderPlainEvent(event, this.#paint);
+    if (line !== undefined) this.say(line);
+  }
+
+  say(text: string): void {
+    this.#stream.write(`${text}\n`);
+  }
+
+  finish(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+const frameMs = 100;
+
+/** Lasting lines go above; the rows below them are erased and painted anew. */
+class TtyReporter implements Reporter {
+  readonly #io: CliIo;
+  readonly #paint: Paint;
+  readonly #timer: NodeJS.Timeout;
+  #progress: Progress;
+  #painted = 0;
+
+  constructor(io: CliIo, paint: Paint, steps: number) {
+    this.#io = io;
+    this.#paint = paint;
+    this.#progress = startProgress(steps);
+    this.#timer = setInterval(() => this.#repaint([]), frameMs);
+  }
+
+  event(event: EngineEvent): void {
+    this.#progress = reduceProgress(this.#progress, event);
+    const line = renderPlainEvent(event, this.#paint, false);
+    if (line !== undefined) this.#repaint([line]);
+  }
+
+  say(text: string): void {
+    this.#repaint([text]);
+  }
+
+  finish(): void {
+    clearInterval(this.#timer);
+    this.#io.stderr.write(this.#erased());
+    this.#painted = 0;
+  }
+
+  #erased(): string {
+    return this.#painted === 0 ? '' : `\u001b[${this.#painted}A\u001b[J`;
+  }
+
+  #repaint(lasting: readonly string[]): void {
+    // The last column stays free: some terminals wrap when it is written.
+    const columns = (this.#io.stderr.columns ?? 80) - 1;
+    const frame = renderFrame(this.#progress, this.#io.nowMs(), columns, this.#paint);
+    const text = [...lasting, ...frame].map((line) => `${line}\n`).join('');
+    this.#io.stderr.write(`${this.#erased()}${text}`);
+    this.#painted = frame.length;
+  }
+}

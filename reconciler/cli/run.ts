@@ -1,0 +1,78 @@
+// Runs one command line to its exit code: parsing, error messages, closing down. The process edge is main.ts.
+import { CommanderError, type Command } from 'commander';
+import { ClientError } from '../../server/client/client-error.ts';
+import { normalizeArgv } from './argv.ts';
+import { openContext } from './context.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { hasColor, type CliIo } from './io.ts';
+import type { CliOptions } from './options.ts';
+import { paintFor } from './paint.ts';
+import { buildProgram, longFlags } from './program.ts';
+import { jsonLine } from './render-json.ts';
+import { CliError } from './usage-error.ts';
+
+export async function runCli(io: CliIo): Promise<ExitCode> {
+  let code: ExitCode = exitCodes.ok;
+  const program = buildProgram(async (options, work) => {
+    code = await runCommand(io, options, work);
+  });
+  const flags = longFlags(program);
+  forEachCommand(program, (command) =>
+    command
+      .exitOverride()
+      .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
+  );
+  try {
+    await program.parseAsync([...normalizeArgv(io.argv, flags)], { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    throw error;
+  }
+}
+
+function forEachCommand(program: Command, change: (command: Command) => void): void {
+  for (const command of [program, ...program.commands]) change(command);
+}
+
+async function runCommand(
+  io: CliIo,
+  options: CliOptions,
+  work: (context: ReturnType<typeof openContext>) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  let context: ReturnType<typeof openContext> | undefined;
+  try {
+    context = openContext(io, options);
+    return await work(context);
+  } catch (error) {
+    reportError(io, options, error);
+    return codeOf(error);
+  } finally {
+    context?.close();
+  }
+}
+
+function reportError(io: CliIo, options: CliOptions, error: unknown): void {
+  const text = messageOf(error);
+  if (options.json === true) {
+    const diagnostic = { severity: 'error', summary: text, detail: '' };
+    io.stdout.write(`${jsonLine('diagnostic', text, { diagnostic }, io.nowMs(), 'error')}\n`);
+    return;
+  }
+  const paint = paintFor(hasColor(io.env, io.stderr, options.color !== false));
+  io.stderr.write(`${paint.red('Error:')} ${text}\n`);
+}
+
+const messageOf = (error: unknown): string => {
+  if (error instanceof CliError || error instanceof ClientError) return error.message;
+  // Nobody foresaw it: the stack is what helps.
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+};
+
+function codeOf(error: unknown): ExitCode {
+  if (error instanceof CliError) return error.exitCode;
+  if (error instanceof ClientError && (error.code === 'unreachable' || error.code === 'untrusted')) {
+    return exitCodes.unreachable;
+  }
+  return exitCodes.error;
+}

@@ -1,0 +1,106 @@
+// The stages that most commands share: read the manifests, reach the daemon, make a plan. Each prints its problems and throws.
+import { connect, type Client } from '../../server/client/client.ts';
+import { ClientError } from '../../server/client/client-error.ts';
+import type { Plan, PlanInput } from '../core/plan.ts';
+import type { Loaded } from '../manifest/types.ts';
+import type { CliContext } from './context.ts';
+import { exitCodes } from './exit-codes.ts';
+import { clientOptionsOf, hostOf } from './host.ts';
+import { manifestPaths, parseAddress, parseVars } from './options.ts';
+import { CliError, usageError } from './usage-error.ts';
+
+/** The manifests of arguments and flags. Throws after their errors have been shown. */
+export async function loadSet(context: CliContext, args: readonly string[], readImages = true): Promise<Loaded> {
+  const { options } = context;
+  const { loadManifests } = await import('../manifest/load.ts');
+  const paths = manifestPaths(args, options);
+  const loaded = await loadManifests({ paths, vars: parseVars(options.var ?? []), readImages }, context.stop);
+  await context.diagnostics(loaded.diagnostics);
+  const errors = loaded.diagnostics.filter(({ severity }) => severity === 'error').length;
+  if (errors > 0) {
+    throw new CliError(`${errors} ${errors === 1 ? 'error' : 'errors'} in ${paths.join(', ')}`, exitCodes.error);
+  }
+  return loaded;
+}
+
+/** Runs `work` with a client, and with --embedded a daemon of its own for as long. */
+export async function withClient<T>(context: CliContext, work: (client: Client) => Promise<T>): Promise<T> {
+  const { options, io } = context;
+  if (options.embedded === undefined) return reached(context, hostOf(options, io), work);
+  if (options.host !== undefined) throw usageError('--embedded and --host exclude each other');
+  const { startEmbedded } = await import('./embedded.ts');
+  const daemon = await startEmbedded(options.embedded, io.env, context.stop);
+  try {
+    context.note(`Daemon for this run in ${options.embedded} (runtime ${daemon.runtime})`);
+    return await reached(context, daemon.host, work);
+  } finally {
+    await daemon.stop();
+  }
+}
+
+async function reached<T>(context: CliContext, host: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectTo(context, host);
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+async function connectTo(context: CliContext, host: string): Promise<Client> {
+  const options = await clientOptionsOf(context.options);
+  try {
+    return await connect(host, options, context.stop);
+  } catch (error) {
+    if (context.stop.aborted) throw context.stop.reason;
+    if (error instanceof ClientError) throw new CliError(error.message, exitCodes.unreachable, error);
+    throw usageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Observes and plans. Throws after the plan's errors have been shown; its warnings are only shown. */
+export async function makePlan(context: CliContext, client: Client, loaded: Loaded, mode: Plan['mode']): Promise<Plan> {
+  const [{ observe }, { checkPlan }] = await Promise.all([import('../engine/observe.ts'), import('../core/check.ts')]);
+  const observed = await observe(client, context.stop);
+  const { options } = context;
+  const input: PlanInput = {
+    documents: loaded.documents,
+    observed,
+    options: {
+      targets: (options.target ?? []).map(parseAddress),
+      replace: (options.replace ?? []).map(parseAddress),
+      allowRestart: options.allowRestart === true,
+      allowRecreate: options.allowRecreate === true,
+    },
+  };
+  const plan =
+    mode === 'apply'
+      ? (await import('../core/plan-changes.ts')).planChanges(input)
+      : (await import('../core/plan-destroy.ts')).planDestroy(input);
+  await context.diagnostics(plan.diagnostics.map((diagnostic) => loaded.locate(diagnostic)));
+  if (plan.diagnostics.some(({ severity }) => severity === 'error')) {
+    throw new CliError('No plan can be made before this is corrected', exitCodes.error);
+  }
+  const unsound = checkPlan(plan, observed);
+  if (unsound.length > 0) {
+    const text = unsound.map(({ path, message }) => `${path} ${message}`).join('; ');
+    throw new CliError(`The plan is unsound, which is a fault of this program: ${text}`, exitCodes.error);
+  }
+  return plan;
+}
+
+/** Shows the plan on stdout, for people or machines. */
+export async function printPlan(
+  context: CliContext,
+  plan: Plan,
+  operation: 'plan' | 'apply' | 'destroy',
+): Promise<void> {
+  const { summaryLine } = await import('../core/summary.ts');
+  if (context.isJson) {
+    const { planLines } = await import('./render-json.ts');
+    for (const line of planLines(plan, operation, summaryLine(plan.summary), context.io.nowMs())) context.json(line);
+    return;
+  }
+  const { renderPlan } = await import('../core/render-plan.ts');
+  context.out(renderPlan(plan, { color: context.color }).trimEnd());
+}

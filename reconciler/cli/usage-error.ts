@@ -1,0 +1,13 @@
+// Errors that end a command with a code of its own and one message, already in words for people.
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: ExitCode;
+  constructor(message: string, exitCode: ExitCode, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.exitCode = exitCode;
+  }
+}
+
+export const usageError = (message: string): CliError => new CliError(message, exitCodes.usage);
