@@ -35,7 +35,7 @@ export interface SqliteStoreOptions {
   readonly mirrorBytes?: number;
 }
 
-const defaultMirrorBytes = 8 * 1024 * 1024;
+const defaultMirrorBytes = 32 * 1024 * 1024;
 const mirrorPageRecords = 256;
 const defaultHistory: HistoryLimits = { minRevisions: 1_000, maxAgeMs: 10 * 60_000, maxRevisions: 10_000 };
 
