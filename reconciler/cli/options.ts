@@ -1,5 +1,6 @@
 // Parses what commander leaves as text: targets, variables, durations. Pure; wrong values are usage errors.
 import type { Address } from '../core/document.ts';
+import type { PlanOptions } from '../core/plan.ts';
 import { usageError } from './usage-error.ts';
 
 /** As commander hands them over; every command has a subset. */
@@ -86,5 +87,12 @@ export function manifestPaths(args: readonly string[], options: CliOptions): rea
   const paths = [...args, ...(options.file ?? [])];
   return paths.length === 0 ? ['.'] : paths;
 }
+
+export const planOptionsOf = (options: CliOptions): PlanOptions => ({
+  targets: (options.target ?? []).map(parseAddress),
+  replace: (options.replace ?? []).map(parseAddress),
+  allowRestart: options.allowRestart === true,
+  allowRecreate: options.allowRecreate === true,
+});
 
 export const isApproved = (options: CliOptions): boolean => options.autoApprove === true || options.yes === true;

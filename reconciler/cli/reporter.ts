@@ -9,10 +9,10 @@ import { renderPlainEvent, renderStill } from './render-plain.ts';
 import { renderFrame } from './render-tty.ts';
 
 export interface Reporter {
-  readonly event: (event: EngineEvent) => void;
+  event(event: EngineEvent): void;
   /** A lasting line among the progress. */
-  readonly say: (text: string) => void;
-  readonly finish: () => void;
+  say(text: string): void;
+  finish(): void;
 }
 
 export function reporterFor(

@@ -6,12 +6,14 @@ import type { Loaded } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { clientOptionsOf, hostOf } from './host.ts';
-import { manifestPaths, parseAddress, parseVars } from './options.ts';
+import { manifestPaths, parseVars, planOptionsOf } from './options.ts';
 import { CliError, usageError } from './usage-error.ts';
 
 /** The manifests of arguments and flags. Throws after their errors have been shown. */
 export async function loadSet(context: CliContext, args: readonly string[], readImages = true): Promise<Loaded> {
   const { options } = context;
+  // Wrong flags are told before files are read and daemons are reached.
+  planOptionsOf(options);
   const { loadManifests } = await import('../manifest/load.ts');
   const paths = manifestPaths(args, options);
   const loaded = await loadManifests({ paths, vars: parseVars(options.var ?? []), readImages }, context.stop);
@@ -62,17 +64,7 @@ async function connectTo(context: CliContext, host: string): Promise<Client> {
 export async function makePlan(context: CliContext, client: Client, loaded: Loaded, mode: Plan['mode']): Promise<Plan> {
   const [{ observe }, { checkPlan }] = await Promise.all([import('../engine/observe.ts'), import('../core/check.ts')]);
   const observed = await observe(client, context.stop);
-  const { options } = context;
-  const input: PlanInput = {
-    documents: loaded.documents,
-    observed,
-    options: {
-      targets: (options.target ?? []).map(parseAddress),
-      replace: (options.replace ?? []).map(parseAddress),
-      allowRestart: options.allowRestart === true,
-      allowRecreate: options.allowRecreate === true,
-    },
-  };
+  const input: PlanInput = { documents: loaded.documents, observed, options: planOptionsOf(context.options) };
   const plan =
     mode === 'apply'
       ? (await import('../core/plan-changes.ts')).planChanges(input)

@@ -50,7 +50,7 @@ export class FakeWorld {
       },
       create: (kind, body, _options, signal) => {
         const name = (body as { name: string }).name;
-        return this.#change(`create ${kind}/${name}`, signal, () => this.#create(kind, name, body as Obj));
+        return this.#change(`create ${kind}/${name}`, signal, () => this.#create(kind, name, body));
       },
       put: (kind, name, body, options, signal) => {
         this.beforePut?.(kind, name);
@@ -114,7 +114,10 @@ export class FakeWorld {
   /** What matters of the world, for comparing two ends. */
   snapshot(): unknown {
     return Object.fromEntries(
-      Object.entries(this.objects).map(([kind, map]) => [kind, Object.fromEntries([...map].sort())]),
+      Object.entries(this.objects).map(([kind, map]) => [
+        kind,
+        Object.fromEntries([...map].sort(([a], [b]) => (a < b ? -1 : 1))),
+      ]),
     );
   }
 

@@ -51,6 +51,8 @@ export interface FakeDaemonOptions {
   readonly auth?: string;
   /** 'METHOD /path' -> answer; tried before the built-in routes. */
   readonly routes?: Readonly<Record<string, FakeHandler>>;
+  /** Asked before the built-in routes, after `routes`; undefined passes on. */
+  readonly fallback?: (request: FakeRequest) => Promise<FakeAnswer | undefined>;
   /** false: the event endpoint answers 404. */
   readonly events?: boolean;
 }
@@ -177,7 +179,10 @@ export class FakeDaemon {
     };
     this.requests.push(seen);
     const handler = this.routes[`${seen.method} ${seen.path}`];
-    const answer = handler === undefined ? await this.#builtIn(seen) : await handler(seen);
+    const answer =
+      handler === undefined
+        ? ((await this.#options.fallback?.(seen)) ?? (await this.#builtIn(seen)))
+        : await handler(seen);
     this.#answer(response, answer);
   }
 

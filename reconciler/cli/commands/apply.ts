@@ -39,19 +39,19 @@ async function carryOut(
   const { io, options } = context;
   const { execute } = await import('../../engine/execute.ts');
   const report = reporterFor(io, { json: context.isJson, color: options.color !== false }, plan.steps.length);
-  if (!context.isJson) context.onInterrupt = report.say;
+  if (!context.isJson) context.onInterrupt = (text) => report.say(text);
   const result = await execute(
     plan,
     {
       client,
-      emit: report.event,
+      emit: (event) => report.event(event),
       stop: context.stop,
       nowMs: io.nowMs,
       failFast: options.failFast === true,
       ...(parallelism === undefined ? {} : { parallelism }),
     },
     context.cancel,
-  ).finally(report.finish);
+  ).finally(() => report.finish());
   const counts = countDone(plan, result);
   const line = outcomeLine(plan.mode, counts, result);
   context.json(changeSummary(counts, plan.mode, line, io.nowMs()));

@@ -1,0 +1,53 @@
+// A process for the CLI to run in: collected output, scripted input, interrupts on demand.
+import { PassThrough, Writable } from 'node:stream';
+import type { CliIo } from '../../reconciler/cli/io.ts';
+import { runCli } from '../../reconciler/cli/run.ts';
+
+export interface CliRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliSetting {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Typed on a terminal; without it stdin is no terminal. */
+  readonly typed?: string;
+  readonly stderrTty?: boolean;
+  readonly userId?: number;
+  /** Given a function that interrupts the run. */
+  readonly interrupts?: (interrupt: () => void) => void;
+}
+
+export async function cli(argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> {
+  const stdout = collector();
+  const stderr = collector();
+  const stdin = new PassThrough();
+  if (setting.typed !== undefined) stdin.write(setting.typed);
+  const io: CliIo = {
+    argv,
+    env: { ...setting.env },
+    stdin: Object.assign(stdin, { isTTY: setting.typed !== undefined }),
+    stdout: stdout.stream,
+    stderr: Object.assign(stderr.stream, { isTTY: setting.stderrTty === true, columns: 80 }),
+    userId: setting.userId ?? 0,
+    nowMs: Date.now,
+    onInterrupt: (listener) => {
+      setting.interrupts?.(listener);
+      return () => {};
+    },
+  };
+  const code = await runCli(io);
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+function collector(): { readonly stream: Writable; readonly text: () => string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
+}
