@@ -25,6 +25,10 @@ const container = (name: string): VolumeRef => ({ type: 'container', name });
 const custom = (name: string): VolumeRef => ({ type: 'custom', name });
 const image = { fingerprint: 'a'.repeat(64), metadataPath: '/nowhere' };
 
+const renameat2: Readonly<Record<string, number>> = { x64: 316, arm64: 276 };
+const noSwap = renameat2[process.arch] === undefined ? `renameat2 of ${process.arch} is not known here` : undefined;
+if (noSwap !== undefined) console.log(`skipped: copies of a hostile guest: ${noSwap}`);
+
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 10_000;
   while (!(await condition())) {
@@ -296,46 +300,54 @@ describe('a copy', () => {
     expect(execFileSync('getcap', [join(rootfs, 'capable')], { encoding: 'utf8' })).toMatch(/cap_net_raw/);
   }
 
-  test('of a container whose guest swaps a directory and a link never has files of the host', async () => {
-    const { storage, pool, state } = await place();
-    const secret = join(state, 'secret');
-    await mkdir(secret);
-    await storage.createVolume(pool, container('guest'), { kind: 'empty' }, () => {}, never);
-    const rootfs = join(storage.volumePath(pool, container('guest')), 'rootfs');
-    await mkdir(join(rootfs, 'd'));
-    for (let index = 0; index < 50; index += 1) {
-      await writeFile(join(secret, `f${index}`), 'SECRET');
-      await writeFile(join(rootfs, 'd', `f${index}`), 'plain');
-    }
-    await symlink(secret, join(rootfs, 'l'));
-    const swapper = startSwapper(rootfs);
-    try {
-      for (let round = 0; round < 15; round += 1) {
-        const outcome = await codeOf(
-          storage.createVolume(pool, container('copy'), { kind: 'copy', from: container('guest') }, () => {}, never),
-        );
-        if (outcome !== 'none') continue;
-        const path = storage.volumePath(pool, container('copy'));
-        const grep = execFileSync('sh', ['-c', 'grep -rl SECRET "$1" | wc -l', 'sh', path], { encoding: 'utf8' });
-        expect(grep.trim()).toBe('0');
-        await storage.deleteVolume(pool, container('copy'));
+  test.skipIf(noSwap !== undefined)(
+    'of a container whose guest swaps a directory and a link never has files of the host',
+    async () => {
+      const { storage, pool, state } = await place();
+      const secret = join(state, 'secret');
+      await mkdir(secret);
+      await storage.createVolume(pool, container('guest'), { kind: 'empty' }, () => {}, never);
+      const rootfs = join(storage.volumePath(pool, container('guest')), 'rootfs');
+      await mkdir(join(rootfs, 'd'));
+      for (let index = 0; index < 50; index += 1) {
+        await writeFile(join(secret, `f${index}`), 'SECRET');
+        await writeFile(join(rootfs, 'd', `f${index}`), 'plain');
       }
-    } finally {
-      swapper.stop();
-    }
-  });
-});
-
-/** Swaps `d` and `l` as fast as a program can, until stopped. */
-function startSwapper(rootfs: string): { stop: () => void } {
-  const child = spawn(
-    'perl',
-    ['-e', 'chdir $ARGV[0] or die; while (1) { rename("d","t"); rename("l","d"); rename("t","l"); }', rootfs],
-    {
-      stdio: 'ignore',
+      await symlink(secret, join(rootfs, 'l'));
+      const swapper = startSwapper(rootfs);
+      try {
+        let copies = 0;
+        for (let round = 0; round < 40; round += 1) {
+          const outcome = await codeOf(
+            storage.createVolume(pool, container('copy'), { kind: 'copy', from: container('guest') }, () => {}, never),
+          );
+          if (outcome !== 'none') continue;
+          copies += 1;
+          const path = storage.volumePath(pool, container('copy'));
+          const grep = execFileSync('sh', ['-c', 'grep -rl SECRET "$1" | wc -l', 'sh', path], { encoding: 'utf8' });
+          expect(grep.trim()).toBe('0');
+          await storage.deleteVolume(pool, container('copy'));
+        }
+        expect(copies).toBeGreaterThan(0);
+      } finally {
+        swapper.stop();
+      }
     },
   );
-  return { stop: () => void child.kill('SIGKILL') };
+});
+
+/** Swaps `d` and `l` in one step each time (renameat2, RENAME_EXCHANGE), until stopped; slowly enough that a copy that falls for it succeeds. */
+function startSwapper(rootfs: string): { stop: () => void } {
+  const script =
+    'my ($d, $l) = ("d", "l"); chdir $ARGV[0] or die; while (1) { syscall($ARGV[1] + 0, -100, $d, -100, $l, 2) == 0 or die $!; select(undef, undef, undef, 0.0005) }';
+  const child = spawn('perl', ['-e', script, rootfs, String(renameat2[process.arch])], { stdio: 'ignore' });
+  return {
+    stop: () => {
+      // Ended by itself: it has swapped nothing, and the test would prove nothing.
+      if (child.exitCode !== null) throw new Error(`the swapping program ended with code ${child.exitCode}`);
+      child.kill('SIGKILL');
+    },
+  };
 }
 
 describe('a delete', () => {

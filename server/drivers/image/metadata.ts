@@ -25,7 +25,7 @@ export const maxMetadataBytes = 1024 * 1024;
 
 /** Throws Invalid. The YAML reader is loaded at the first call: most daemons start without needing it. */
 export async function parseMetadata(text: string): Promise<ImageMetadata> {
-  const { parse } = await import('yaml');
+  const { parseYaml: parse } = await import('./yaml-text.ts');
   const document = asMap(parseYaml(parse, text), 'the whole');
   const creationDate = asInteger(document['creation_date'], 'creation_date');
   if (creationDate === 0) throw broken('creation_date', 'is missing or 0');
