@@ -1,7 +1,9 @@
 // Judges a plan without trusting who made it: order, needs, use, protection. Run in tests, by the CLI and before apply.
 import type { Problem } from '../../server/api/problem.ts';
-import { defaultManage, type Address, type Document } from './document.ts';
+import { defaultManage, type Address, type Document, type JsonObject } from './document.ts';
+import { applyEdits } from './edit.ts';
 import { isProtected } from './decide.ts';
+import { deviceReferences } from './kinds/devices.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
 import type { CreateStep, Plan, Step } from './plan.ts';
@@ -106,12 +108,21 @@ class PlanChecker {
     if (coreKind(step.kind).isPermanent?.(step.name) === true) this.#say(step.id, 'deletes what cannot be deleted');
     this.#usage ??= findUsage(this.#observed);
     for (const user of this.#usage.get(`${step.kind}/${step.name}`) ?? []) {
-      // Its first step that is no power step lets go of what it uses: a delete, or the reset of a profile.
+      // What lets go of it is a delete, or the reset of a profile.
       const releasing = this.#deletes.get(user) ?? this.#firstOf.get(user as Address);
       if (releasing === undefined) this.#say(step.id, `deletes what ${user} still uses`);
+      else if (this.#keepsUsing(releasing, step))
+        this.#say(step.id, `deletes what ${user} uses also after ${releasing.id}`);
       else if (!this.#isAfter(step, releasing))
         this.#say(step.id, `may run before ${releasing.id}, which stops using it`);
     }
+  }
+
+  /** A profile that is edited, not deleted, may still hold the device that matters. */
+  #keepsUsing(releasing: Step, deleted: Step): boolean {
+    if (releasing.action !== 'update') return false;
+    const { devices } = applyEdits((this.#liveOf(releasing)?.object ?? {}) as JsonObject, releasing.edits);
+    return deviceReferences(devices).some(({ kind, name }) => kind === deleted.kind && name === deleted.name);
   }
 
   /** Whether `earlier` must have succeeded when `step` runs. */

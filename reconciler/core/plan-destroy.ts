@@ -2,8 +2,10 @@
 import type { Container } from '../../server/api/container.ts';
 import type { Change } from './change.ts';
 import { inUseGuard, isProtected, protectedGuard, usageAddress } from './decide.ts';
-import type { Address, Document, Json, JsonObject } from './document.ts';
+import { addressOf, type Address, type Document, type Json, type JsonObject } from './document.ts';
+import { applyEdits } from './edit.ts';
 import { buildGraph, sortByNeeds } from './graph.ts';
+import { deviceReferences } from './kinds/devices.ts';
 import { coreKind } from './kinds/index.ts';
 import { isMap } from './kinds/values.ts';
 import { normalizeDocuments } from './normalize.ts';
@@ -58,14 +60,13 @@ function assemble(ordered: readonly Document[], world: World): Plan {
   const steps: Step[] = [];
   const changes: ResourceChange[] = [];
   const ready = new Map<Address, readonly string[]>();
-  /** Objects that let go of what they use in this plan. */
-  const released = new Set<string>();
+  const released: Released = new Map();
   for (const object of ordered) {
     const { change, sketches } = decideDelete(object, world, released);
     const needs = readyIds(world.users.get(object.address), ready);
     const made = makeSteps(object, sketches, needs);
     const last = made.at(-1);
-    if (last !== undefined) released.add(object.address);
+    if (last !== undefined) released.set(object.address, keptUses(object, sketches, world.observed));
     ready.set(object.address, last === undefined ? needs : [last.id]);
     steps.push(...made);
     changes.push({ ...change, steps: made.map((step) => step.id) });
@@ -73,16 +74,30 @@ function assemble(ordered: readonly Document[], world: World): Plan {
   return finishPlan('destroy', changes, steps, []);
 }
 
+/** Objects that let go of what they use in this plan, with what each goes on using. */
+type Released = Map<string, ReadonlySet<Address>>;
+
+/** A deleted object uses nothing; a profile that is only reset keeps the devices that were never declared. */
+function keptUses(object: Document, sketches: readonly Sketch[], observed: Observed): ReadonlySet<Address> {
+  const kind = coreKind(object.kind);
+  const live = kind.live(observed, kind.apiName(object))?.object as JsonObject | undefined;
+  const reset = sketches.find((sketch) => sketch.action === 'update');
+  if (reset === undefined || live === undefined) return new Set();
+  const { devices } = applyEdits(live, reset.edits);
+  return new Set(deviceReferences(devices).map((reference) => addressOf(reference.kind, reference.name)));
+}
+
 interface Deletion {
   readonly change: Omit<ResourceChange, 'steps'>;
   readonly sketches: readonly Sketch[];
 }
 
-function decideDelete(object: Document, world: World, released: ReadonlySet<string>): Deletion {
+function decideDelete(object: Document, world: World, released: Released): Deletion {
   const kind = coreKind(object.kind);
   const live = kind.live(world.observed, kind.apiName(object));
   if (live === undefined) return unchanged(object, undefined, ['it does not exist']);
-  const left = (world.usage.get(usageAddress(object)) ?? []).filter((user) => !released.has(user));
+  const used = usageAddress(object);
+  const left = (world.usage.get(used) ?? []).filter((user) => released.get(user)?.has(used) ?? true);
   if (kind.isPermanent?.(object.name) === true) return decideReset(object, live, left);
   const guard = guardDelete(object, live, left);
   const runs = object.kind === 'container' && isRunning(live.object as Container);

@@ -1,0 +1,144 @@
+// A daemon as plain data: applies the steps of a plan to a world, with the rules of the real one that plans depend on.
+import type { Container } from '../../server/api/container.ts';
+import type { Profile } from '../../server/api/profile.ts';
+import type { KindName } from '../../server/api/kinds.ts';
+import type { JsonObject } from '../../reconciler/core/document.ts';
+import { isStale, putBody } from '../../reconciler/core/edit.ts';
+import type { Live, Observed } from '../../reconciler/core/observed.ts';
+import type { CreateStep, Plan, Step } from '../../reconciler/core/plan.ts';
+import { expanded, liveAlias, liveContainer, liveImage, liveNetwork, livePool, liveProfile } from './worlds.ts';
+
+type Table = Map<string, Live<object>>;
+
+export function applyPlan(plan: Plan, observed: Observed): Observed {
+  if (plan.guards.length > 0) throw new Error('a plan with guards is not applied');
+  const model = new ModelDaemon(observed);
+  for (const step of plan.steps) model.run(step);
+  return model.observed();
+}
+
+class ModelDaemon {
+  readonly #tables: Record<KindName, Table>;
+  readonly #server: Observed['server'];
+  constructor(observed: Observed) {
+    this.#server = observed.server;
+    this.#tables = {
+      storage_pool: new Map(observed.pools),
+      network: new Map(observed.networks),
+      profile: new Map(observed.profiles),
+      image: new Map(observed.images),
+      image_alias: new Map(observed.aliases),
+      container: new Map(observed.containers),
+    };
+  }
+
+  observed(): Observed {
+    const tables = this.#tables;
+    const profiles = tables.profile as Map<string, Live<Profile>>;
+    const containers = [...(tables.container as Map<string, Live<Container>>)].map(
+      ([name, { object }]) => [name, { object: expanded(object, profiles) }] as const,
+    );
+    return {
+      server: this.#server,
+      containers: new Map(containers),
+      profiles,
+      networks: tables.network as Map<string, never>,
+      pools: tables.storage_pool as Map<string, never>,
+      images: tables.image as Map<string, never>,
+      aliases: tables.image_alias as Map<string, never>,
+    };
+  }
+
+  run(step: Step): void {
+    const table = this.#tables[step.kind];
+    const live = table.get(step.name)?.object;
+    if (step.action === 'create') {
+      if (live !== undefined) throw new Error(`${step.id}: it exists`);
+      table.set(step.name, { object: this.#made(step) });
+      return;
+    }
+    if (live === undefined) throw new Error(`${step.id}: there is nothing of that name`);
+    if (step.action === 'update') {
+      if (isStale(live, step)) throw new Error(`${step.id}: stale`);
+      table.set(step.name, { object: stored(step.kind, { ...live, ...putBody(step.kind, live, step.edits) }) });
+    } else if (step.action === 'delete') {
+      this.#checkDelete(step, live);
+      table.delete(step.name);
+    } else if (step.action !== 'wait') {
+      const status =
+        step.action === 'stop' ? { status: 'Stopped', status_code: 102 } : { status: 'Running', status_code: 103 };
+      table.set(step.name, { object: { ...live, ...status } });
+    } else if ((live as Container).status_code !== 103) throw new Error(`${step.id}: waits for a stopped container`);
+  }
+
+  #made(step: CreateStep): object {
+    const { kind, name, body } = step;
+    for (const profile of (body['profiles'] ?? []) as readonly string[]) {
+      if (!this.#tables.profile.has(profile)) throw new Error(`${step.id}: no profile ${profile}`);
+    }
+    return stored(kind, { ...blank(kind, name), ...body });
+  }
+
+  #checkDelete(step: Step, live: object): void {
+    const users = this.#usersOf(step.kind, step.name);
+    if (users.length > 0) throw new Error(`${step.id}: used by ${users.join(', ')}`);
+    if (step.kind === 'profile' && step.name === 'default') throw new Error(`${step.id}: the default profile`);
+    if (step.kind !== 'container') return;
+    if ((live as Container).status_code !== 102) throw new Error(`${step.id}: it runs`);
+    if ((live as Container).config['security.protection.delete'] === 'true') throw new Error(`${step.id}: protected`);
+  }
+
+  #usersOf(kind: KindName, name: string): readonly string[] {
+    const { containers, profiles } = this.observed();
+    const property = kind === 'storage_pool' ? 'pool' : kind === 'network' ? 'parent' : undefined;
+    const uses = (devices: Readonly<Record<string, Readonly<Record<string, string>>>>): boolean =>
+      property !== undefined && Object.values(devices).some((device) => device[property] === name);
+    return [
+      ...[...containers.values()]
+        .filter(({ object }) => uses(object.expanded_devices))
+        .map(({ object }) => object.name),
+      ...[...profiles.values()].filter(({ object }) => uses(object.devices)).map(({ object }) => object.name),
+      ...[...containers.values()]
+        .filter(({ object }) => kind === 'profile' && object.profiles.includes(name))
+        .map(({ object }) => object.name),
+    ];
+  }
+}
+
+function blank(kind: KindName, name: string): object {
+  switch (kind) {
+    case 'storage_pool':
+      return livePool(name);
+    case 'network':
+      return liveNetwork(name);
+    case 'profile':
+      return liveProfile(name);
+    case 'image':
+      return liveImage(name);
+    case 'image_alias':
+      return liveAlias(name, '');
+    case 'container':
+      return liveContainer(name, { status: 'Stopped', status_code: 102 });
+  }
+}
+
+/** What the server makes of what it is given: picked addresses, keys of its own, no empty values. */
+function stored(kind: KindName, object: JsonObject | object): object {
+  const given = object as { readonly config?: Readonly<Record<string, string>>; readonly source?: unknown };
+  if (given.config === undefined) return object;
+  const config = Object.fromEntries(Object.entries(given.config).filter(([, value]) => value !== ''));
+  if (kind === 'network') {
+    for (const [key, pick] of [
+      ['ipv4.address', '10.77.0.1/24'],
+      ['ipv6.address', 'fd42:1::1/64'],
+    ] as const) {
+      if (config[key] === 'auto') config[key] = pick;
+    }
+    config['volatile.bridge.hwaddr'] ??= '00:16:3e:00:00:01';
+  }
+  if (kind === 'storage_pool')
+    Object.assign(config, { source: '/var/pools/rewritten', 'volatile.initial_source': config['source'] ?? '' });
+  if (kind !== 'container') return { ...given, config };
+  const { source: _source, ...rest } = given;
+  return { ...rest, config: { ...config, 'volatile.idmap.base': '0', 'image.os': 'busybox' } };
+}
