@@ -6,7 +6,7 @@ import type { CliOptions } from './options.ts';
 import { parseDuration } from './options.ts';
 import { CliError } from './usage-error.ts';
 import { versionLine } from './render-json.ts';
-import { version } from './version.ts';
+import { version } from '../../server/api/version.ts';
 
 export interface CliContext {
   readonly io: CliIo;

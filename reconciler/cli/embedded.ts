@@ -35,13 +35,14 @@ export function daemonEntry(env: Readonly<Record<string, string | undefined>>): 
 }
 
 export async function startEmbedded(
-  directory: string,
+  place: { readonly directory: string; readonly runtime?: string },
   env: Readonly<Record<string, string | undefined>>,
   signal: AbortSignal,
 ): Promise<EmbeddedDaemon> {
   const entry = daemonEntry(env);
+  const choice = place.runtime === undefined ? [] : ['--runtime', place.runtime];
   // A process group of its own: the terminal's Ctrl-C is for the CLI, which stops the daemon when it is done with it.
-  const child = spawn(process.execPath, [entry, '--state-dir', directory], {
+  const child = spawn(process.execPath, [entry, '--state-dir', place.directory, ...choice], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...env },

@@ -9,6 +9,7 @@ export interface CliOptions {
   readonly var?: readonly string[];
   readonly host?: string;
   readonly embedded?: string;
+  readonly runtime?: string;
   readonly clientCert?: string;
   readonly clientKey?: string;
   readonly serverCert?: string;

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { CliOptions } from './options.ts';
-import { version } from './version.ts';
+import { version } from '../../server/api/version.ts';
 
 /** Opens a context for the options, runs the command in it, and keeps its exit code. */
 export type Runner = (options: CliOptions, work: (context: OpenContext) => Promise<ExitCode>) => Promise<void>;
@@ -31,6 +31,7 @@ function withHost(command: Command): Command {
   return command
     .addOption(new Option('--host <url>', 'unix:///path or https://name:8443 (GANTRY_HOST; default: the local daemon)'))
     .addOption(new Option('--embedded <dir>', 'run a daemon of its own in DIR for this command'))
+    .addOption(new Option('--runtime <name>', 'runtime of the embedded daemon: auto, lxc or sim'))
     .addOption(new Option('--client-cert <file>', 'client certificate, PEM'))
     .addOption(new Option('--client-key <file>', 'its key, PEM'))
     .addOption(new Option('--server-cert <file|fingerprint>', 'the one server certificate to accept'))

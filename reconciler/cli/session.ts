@@ -28,10 +28,17 @@ export async function loadSet(context: CliContext, args: readonly string[], read
 /** Runs `work` with a client, and with --embedded a daemon of its own for as long. */
 export async function withClient<T>(context: CliContext, work: (client: Client) => Promise<T>): Promise<T> {
   const { options, io } = context;
+  if (options.embedded === undefined && options.runtime !== undefined) {
+    throw usageError("--runtime is for a daemon of one's own: give --embedded too");
+  }
   if (options.embedded === undefined) return reached(context, hostOf(options, io), work);
   if (options.host !== undefined) throw usageError('--embedded and --host exclude each other');
   const { startEmbedded } = await import('./embedded.ts');
-  const daemon = await startEmbedded(options.embedded, io.env, context.stop);
+  const daemon = await startEmbedded(
+    { directory: options.embedded, ...(options.runtime === undefined ? {} : { runtime: options.runtime }) },
+    io.env,
+    context.stop,
+  );
   try {
     context.note(`Daemon for this run in ${options.embedded} (runtime ${daemon.runtime})`);
     return await reached(context, daemon.host, work);

@@ -2,7 +2,7 @@
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { uiVersion } from '../render-json.ts';
-import { version } from '../version.ts';
+import { version } from '../../../server/api/version.ts';
 
 export function showVersion(context: CliContext): ExitCode {
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ gantry_version: version, ui: uiVersion })}\n`);
