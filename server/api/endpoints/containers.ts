@@ -1,0 +1,199 @@
+// Endpoints of containers and everything below one (spec 4.2 to 4.6, 4.14).
+import { Backup, BackupCreate } from '../cluster.ts';
+import { UrlList } from '../common.ts';
+import {
+  Container,
+  ContainerCreate,
+  ContainerMetadata,
+  ContainerPost,
+  ContainerPut,
+  ContainerState,
+  ContainerStatePut,
+} from '../container.ts';
+import { endpoint } from '../endpoint.ts';
+import { RenamePost } from '../profile.ts';
+import { Snapshot, SnapshotCreate, SnapshotPut } from '../snapshot.ts';
+import { list, recursion, unbuilt } from './shared.ts';
+
+export const containerEndpoints = [
+  endpoint(
+    'containers.list',
+    'GET /1.0/containers',
+    'sync',
+    'Containers; recursion=2 adds state, snapshots and backups.',
+    recursion,
+  ),
+  endpoint(
+    'containers.create',
+    'POST /1.0/containers',
+    'async',
+    'Create a container from an image, a copy, a migration or empty.',
+    {
+      query: ['target'],
+      body: ContainerCreate,
+    },
+  ),
+  endpoint('containers.get', 'GET /1.0/containers/:name', 'sync', 'One container.', {
+    query: list,
+    result: Container,
+    etag: true,
+  }),
+  endpoint('containers.put', 'PUT /1.0/containers/:name', 'async', 'Replace the container, or restore a snapshot.', {
+    body: ContainerPut,
+    etag: true,
+  }),
+  endpoint('containers.patch', 'PATCH /1.0/containers/:name', 'sync', 'Change the given members.', {
+    body: ContainerPut,
+    etag: true,
+    extension: 'patch',
+  }),
+  endpoint('containers.post', 'POST /1.0/containers/:name', 'async', 'Rename, or set up a migration.', {
+    query: ['target'],
+    body: ContainerPost,
+  }),
+  endpoint('containers.delete', 'DELETE /1.0/containers/:name', 'async', 'Delete a stopped container.'),
+  endpoint('containers.state.get', 'GET /1.0/containers/:name/state', 'sync', 'Live figures.', {
+    result: ContainerState,
+  }),
+  endpoint(
+    'containers.state.put',
+    'PUT /1.0/containers/:name/state',
+    'async',
+    'Start, stop, restart, freeze, unfreeze.',
+    {
+      body: ContainerStatePut,
+    },
+  ),
+  endpoint('containers.exec', 'POST /1.0/containers/:name/exec', 'async', 'Run a command.', unbuilt),
+  endpoint('containers.console.get', 'GET /1.0/containers/:name/console', 'raw', 'Console log.', {
+    ...unbuilt,
+    extension: 'console',
+  }),
+  endpoint('containers.console.post', 'POST /1.0/containers/:name/console', 'async', 'Attach to the console.', {
+    ...unbuilt,
+    extension: 'console',
+  }),
+  endpoint('containers.console.delete', 'DELETE /1.0/containers/:name/console', 'sync', 'Clear the console log.', {
+    ...unbuilt,
+    extension: 'console',
+  }),
+  endpoint('containers.files.get', 'GET /1.0/containers/:name/files', 'raw', 'Read a file, directory or symlink.', {
+    ...unbuilt,
+    query: ['path'],
+  }),
+  endpoint('containers.files.post', 'POST /1.0/containers/:name/files', 'sync', 'Write a file, directory or symlink.', {
+    ...unbuilt,
+    query: ['path'],
+  }),
+  endpoint('containers.files.delete', 'DELETE /1.0/containers/:name/files', 'sync', 'Remove a file.', {
+    ...unbuilt,
+    query: ['path'],
+    extension: 'file_delete',
+  }),
+  endpoint('containers.logs.list', 'GET /1.0/containers/:name/logs', 'sync', 'Log files.', {
+    ...unbuilt,
+    result: UrlList,
+  }),
+  endpoint('containers.logs.get', 'GET /1.0/containers/:name/logs/:file', 'raw', 'One log file.', unbuilt),
+  endpoint('containers.logs.delete', 'DELETE /1.0/containers/:name/logs/:file', 'sync', 'Remove a log file.', unbuilt),
+  endpoint(
+    'containers.metadata.get',
+    'GET /1.0/containers/:name/metadata',
+    'sync',
+    'Image metadata of the container.',
+    {
+      ...unbuilt,
+      result: ContainerMetadata,
+      etag: true,
+      extension: 'container_edit_metadata',
+    },
+  ),
+  endpoint('containers.metadata.put', 'PUT /1.0/containers/:name/metadata', 'sync', 'Replace the metadata.', {
+    ...unbuilt,
+    body: ContainerMetadata,
+    etag: true,
+    extension: 'container_edit_metadata',
+  }),
+  endpoint(
+    'containers.templates.get',
+    'GET /1.0/containers/:name/metadata/templates',
+    'raw',
+    'Template names, or one template.',
+    {
+      ...unbuilt,
+      query: ['path'],
+      extension: 'container_edit_metadata',
+    },
+  ),
+  endpoint('containers.templates.post', 'POST /1.0/containers/:name/metadata/templates', 'sync', 'Add a template.', {
+    ...unbuilt,
+    query: ['path'],
+    extension: 'container_edit_metadata',
+  }),
+  endpoint('containers.templates.put', 'PUT /1.0/containers/:name/metadata/templates', 'sync', 'Replace a template.', {
+    ...unbuilt,
+    query: ['path'],
+    extension: 'container_edit_metadata',
+  }),
+  endpoint(
+    'containers.templates.delete',
+    'DELETE /1.0/containers/:name/metadata/templates',
+    'sync',
+    'Remove a template.',
+    {
+      ...unbuilt,
+      query: ['path'],
+      extension: 'container_edit_metadata',
+    },
+  ),
+];
+
+export const snapshotEndpoints = [
+  endpoint('snapshots.list', 'GET /1.0/containers/:name/snapshots', 'sync', 'Snapshots.', { ...unbuilt, ...recursion }),
+  endpoint('snapshots.create', 'POST /1.0/containers/:name/snapshots', 'async', 'Take a snapshot.', {
+    ...unbuilt,
+    body: SnapshotCreate,
+  }),
+  endpoint('snapshots.get', 'GET /1.0/containers/:name/snapshots/:snapshot', 'sync', 'One snapshot.', {
+    ...unbuilt,
+    result: Snapshot,
+  }),
+  endpoint('snapshots.post', 'POST /1.0/containers/:name/snapshots/:snapshot', 'async', 'Rename or migrate.', {
+    ...unbuilt,
+    body: ContainerPost,
+  }),
+  endpoint('snapshots.put', 'PUT /1.0/containers/:name/snapshots/:snapshot', 'async', 'Change the expiry.', {
+    ...unbuilt,
+    body: SnapshotPut,
+    extension: 'snapshot_expiry',
+  }),
+  endpoint('snapshots.delete', 'DELETE /1.0/containers/:name/snapshots/:snapshot', 'async', 'Delete it.', unbuilt),
+  endpoint('backups.list', 'GET /1.0/containers/:name/backups', 'sync', 'Backups.', {
+    ...unbuilt,
+    ...recursion,
+    extension: 'container_backup',
+  }),
+  endpoint('backups.create', 'POST /1.0/containers/:name/backups', 'async', 'Make a backup.', {
+    ...unbuilt,
+    body: BackupCreate,
+    extension: 'container_backup',
+  }),
+  endpoint('backups.get', 'GET /1.0/containers/:name/backups/:backup', 'sync', 'One backup.', {
+    ...unbuilt,
+    result: Backup,
+    extension: 'container_backup',
+  }),
+  endpoint('backups.post', 'POST /1.0/containers/:name/backups/:backup', 'async', 'Rename it.', {
+    ...unbuilt,
+    body: RenamePost,
+    extension: 'container_backup',
+  }),
+  endpoint('backups.delete', 'DELETE /1.0/containers/:name/backups/:backup', 'async', 'Delete it.', {
+    ...unbuilt,
+    extension: 'container_backup',
+  }),
+  endpoint('backups.export', 'GET /1.0/containers/:name/backups/:backup/export', 'raw', 'The backup file.', {
+    ...unbuilt,
+    extension: 'container_backup',
+  }),
+];

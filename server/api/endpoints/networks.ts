@@ -1,0 +1,94 @@
+// Endpoints of networks, operations and profiles (spec 4.9 to 4.11).
+import { endpoint, everyone } from '../endpoint.ts';
+import { Network, NetworkCreate, NetworkLease, NetworkPut, NetworkState } from '../network.ts';
+import { Operation } from '../operation.ts';
+import { Profile, ProfileCreate, ProfilePut, RenamePost } from '../profile.ts';
+import { Type } from 'typebox';
+import { recursion } from './shared.ts';
+
+export const networkEndpoints = [
+  endpoint('networks.list', 'GET /1.0/networks', 'sync', 'Networks and host interfaces.', recursion),
+  endpoint('networks.create', 'POST /1.0/networks', 'sync', 'Create a managed bridge.', {
+    query: ['target'],
+    body: NetworkCreate,
+    extension: 'network',
+  }),
+  endpoint('networks.get', 'GET /1.0/networks/:name', 'sync', 'One network.', {
+    query: ['target'],
+    result: Network,
+    etag: true,
+  }),
+  endpoint('networks.put', 'PUT /1.0/networks/:name', 'sync', 'Replace config and description.', {
+    query: ['target'],
+    body: NetworkPut,
+    etag: true,
+    extension: 'network',
+  }),
+  endpoint('networks.patch', 'PATCH /1.0/networks/:name', 'sync', 'Change the given config keys.', {
+    query: ['target'],
+    body: NetworkPut,
+    etag: true,
+    extension: 'network',
+  }),
+  endpoint('networks.post', 'POST /1.0/networks/:name', 'sync', 'Rename it.', {
+    body: RenamePost,
+    extension: 'network',
+    status: 204,
+  }),
+  endpoint('networks.delete', 'DELETE /1.0/networks/:name', 'sync', 'Delete an unused network.', {
+    extension: 'network',
+    status: 202,
+  }),
+  endpoint('networks.state', 'GET /1.0/networks/:name/state', 'sync', 'Addresses and counters.', {
+    query: ['target'],
+    result: NetworkState,
+    extension: 'network_state',
+  }),
+  endpoint('networks.leases', 'GET /1.0/networks/:name/leases', 'sync', 'Leases.', {
+    result: Type.Array(NetworkLease),
+    extension: 'network_leases',
+  }),
+];
+
+export const operationEndpoints = [
+  endpoint(
+    'operations.list',
+    'GET /1.0/operations',
+    'sync',
+    'Operations that run, wait or ended in the last seconds.',
+    recursion,
+  ),
+  endpoint('operations.get', 'GET /1.0/operations/:id', 'sync', 'One operation.', { result: Operation }),
+  endpoint('operations.delete', 'DELETE /1.0/operations/:id', 'sync', 'Cancel it.', { status: 202 }),
+  endpoint('operations.wait', 'GET /1.0/operations/:id/wait', 'sync', 'Wait for its end.', {
+    query: ['timeout'],
+    result: Operation,
+  }),
+  endpoint(
+    'operations.websocket',
+    'GET /1.0/operations/:id/websocket',
+    'websocket',
+    'Data channel; needs the secret.',
+    {
+      auth: everyone,
+      query: ['secret'],
+    },
+  ),
+];
+
+export const profileEndpoints = [
+  endpoint('profiles.list', 'GET /1.0/profiles', 'sync', 'Profiles.', recursion),
+  endpoint('profiles.create', 'POST /1.0/profiles', 'sync', 'Create a profile.', { body: ProfileCreate }),
+  endpoint('profiles.get', 'GET /1.0/profiles/:name', 'sync', 'One profile.', { result: Profile, etag: true }),
+  endpoint('profiles.put', 'PUT /1.0/profiles/:name', 'sync', 'Replace config, description, devices.', {
+    body: ProfilePut,
+    etag: true,
+  }),
+  endpoint('profiles.patch', 'PATCH /1.0/profiles/:name', 'sync', 'Change the given members.', {
+    body: ProfilePut,
+    etag: true,
+    extension: 'patch',
+  }),
+  endpoint('profiles.post', 'POST /1.0/profiles/:name', 'sync', 'Rename it.', { body: RenamePost, status: 204 }),
+  endpoint('profiles.delete', 'DELETE /1.0/profiles/:name', 'sync', 'Delete an unused profile.', { status: 202 }),
+];

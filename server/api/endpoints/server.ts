@@ -1,0 +1,70 @@
+// Endpoints of the server itself and of trusted certificates (spec 4.1, 4.7, 4.13).
+import { Certificate, CertificateCreate, CertificatePut } from '../certificate.ts';
+import { endpoint, everyone } from '../endpoint.ts';
+import { Resources, Server, ServerPut } from '../server.ts';
+import { recursion, strings } from './shared.ts';
+
+export const serverEndpoints = [
+  endpoint('root.get', 'GET /', 'sync', 'Supported API versions.', { auth: everyone, result: strings }),
+  endpoint('server.get', 'GET /1.0', 'sync', 'The server; callers without trust see only its public fields.', {
+    auth: everyone,
+    query: ['target'],
+    result: Server,
+    etag: true,
+  }),
+  endpoint('server.put', 'PUT /1.0', 'sync', 'Replace the server config.', {
+    query: ['target'],
+    body: ServerPut,
+    etag: true,
+  }),
+  endpoint('server.patch', 'PATCH /1.0', 'sync', 'Change the given server config keys.', {
+    query: ['target'],
+    body: ServerPut,
+    etag: true,
+    extension: 'patch',
+  }),
+  endpoint('resources.get', 'GET /1.0/resources', 'sync', 'Processors and memory of the host.', {
+    auth: everyone,
+    query: ['target'],
+    result: Resources,
+    extension: 'resources',
+  }),
+  endpoint('events.get', 'GET /1.0/events', 'websocket', 'The stream of notifications.', { query: ['type'] }),
+];
+
+export const certificateEndpoints = [
+  endpoint('certificates.list', 'GET /1.0/certificates', 'sync', 'Trusted client certificates.', recursion),
+  endpoint(
+    'certificates.create',
+    'POST /1.0/certificates',
+    'sync',
+    'Trust a certificate; callers without trust need the password.',
+    {
+      auth: ['untrusted', 'trusted'],
+      body: CertificateCreate,
+    },
+  ),
+  endpoint(
+    'certificates.get',
+    'GET /1.0/certificates/:fingerprint',
+    'sync',
+    'One certificate; a unique prefix will do.',
+    {
+      result: Certificate,
+      etag: true,
+    },
+  ),
+  endpoint('certificates.put', 'PUT /1.0/certificates/:fingerprint', 'sync', 'Replace name and type.', {
+    body: CertificatePut,
+    etag: true,
+    extension: 'certificate_update',
+  }),
+  endpoint('certificates.patch', 'PATCH /1.0/certificates/:fingerprint', 'sync', 'Change name or type.', {
+    body: CertificatePut,
+    etag: true,
+    extension: 'certificate_update',
+  }),
+  endpoint('certificates.delete', 'DELETE /1.0/certificates/:fingerprint', 'sync', 'Stop trusting it, at once.', {
+    status: 202,
+  }),
+];

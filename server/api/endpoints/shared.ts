@@ -1,0 +1,10 @@
+// What several endpoint tables write often.
+import { Type } from 'typebox';
+import { UrlList } from '../common.ts';
+
+export const list = ['recursion'] as const;
+export const strings = Type.Array(Type.String());
+/** Known to the contract, not served by this release. */
+export const unbuilt = { built: false } as const;
+/** A collection: URLs, or the objects with `recursion`. */
+export const recursion = { query: list, result: UrlList } as const;

@@ -1,0 +1,109 @@
+// Endpoints of storage pools and volumes (spec 4.12).
+import { UrlList } from '../common.ts';
+import { endpoint } from '../endpoint.ts';
+import { PoolResources, StoragePool, StoragePoolCreate, StoragePoolPut } from '../pool.ts';
+import { RenamePost } from '../profile.ts';
+import { StorageVolume, StorageVolumeCreate, StorageVolumePost, StorageVolumePut, VolumeSnapshot } from '../volume.ts';
+import { recursion, unbuilt } from './shared.ts';
+
+const target = ['target'] as const;
+const storage = { extension: 'storage', query: target } as const;
+const volumes = { ...unbuilt, ...storage } as const;
+const volumeSnapshots = { ...unbuilt, query: target, extension: 'storage_api_volume_snapshots' } as const;
+const volumePath = '/1.0/storage-pools/:pool/volumes/:type/:name';
+
+export const storageEndpoints = [
+  endpoint('pools.list', 'GET /1.0/storage-pools', 'sync', 'Storage pools.', { extension: 'storage', ...recursion }),
+  endpoint('pools.create', 'POST /1.0/storage-pools', 'sync', 'Create a pool.', {
+    ...storage,
+    body: StoragePoolCreate,
+  }),
+  endpoint('pools.get', 'GET /1.0/storage-pools/:pool', 'sync', 'One pool.', {
+    ...storage,
+    result: StoragePool,
+    etag: true,
+  }),
+  endpoint('pools.put', 'PUT /1.0/storage-pools/:pool', 'sync', 'Replace the config.', {
+    ...storage,
+    body: StoragePoolPut,
+    etag: true,
+  }),
+  endpoint('pools.patch', 'PATCH /1.0/storage-pools/:pool', 'sync', 'Change the given config keys.', {
+    ...storage,
+    body: StoragePoolPut,
+    etag: true,
+  }),
+  endpoint('pools.delete', 'DELETE /1.0/storage-pools/:pool', 'sync', 'Delete an unused pool.', storage),
+  endpoint('pools.resources', 'GET /1.0/storage-pools/:pool/resources', 'sync', 'Space and inodes.', {
+    query: target,
+    result: PoolResources,
+    extension: 'resources',
+  }),
+  endpoint('volumes.list', 'GET /1.0/storage-pools/:pool/volumes', 'sync', 'Volumes of every type.', {
+    ...volumes,
+    query: ['recursion', 'target'],
+    result: UrlList,
+  }),
+  endpoint('volumes.create', 'POST /1.0/storage-pools/:pool/volumes', 'sync', 'Create a custom volume.', {
+    ...volumes,
+    body: StorageVolumeCreate,
+  }),
+  endpoint('volumes.listType', 'GET /1.0/storage-pools/:pool/volumes/:type', 'sync', 'Volumes of one type.', {
+    ...volumes,
+    query: ['recursion', 'target'],
+    result: UrlList,
+  }),
+  endpoint(
+    'volumes.createType',
+    'POST /1.0/storage-pools/:pool/volumes/:type',
+    'sync',
+    'Create a volume of this type.',
+    {
+      ...volumes,
+      body: StorageVolumeCreate,
+    },
+  ),
+  endpoint('volumes.get', `GET ${volumePath}`, 'sync', 'One volume.', {
+    ...volumes,
+    result: StorageVolume,
+    etag: true,
+  }),
+  endpoint('volumes.post', `POST ${volumePath}`, 'sync', 'Rename, move or migrate.', {
+    ...volumes,
+    body: StorageVolumePost,
+  }),
+  endpoint('volumes.put', `PUT ${volumePath}`, 'sync', 'Replace the config.', {
+    ...volumes,
+    body: StorageVolumePut,
+    etag: true,
+  }),
+  endpoint('volumes.patch', `PATCH ${volumePath}`, 'sync', 'Change the given keys.', {
+    ...volumes,
+    body: StorageVolumePut,
+    etag: true,
+  }),
+  endpoint('volumes.delete', `DELETE ${volumePath}`, 'sync', 'Delete it.', volumes),
+  endpoint('volumeSnapshots.list', `GET ${volumePath}/snapshots`, 'sync', 'Snapshots of a volume.', {
+    ...volumeSnapshots,
+    query: ['recursion', 'target'],
+    result: UrlList,
+  }),
+  endpoint('volumeSnapshots.create', `POST ${volumePath}/snapshots`, 'async', 'Take a snapshot.', volumeSnapshots),
+  endpoint('volumeSnapshots.get', `GET ${volumePath}/snapshots/:snapshot`, 'sync', 'One snapshot.', {
+    ...volumeSnapshots,
+    result: VolumeSnapshot,
+    etag: true,
+  }),
+  endpoint('volumeSnapshots.post', `POST ${volumePath}/snapshots/:snapshot`, 'async', 'Rename it.', {
+    ...volumeSnapshots,
+    body: RenamePost,
+  }),
+  endpoint('volumeSnapshots.put', `PUT ${volumePath}/snapshots/:snapshot`, 'async', 'Change it.', volumeSnapshots),
+  endpoint(
+    'volumeSnapshots.delete',
+    `DELETE ${volumePath}/snapshots/:snapshot`,
+    'async',
+    'Delete it.',
+    volumeSnapshots,
+  ),
+];

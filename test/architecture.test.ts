@@ -1,0 +1,170 @@
+// The mechanical reviewer: who may import whom, how long files may get, and what the pure rooms must not touch.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '..');
+
+interface Source {
+  /** Path from the repository root. */
+  readonly path: string;
+  readonly text: string;
+  readonly imports: readonly Import[];
+}
+
+interface Import {
+  /** Path from the root for own files, else the package name or node:… */
+  readonly target: string;
+  readonly isOwn: boolean;
+  readonly typeOnly: boolean;
+}
+
+function sources(folder: string): Source[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .sort()
+    .map((path) => {
+      const text = readFileSync(join(root, path), 'utf8');
+      return { path, text, imports: importsOf(path, text) };
+    });
+}
+
+function importsOf(path: string, text: string): Import[] {
+  const found = [
+    ...text.matchAll(/^(?:import|export)\s+(type\s)?[^;'"]*?from\s+['"]([^'"]+)['"]/gms),
+    ...text.matchAll(/^import\s+()['"]([^'"]+)['"]/gm),
+    ...text.matchAll(/\bimport\(()['"]([^'"]+)['"]\)/g),
+  ];
+  return found.map((match) => {
+    const specifier = match[2] ?? '';
+    const isOwn = specifier.startsWith('.');
+    const target = isOwn ? relative(root, join(root, dirname(path), specifier)) : specifier;
+    return { target, isOwn, typeOnly: match[1] !== undefined };
+  });
+}
+
+const all = [...sources('server'), ...sources('reconciler'), ...sources('provider')];
+
+interface Rule {
+  /** Which files it binds. */
+  readonly from: RegExp;
+  /** Own files they may import; their own folder always. */
+  readonly own: RegExp;
+  /** Packages and node modules they may import. */
+  readonly packages: RegExp;
+  readonly why: string;
+}
+
+const anyPackage = /./;
+const family = (name: string) => new RegExp(`^server/(api|lib)/|^server/drivers/([^/]+\\.ts$|${name}/)`);
+
+const rules: readonly Rule[] = [
+  { from: /^server\/api\//, own: /^server\/api\//, packages: /^typebox$/, why: 'the contract is pure data that every room and client shares' },
+  { from: /^server\/lib\//, own: /^server\/(lib|api\/nearest)/, packages: /^node:/, why: 'lib holds tools without domain words' },
+  { from: /^server\/store\//, own: /^server\/(store|api|lib)\//, packages: anyPackage, why: 'the store does not know what is stored' },
+  { from: /^server\/drivers\/runtime\//, own: family('runtime'), packages: anyPackage, why: 'a driver knows nothing above it and no other family' },
+  { from: /^server\/drivers\/network\//, own: family('network'), packages: anyPackage, why: 'a driver knows nothing above it and no other family' },
+  { from: /^server\/drivers\/storage\//, own: family('storage'), packages: anyPackage, why: 'a driver knows nothing above it and no other family' },
+  { from: /^server\/drivers\/devices\//, own: family('devices'), packages: anyPackage, why: 'a device knows nothing above it and no other family' },
+  { from: /^server\/drivers\/image\//, own: family('image'), packages: anyPackage, why: 'image archives are read without knowing who asks' },
+  { from: /^server\/records\//, own: /^server\/(records|api|store)\//, packages: /^node:/, why: 'records are documents over the store' },
+  {
+    from: /^server\/(operations|events|auth)\//,
+    own: /^server\/(operations|events|auth|api|lib|records)\//,
+    packages: anyPackage,
+    why: 'operations, events and auth serve every use case and drive no host',
+  },
+  {
+    from: /^server\/services\//,
+    own: /^server\/(services|operations|events|auth|api|lib|records|drivers|store)\//,
+    packages: /^node:(?!http)/,
+    why: 'use cases know no HTTP: no ws, no request and response types',
+  },
+  {
+    from: /^server\/http\//,
+    own: /^server\/(http|api|services|operations|events|auth|lib)\//,
+    packages: anyPackage,
+    why: 'HTTP is the edge: it reaches hosts and store only through services',
+  },
+  { from: /^server\/client\//, own: /^server\/(client|api)\//, packages: /^(node:|undici$|ws$|typebox$)/, why: 'the client is also used without a daemon' },
+  { from: /^reconciler\/core\//, own: /^(reconciler\/core|server\/api)\//, packages: /^typebox$/, why: 'the core decides; it must be able to run anywhere' },
+  {
+    from: /^reconciler\/(manifest|engine|controller|cli)\/|^reconciler\/index/,
+    own: /^(reconciler|server\/api|server\/client)\//,
+    packages: anyPackage,
+    why: 'the reconciler reaches the daemon through its API only',
+  },
+  { from: /^provider\//, own: /^(provider|server\/api|server\/client)\//, packages: anyPackage, why: 'provider and reconciler never import each other' },
+];
+
+describe('layers', () => {
+  test.each(rules)('$from imports only what its room may: $why', ({ from, own, packages }) => {
+    const broken = all
+      .filter((source) => from.test(source.path))
+      .flatMap((source) =>
+        source.imports
+          .filter((used) => !(used.isOwn ? own : packages).test(used.target))
+          .map((used) => `${source.path} imports ${used.target}`),
+      );
+    expect(broken).toEqual([]);
+  });
+
+  test('every file of server, reconciler and provider belongs to a room or is an edge', () => {
+    const edges = /^(server\/(main|daemon|daemon-command|host-drivers)|provider\/main|server\/drivers\/[^/]+)\.ts$/;
+    const homeless = all.map((source) => source.path).filter((path) => !edges.test(path) && !rules.some((rule) => rule.from.test(path)));
+    expect(homeless).toEqual([]);
+  });
+
+  test('the rule check itself notices a broken rule', () => {
+    const [imported] = importsOf('server/api/x.ts', "import { readFile } from 'node:fs';");
+    expect(imported).toEqual({ target: 'node:fs', isOwn: false, typeOnly: false });
+    expect(rules[0]?.packages.test('node:fs')).toBe(false);
+    expect(importsOf('server/http/x.ts', "import type { Store } from '../store/store.ts';")[0]?.target).toBe('server/store/store.ts');
+  });
+});
+
+describe('the pure core', () => {
+  const pure = all.filter(({ path }) => /^(reconciler\/core|server\/api)\//.test(path));
+
+  test('has no clock, no randomness, no console and no asynchronous work', () => {
+    const forbidden = /\b(Date\.now|new Date\(\)|Math\.random|console\.|process\.|setTimeout)\b|^\s*(export )?async |\bawait /m;
+    const broken = pure.filter(({ text }) => forbidden.test(withoutComments(text))).map(({ path }) => path);
+    expect(broken).toEqual([]);
+  });
+});
+
+describe('files', () => {
+  test('start with a sentence that says what they are responsible for', () => {
+    const silent = all.filter(({ text }) => !/^(#!.*\n)?\/\/ \S/.test(text)).map(({ path }) => path);
+    expect(silent).toEqual([]);
+  });
+
+  test('stay below 450 lines: past that a file is two rooms in one', () => {
+    const long = all.filter(({ text }) => text.split('\n').length > 450).map(({ path, text }) => `${path}: ${text.split('\n').length}`);
+    expect(long).toEqual([]);
+  });
+
+  test('the root listing is the architecture', () => {
+    const visible = readdirSync(root).filter((name) => !name.startsWith('.') && name !== 'node_modules' && name !== 'dist');
+    expect(visible.sort()).toEqual(
+      [
+        'CONTRIBUTING.md',
+        'LICENSE',
+        'README.md',
+        'examples',
+        'package-lock.json',
+        'package.json',
+        'provider',
+        'reconciler',
+        'server',
+        'test',
+        'tsconfig.json',
+      ].sort(),
+    );
+  });
+});
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+}
