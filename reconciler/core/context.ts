@@ -49,7 +49,7 @@ export class PlanContext {
   }
 
   readonly profileNow = (name: string): JsonObject | undefined =>
-    (this.observed.profiles.get(name)?.object as JsonObject | undefined) ?? this.#newProfiles.get(name);
+    this.observed.profiles.get(name)?.object ?? this.#newProfiles.get(name);
 
   readonly profileAfter = (name: string): JsonObject | undefined =>
     this.#profilesAfter.get(name) ?? this.profileNow(name);
@@ -60,7 +60,7 @@ export class PlanContext {
       const name = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
       const live = name === undefined ? undefined : this.observed.containers.get(name)?.object;
       if (name === undefined || live === undefined) return [];
-      const effect = effectOn(live as unknown as JsonObject);
+      const effect = effectOn(live);
       const container = addressOf('container', name);
       return [
         {

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from './document.ts';
 import { sameText } from './equal.ts';
 import { isIgnored, type IgnorePatterns } from './ignore.ts';
 import type { CoreKind } from './kinds/kind.ts';
-import { isMap, mapOf } from './kinds/values.ts';
+import { asText, isMap, mapOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
 import { isSecret } from './secret.ts';
 
@@ -48,7 +48,7 @@ function diffMap(walk: Walk, prefix: readonly string[], live: JsonObject, wanted
     const value = wanted[key] ?? null;
     const now = live[key];
     const text = typeof now === 'string' && now !== '' ? now : undefined;
-    if (value === null ? text === undefined : same(walk, key, text, String(value))) continue;
+    if (value === null ? text === undefined : same(walk, key, text, asText(value))) continue;
     const segments = [...prefix, key];
     if (walk.kind.isProvenance?.(segments) !== true) add(walk, segments, text, value === null ? undefined : value);
   }

@@ -1,7 +1,7 @@
 // A plan as text for people: Terraform's symbols, one line a change, secrets masked. Policies read plan-json.ts instead.
 import type { Change } from './change.ts';
 import type { Json } from './document.ts';
-import { paints, printable, type Paint, type Paints } from './paint.ts';
+import { paints, printable, type Paints } from './paint.ts';
 import type { Affected, Guard, Plan, ResourceChange } from './plan.ts';
 import { hidden, redact } from './secret.ts';
 import { isChange, summaryLine } from './summary.ts';
@@ -21,7 +21,7 @@ const noChange = (plan: Plan): string =>
     : `No changes: ${plan.changes.length === 1 ? 'the declared object is' : `all ${plan.changes.length} declared objects are`} as declared.`;
 
 function renderChange(change: ResourceChange, paint: Paints): string {
-  const { symbol, tint } = signOf(change, paint);
+  const [symbol, tint] = signs[change.action];
   return [
     `${symbol.padStart(3)} ${paint.bold(printable(change.address))}${titleOf(change)}`,
     ...change.reasons.map((reason) => paint.dim(`      # ${printable(reason)}`)),
@@ -31,24 +31,17 @@ function renderChange(change: ResourceChange, paint: Paints): string {
       ? []
       : [paint.dim(`      ? not managed here, left alone: ${listed(change.unmanaged)}`)]),
   ]
-    .map((line, index) => (index === 0 ? tint(line) : line))
+    .map((line, index) => (index === 0 ? paint[tint](line) : line))
     .join('\n');
 }
 
-function signOf(change: ResourceChange, paint: Paints): { readonly symbol: string; readonly tint: Paint } {
-  switch (change.action) {
-    case 'create':
-      return { symbol: '+', tint: paint.green };
-    case 'update':
-      return { symbol: '~', tint: paint.yellow };
-    case 'replace':
-      return { symbol: '-/+', tint: paint.red };
-    case 'delete':
-      return { symbol: '-', tint: paint.red };
-    case 'no-op':
-      return { symbol: '!', tint: paint.yellow };
-  }
-}
+const signs = {
+  create: ['+', 'green'],
+  update: ['~', 'yellow'],
+  replace: ['-/+', 'red'],
+  delete: ['-', 'red'],
+  'no-op': ['!', 'yellow'],
+} as const satisfies Record<ResourceChange['action'], readonly [string, keyof Paints]>;
 
 function titleOf(change: ResourceChange): string {
   const power = change.power === undefined ? '' : change.action === 'create' ? 'and start' : change.power;

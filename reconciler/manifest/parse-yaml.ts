@@ -213,10 +213,11 @@ function define(out: Record<string, Json>, key: string, value: Json): void {
 function readScalar(value: unknown, source: string | undefined): Json {
   if (typeof value === 'string' || typeof value === 'boolean') return value;
   if (value === null || value === undefined) return null;
-  return source ?? String(value as number);
+  return source ?? (typeof value === 'number' ? String(value) : null);
 }
 
 export function keyText(key: unknown): string | undefined {
-  if (!isScalar(key) || key.value === null || typeof key.value === 'object') return undefined;
-  return typeof key.value === 'string' ? key.value : (key.source ?? String(key.value));
+  if (!isScalar(key) || key.value === null) return undefined;
+  if (typeof key.value === 'string') return key.value;
+  return key.source ?? (typeof key.value === 'object' ? undefined : JSON.stringify(key.value));
 }

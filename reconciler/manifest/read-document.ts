@@ -13,6 +13,7 @@ import {
   type PowerState,
 } from '../core/document.ts';
 import { coreKind } from '../core/kinds/index.ts';
+import { asText } from '../core/kinds/values.ts';
 import { hidden, isSecret } from '../core/secret.ts';
 import { wrong, type Finding } from './finding.ts';
 import { readManage } from './read-manage.ts';
@@ -214,7 +215,7 @@ function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding
   const isKnown = (path: string): boolean =>
     seen.some((one) => one === path || path.startsWith(`${one}.`) || one.startsWith(`${path}.`));
   const findings = coreKind(kind)
-    .validate(textual(value), String((value['name'] ?? '') as string))
+    .validate(textual(value), asText(value['name']))
     .map(({ path, message }) =>
       wrong(
         /^unknown key|^is not a property of/.test(message) ? 'unknown-key' : 'bad-value',
@@ -251,7 +252,7 @@ function fileFindings(value: JsonObject): Finding[] {
 }
 
 function readFiles(value: JsonObject): ImageFiles {
-  const text = (key: string): string => String((value[key] ?? '') as string);
+  const text = (key: string): string => asText(value[key]);
   const isUnified = typeof value['file'] === 'string';
   return { parts: isUnified ? { file: text('file') } : { metadata: text('metadata'), rootfs: text('rootfs') } };
 }

@@ -9,6 +9,7 @@ import {
   type Manage,
   type WaitCondition,
 } from '../core/document.ts';
+import { asText } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';
 
 const defaultWaitMs = 60_000;
@@ -55,7 +56,7 @@ const longestMs = 24 * 3_600_000;
 
 function readDuration(value: Json | undefined, otherwise: number, path: string, findings: Finding[]): number {
   if (value === undefined || value === null) return otherwise;
-  const match = /^([0-9]{1,9})(ms|s|m|h)?$/.exec(String(value as string));
+  const match = /^([0-9]{1,9})(ms|s|m|h)?$/.exec(asText(value));
   const durationMs = Number(match?.[1] ?? 0) * (unitsMs[match?.[2] ?? 's'] ?? 0);
   if (match !== null && durationMs > 0 && durationMs <= longestMs) return durationMs;
   const text = 'must be a time of at most 24h such as 90s, 5m or 1h';

@@ -3,6 +3,7 @@ import { varsSchema } from '../../server/api/manifest-schema.ts';
 import { validateBody } from '../../server/api/validate.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Json, JsonObject } from '../core/document.ts';
+import { asText } from '../core/kinds/values.ts';
 import { wrong } from './finding.ts';
 import { placedDiagnostic, type PlacedText } from './located.ts';
 import type { RawDocument } from './parse-yaml.ts';
@@ -27,7 +28,7 @@ export function readVariables(
     if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
     const document = value as JsonObject;
     if (document['kind'] !== 'vars') continue;
-    const problems = validateBody(varsSchema as Parameters<typeof validateBody>[0], value, { unknownKeys: 'report' });
+    const problems = validateBody(varsSchema, value, { unknownKeys: 'report' });
     for (const { path, message } of problems) {
       diagnostics.push(placedDiagnostic(wrong('bad-variables', path, `${path} ${message}`), part.source, part.raw));
     }
@@ -67,5 +68,5 @@ function declare(name: string, value: Json, part: Part, { variables, declared, d
     return;
   }
   declared.set(name, part);
-  variables.set(name, value === null ? undefined : String(value as string | boolean));
+  variables.set(name, value === null ? undefined : asText(value));
 }

@@ -25,7 +25,7 @@ function expand(value: Json, variables: Variables, path: string, empty: { path: 
   if (Array.isArray(value))
     return value.map((item: Json, index) => expand(item, variables, below(String(index)), empty));
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, expand(item as Json, variables, below(key), empty)]),
+    Object.entries(value).map(([key, item]) => [key, expand(item, variables, below(key), empty)]),
   );
 }
 

@@ -1,5 +1,5 @@
 // Generated pairs of documents and worlds: small sets of names, so that documents, references and live objects meet often.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import type { Document, JsonObject } from '../../reconciler/core/document.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
 import {
@@ -19,7 +19,6 @@ export const secretText = 'S3CR3T';
 
 const pools = ['fast', 'slow', 'big'] as const;
 const networks = ['web0', 'db0', 'lan0'] as const;
-const profiles = ['default', 'web', 'db'] as const;
 const containers = ['c1', 'c2', 'c3', 'c4', 'c5'] as const;
 const aliases = ['base', 'other'] as const;
 const images = ['i1', 'i2'] as const;
@@ -80,16 +79,21 @@ const containerDocument = (name: string): fc.Arbitrary<Document> =>
       ignore: fc.constantFrom([], [], ['config.limits.cpu'], ['config.user.*', 'devices.eth1']),
     })
     .map(({ values, state, protect, disruption, power, alias, waits, ignore }) =>
-      document('container', name, { ...values, source: { type: 'image', alias } } as JsonObject, {
-        ...(state === undefined ? {} : { state: state as 'running' | 'stopped' }),
-        manage: {
-          protect,
-          ignore,
-          disruption: disruption as 'none',
-          power: power as 'managed',
-          wait: waits ? [{ type: 'running', timeoutMs: 1000 }] : [],
+      document(
+        'container',
+        name,
+        { ...values, source: { type: 'image', alias } },
+        {
+          ...(state === undefined ? {} : { state: state }),
+          manage: {
+            protect,
+            ignore,
+            disruption: disruption,
+            power: power,
+            wait: waits ? [{ type: 'running', timeoutMs: 1000 }] : [],
+          },
         },
-      }),
+      ),
     );
 
 const poolDocument = (name: string): fc.Arbitrary<Document> =>
@@ -100,7 +104,7 @@ const poolDocument = (name: string): fc.Arbitrary<Document> =>
         'storage_pool',
         name,
         { ...values, config: { source: '/dev/sdb', 'user.x': '1' } },
-        { manage: { disruption: disruption as 'none' } },
+        { manage: { disruption: disruption } },
       ),
     );
 const networkDocument = (name: string): fc.Arbitrary<Document> =>

@@ -1,5 +1,5 @@
 // The laws of plans, over generated worlds and a daemon made of plain data.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../reconciler/core/check.ts';
 import type { Document, JsonObject } from '../../reconciler/core/document.ts';

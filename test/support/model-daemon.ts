@@ -76,7 +76,7 @@ class ModelDaemon {
     for (const profile of (body['profiles'] ?? []) as readonly string[]) {
       if (!this.#tables.profile.has(profile)) throw new Error(`${step.id}: no profile ${profile}`);
     }
-    return stored(kind, { ...blank(kind, name), ...body });
+    return stored(kind, { ...blanks[kind](name), ...body });
   }
 
   #checkDelete(step: Step, live: object): void {
@@ -105,22 +105,14 @@ class ModelDaemon {
   }
 }
 
-function blank(kind: KindName, name: string): object {
-  switch (kind) {
-    case 'storage_pool':
-      return livePool(name);
-    case 'network':
-      return liveNetwork(name);
-    case 'profile':
-      return liveProfile(name);
-    case 'image':
-      return liveImage(name);
-    case 'image_alias':
-      return liveAlias(name, '');
-    case 'container':
-      return liveContainer(name, { status: 'Stopped', status_code: 102 });
-  }
-}
+const blanks: Record<KindName, (name: string) => object> = {
+  storage_pool: (name) => livePool(name),
+  network: (name) => liveNetwork(name),
+  profile: (name) => liveProfile(name),
+  image: (name) => liveImage(name),
+  image_alias: (name) => liveAlias(name, ''),
+  container: (name) => liveContainer(name, { status: 'Stopped', status_code: 102 }),
+};
 
 /** What the server makes of what it is given: picked addresses, keys of its own, no empty values. */
 function stored(kind: KindName, object: JsonObject | object): object {

@@ -8,6 +8,10 @@ export const mapOf = (value: Json | undefined): JsonObject => (isMap(value) ? va
 
 export const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
 
+/** Any value as one text; documents hold text where this is asked. */
+export const asText = (value: Json | undefined): string =>
+  value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
 export const textsOf = (value: Json | undefined): readonly string[] =>
   Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : [];
 
