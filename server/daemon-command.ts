@@ -1,4 +1,5 @@
 // The command line of gantryd: parses flags, starts the daemon, says when it is ready, stops it on a signal.
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino, type Logger } from 'pino';
 import { errorText, type Log, type LogContext } from './lib/log.ts';
@@ -64,7 +65,8 @@ function parseFlags(argv: readonly string[]): Flags | string {
     const { runtime, https, group } = values;
     const stateDir = values['state-dir'];
     if (stateDir === undefined) return '--state-dir is required';
-    if (runtime !== 'auto' && runtime !== 'lxc' && runtime !== 'sim') return `--runtime must be auto, lxc or sim, is ${runtime}`;
+    if (runtime !== 'auto' && runtime !== 'lxc' && runtime !== 'sim')
+      return `--runtime must be auto, lxc or sim, is ${runtime}`;
     return {
       stateDir,
       runtime,
@@ -78,11 +80,13 @@ function parseFlags(argv: readonly string[]): Flags | string {
 }
 
 async function serve(flags: Flags): Promise<number> {
-  const logger = pino({ level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ dest: 2, sync: true }));
+  const logger = pino(
+    { level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination({ dest: 2, sync: true }),
+  );
   const stopping = stopSignal();
   try {
     const { startDaemon } = await import('./daemon.ts');
-    const { resolve } = await import('node:path');
     const daemon = await startDaemon({
       stateDir: resolve(flags.stateDir),
       runtime: flags.runtime,
@@ -110,11 +114,11 @@ async function serve(flags: Flags): Promise<number> {
 
 /** The first SIGTERM or SIGINT; a second one ends the process at once. */
 function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
+  return new Promise((stop) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) {
       process.once(name, () => {
         process.once(name, () => process.exit(exitCodes.failed));
-        resolve();
+        stop();
       });
     }
   });
@@ -129,5 +133,10 @@ function logTo(logger: Logger, events: EventHub): Log {
       const texts = Object.entries(context).map(([key, value]) => [key, String(value)]);
       events.logging({ level: shown, message, context: Object.fromEntries(texts) });
     };
-  return { debug: write('debug', 'debug'), info: write('info', 'info'), warn: write('warn', 'warning'), error: write('error', 'error') };
+  return {
+    debug: write('debug', 'debug'),
+    info: write('info', 'info'),
+    warn: write('warn', 'warning'),
+    error: write('error', 'error'),
+  };
 }

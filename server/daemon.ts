@@ -88,7 +88,18 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   const operations = new Operations({ clock, events, log });
   const sagas = new Sagas({ records, clock, log });
   const locks = new KeyedMutex();
-  const services = buildServices({ dirs, clock, events, log, records, host, operations, sagas, locks, certificate: certificate.certPem });
+  const services = buildServices({
+    dirs,
+    clock,
+    events,
+    log,
+    records,
+    host,
+    operations,
+    sagas,
+    locks,
+    certificate: certificate.certPem,
+  });
 
   await recover(services, { sagas, records, store, dirs, log });
   closers.push(() => services.containers.detach());
@@ -204,7 +215,13 @@ function buildServices(parts: Parts) {
 /** Half-done changes first, then the host is brought to what is recorded, then running containers are found again. */
 async function recover(
   services: Services,
-  deps: { readonly sagas: Sagas; readonly records: Records; readonly store: Store; readonly dirs: Directories; readonly log: Log },
+  deps: {
+    readonly sagas: Sagas;
+    readonly records: Records;
+    readonly store: Store;
+    readonly dirs: Directories;
+    readonly log: Log;
+  },
 ): Promise<void> {
   await services.containers.attach();
   await services.pools.mountAll();
@@ -240,4 +257,3 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
     ...profileRoutes(services.profiles),
   };
 }
-

@@ -59,7 +59,10 @@ async function decide(choice: RuntimeChoice): Promise<{ readonly runtime: 'lxc' 
   const lxc = await lxcAvailable();
   const missing = lxc.ok ? await missingNetwork() : lxc.reason;
   if (missing === undefined) {
-    return { runtime: 'lxc', reason: choice === 'lxc' ? 'asked for with --runtime lxc' : 'this host can run real containers' };
+    return {
+      runtime: 'lxc',
+      reason: choice === 'lxc' ? 'asked for with --runtime lxc' : 'this host can run real containers',
+    };
   }
   if (choice === 'lxc') throw new Error(`--runtime lxc is not possible here: ${missing}`);
   return { runtime: 'sim', reason: `real containers are not possible here: ${missing}` };
@@ -89,10 +92,10 @@ async function openSimulated(stateDir: string): Promise<Opened> {
     import('./drivers/runtime/sim.ts'),
     import('./drivers/network/sim.ts'),
   ]);
-  const network = await openSimNetwork({ dir: join(stateDir, 'networks') });
+  const network = openSimNetwork({ dir: join(stateDir, 'networks') });
   const runtime = await openSimRuntime({
     dir: join(stateDir, 'runtime'),
-    addressesOf: (nic) => (nic.link === undefined ? [] : network.leaseFor(nic.link, { hwaddr: nic.hwaddr, hostname: '' })),
+    addressesOf: (nic) => (nic.link === undefined ? [] : network.addressesFor(nic.link, { hwaddr: nic.hwaddr })),
   });
   return { runtime, network, idMap: [] };
 }

@@ -34,13 +34,18 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
     // Names have up to 64 characters, percent-encoded three times that; aliases 255.
     routerOptions: { maxParamLength: 1024, caseSensitive: true },
     frameworkErrors: (error, request, reply) => {
-      answerError(deps, request as FastifyRequest, reply as FastifyReply, errors.badRequest(`The request is malformed: ${error.message}`));
+      answerError(deps, request, reply, errors.badRequest(`The request is malformed: ${error.message}`));
     },
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
   app.setNotFoundHandler((request, reply) => {
-    answerError(deps, request, reply, new AppError('notFound', `There is no endpoint ${request.method} ${request.url.split('?')[0] ?? ''}`));
+    answerError(
+      deps,
+      request,
+      reply,
+      new AppError('notFound', `There is no endpoint ${request.method} ${request.url.split('?')[0] ?? ''}`),
+    );
   });
   app.setErrorHandler((error, request, reply) => answerError(deps, request, reply, toAppError(error)));
   addEndpoints(app, deps);
@@ -64,9 +69,14 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
     });
   }
   for (const [path, known] of byPath) {
-    const missing = methods.filter((method) => !known.has(method as string));
-    if (missing.length > 0) app.route({ method: [...missing], url: path, handler: (request, reply) => refuseMethod(deps, request, reply) });
-    app.route({ method: 'OPTIONS', url: path, handler: (request, reply) => answer(deps, request, reply, { status: 200, headers: {} }) });
+    const missing = methods.filter((method) => !known.has(method));
+    if (missing.length > 0)
+      app.route({ method: [...missing], url: path, handler: (request, reply) => refuseMethod(deps, request, reply) });
+    app.route({
+      method: 'OPTIONS',
+      url: path,
+      handler: (request, reply) => answer(deps, request, reply, { status: 200, headers: {} }),
+    });
   }
 }
 
@@ -74,7 +84,8 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
 function refuseMethod(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { caller } = identityOf(deps.identify, request.raw);
   const what = `${request.method} ${request.url.split('?')[0] ?? ''}`;
-  const error = caller.class === 'trusted' ? errors.notImplemented(`There is no ${what}`) : errors.forbidden(`${what} needs trust`);
+  const error =
+    caller.class === 'trusted' ? errors.notImplemented(`There is no ${what}`) : errors.forbidden(`${what} needs trust`);
   return answerError(deps, request, reply, error);
 }
 
@@ -109,7 +120,12 @@ async function serve(
   }
 }
 
-function checkAccess(deps: AppDeps, endpoint: Endpoint, request: FastifyRequest, caller: Endpoint['auth'][number]): void {
+function checkAccess(
+  deps: AppDeps,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  caller: Endpoint['auth'][number],
+): void {
   const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
   const access = decide(caller, endpoint, { demandsTrust });
   if (access !== 'allow') throw errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
@@ -122,7 +138,8 @@ function checkProject(query: Readonly<Record<string, string>>): void {
 }
 
 function unservable(endpoint: Endpoint): AppError {
-  if (endpoint.mode === 'websocket') return errors.badRequest(`${endpoint.method} ${endpoint.path} needs a websocket upgrade`);
+  if (endpoint.mode === 'websocket')
+    return errors.badRequest(`${endpoint.method} ${endpoint.path} needs a websocket upgrade`);
   return errors.notImplemented(`${endpoint.method} ${endpoint.path} is not available in this release`);
 }
 

@@ -31,7 +31,8 @@ export function parseJson(bytes: Buffer): unknown {
     throw errors.badRequest(`The request body is not JSON: ${why}`, [{ path: '', message: why }]);
   }
   // Such a key could change what an object inherits once maps are merged.
-  if (text.includes('__proto__') && hasProto(value)) throw errors.badRequest('The request body has a member named __proto__');
+  if (text.includes('__proto__') && hasProto(value))
+    throw errors.badRequest('The request body has a member named __proto__');
   return value;
 }
 

@@ -28,7 +28,10 @@ export function identityOf(identify: Identify, request: IncomingMessage): Identi
   const found = identify({ transport: 'tls', ...(peerCertificate === undefined ? {} : { peerCertificate }) });
   const remoteHost = socket.remoteAddress ?? '';
   return {
-    caller: { class: found.class, requestor: { username: found.fingerprint ?? '', protocol: 'tls', address: remoteHost } },
+    caller: {
+      class: found.class,
+      requestor: { username: found.fingerprint ?? '', protocol: 'tls', address: remoteHost },
+    },
     ...(peerCertificate === undefined ? {} : { peerCertificate }),
     remoteHost,
   };

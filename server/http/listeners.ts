@@ -21,7 +21,8 @@ export interface Listener {
 /** Refuses when another daemon answers there; a stale socket file of a dead one is replaced. Mode 0660. */
 export async function listenUnix(deps: ListenerDeps, path: string, group: string | undefined): Promise<Listener> {
   // The kernel's limit for socket paths; beyond it the error would name neither path nor reason.
-  if (Buffer.byteLength(path) > 107) throw new Error(`The socket path ${path} is longer than 107 bytes: choose a shorter --state-dir`);
+  if (Buffer.byteLength(path) > 107)
+    throw new Error(`The socket path ${path} is longer than 107 bytes: choose a shorter --state-dir`);
   if (await answers(path)) throw new Error(`Another daemon already listens on ${path}`);
   await unlink(path).catch(ignoreMissing);
   const server = prepare(deps, createHttpServer());
@@ -116,7 +117,9 @@ function answers(path: string): Promise<boolean> {
 
 async function groupId(group: string): Promise<number> {
   if (/^\d+$/.test(group)) return Number(group);
-  const line = (await readFile('/etc/group', 'utf8')).split('\n').find((candidate) => candidate.startsWith(`${group}:`));
+  const line = (await readFile('/etc/group', 'utf8'))
+    .split('\n')
+    .find((candidate) => candidate.startsWith(`${group}:`));
   if (line === undefined) throw new Error(`There is no group ${group} on this host`);
   return Number(line.split(':')[2]);
 }

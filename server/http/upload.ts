@@ -15,7 +15,12 @@ interface ReceivedFiles {
 }
 
 /** The file or files are complete when it resolves; on a throw nothing is left of them. */
-export async function receiveUpload(request: IncomingMessage, dir: string, headerPrefix: string, signal: AbortSignal): Promise<Upload> {
+export async function receiveUpload(
+  request: IncomingMessage,
+  dir: string,
+  headerPrefix: string,
+  signal: AbortSignal,
+): Promise<Upload> {
   const { headers } = request;
   const header = (name: string): string | undefined => first(headers[`${headerPrefix}${name}`]);
   const isMultipart = (headers['content-type'] ?? '').toLowerCase().startsWith('multipart/form-data');
@@ -59,7 +64,9 @@ async function receiveParts(request: IncomingMessage, dir: string, signal: Abort
     await pipeline(request, busboy, { signal });
     await Promise.all(stored);
     if (seen.join(' ') !== 'metadata rootfs') {
-      throw errors.badRequest(`A split image needs the two parts metadata and rootfs in this order, got: ${seen.join(', ') || 'none'}`);
+      throw errors.badRequest(
+        `A split image needs the two parts metadata and rootfs in this order, got: ${seen.join(', ') || 'none'}`,
+      );
     }
     return { metadataPath: paths.metadata, rootfsPath: paths.rootfs, ...(filename === undefined ? {} : { filename }) };
   } catch (error) {

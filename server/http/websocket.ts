@@ -50,7 +50,8 @@ export class Websockets {
   #admit(request: IncomingMessage): ReadonlySet<EventType> {
     const url = new URL(request.url ?? '/', 'http://localhost');
     const operation = /^\/1\.0\/operations\/([^/]+)\/websocket$/.exec(url.pathname)?.[1];
-    const id = url.pathname === '/1.0/events' ? 'events.get' : operation === undefined ? undefined : 'operations.websocket';
+    const id =
+      url.pathname === '/1.0/events' ? 'events.get' : operation === undefined ? undefined : 'operations.websocket';
     const endpoint = endpoints.find((candidate) => candidate.id === id);
     if (endpoint === undefined) throw new AppError('notFound', `There is no websocket at ${url.pathname}`);
     const access = decide(identityOf(this.#deps.identify, request).caller.class, endpoint, {});
@@ -86,7 +87,11 @@ export class Websockets {
   #refuse(socket: Duplex, error: AppError): void {
     const { status, body } = this.#deps.dialect.error(error);
     const text = JSON.stringify(body);
-    const head = [`HTTP/1.1 ${status} Refused`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`];
+    const head = [
+      `HTTP/1.1 ${status} Refused`,
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(text)}`,
+    ];
     socket.end([...head, 'Connection: close', '', text].join('\r\n'));
   }
 }
@@ -97,7 +102,9 @@ function parseTypes(text: string | null): ReadonlySet<EventType> {
   const wanted = text.split(',').map((part) => part.trim());
   const unknown = wanted.filter((type) => !(eventTypes as readonly string[]).includes(type));
   if (unknown.length > 0) {
-    throw errors.invalid('query', [{ path: 'type', message: `${unknown.join(', ')} is none of ${eventTypes.join(', ')}` }]);
+    throw errors.invalid('query', [
+      { path: 'type', message: `${unknown.join(', ')} is none of ${eventTypes.join(', ')}` },
+    ]);
   }
   return new Set(wanted as EventType[]);
 }

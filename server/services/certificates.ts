@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Certificate, CertificateCreate, CertificatePut } from '../api/certificate.ts';
 import { errors } from '../api/errors.ts';
-import { PasswordAttempts } from '../auth/password-attempts.ts';
+import type { PasswordAttempts } from '../auth/password-attempts.ts';
 import { checkTrustPassword, planTrust } from '../auth/trust.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { CertificateDocument } from '../records/documents.ts';
@@ -49,7 +49,12 @@ export class Certificates {
   }
 
   /** The password is checked before anything else is looked at. Returns the fingerprint. */
-  async create(caller: Caller, body: CertificateCreate, connection: TrustConnection, signal: AbortSignal): Promise<string> {
+  async create(
+    caller: Caller,
+    body: CertificateCreate,
+    connection: TrustConnection,
+    signal: AbortSignal,
+  ): Promise<string> {
     const stored = this.#deps.records.server.get('config')?.document.config['core.trust_password'];
     await checkTrustPassword(
       { class: caller.class, address: connection.remoteHost ?? '' },
@@ -60,7 +65,12 @@ export class Certificates {
     const entry = planTrust({ body, ...connection, isKnown: (fingerprint) => this.isTrusted(fingerprint) });
     await this.#deps.records.retry((changes) => {
       if (this.isTrusted(entry.fingerprint)) throw errors.exists('certificate', entry.fingerprint);
-      changes.put('certificates', entry.fingerprint, { v: 1, type: entry.type, name: entry.name, pem: entry.certificate });
+      changes.put('certificates', entry.fingerprint, {
+        v: 1,
+        type: entry.type,
+        name: entry.name,
+        pem: entry.certificate,
+      });
     });
     this.#deps.events.lifecycle('certificate-created', certificateUrl(entry.fingerprint), undefined, caller.requestor);
     return entry.fingerprint;
@@ -86,7 +96,9 @@ export class Certificates {
   async #change(caller: Caller, prefix: string, ifMatch: string | undefined, body: CertificatePut): Promise<void> {
     const { name } = this.#find(prefix);
     if (body.type !== undefined && body.type !== 'client') {
-      throw errors.invalid('certificate', [{ path: 'type', message: `must be client, is ${JSON.stringify(body.type)}` }]);
+      throw errors.invalid('certificate', [
+        { path: 'type', message: `must be client, is ${JSON.stringify(body.type)}` },
+      ]);
     }
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
@@ -99,8 +111,10 @@ export class Certificates {
   #find(prefix: string): Entry<CertificateDocument> {
     const exact = this.#deps.records.certificates.get(prefix);
     if (exact !== undefined) return exact;
-    const found = prefix === '' ? [] : this.#deps.records.certificates.list().filter((entry) => entry.name.startsWith(prefix));
-    if (found.length > 1) throw errors.badRequest(`The fingerprint prefix ${prefix} fits ${found.length} certificates; give more of it`);
+    const found =
+      prefix === '' ? [] : this.#deps.records.certificates.list().filter((entry) => entry.name.startsWith(prefix));
+    if (found.length > 1)
+      throw errors.badRequest(`The fingerprint prefix ${prefix} fits ${found.length} certificates; give more of it`);
     const [entry] = found;
     if (entry === undefined) throw errors.notFound('certificate', prefix);
     return entry;

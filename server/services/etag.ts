@@ -28,6 +28,11 @@ export const etagOf = {
 /** Accepts bare, quoted and weak forms, lists and `*`; an absent or empty header is no condition. */
 export function checkIfMatch(ifMatch: string | undefined, etag: string, kind: string, name: string): void {
   if (ifMatch === undefined || ifMatch.trim() === '' || ifMatch.trim() === '*') return;
-  const wanted = ifMatch.split(',').map((part) => part.trim().replace(/^W\//, '').replace(/^"(.*)"$/, '$1'));
+  const wanted = ifMatch.split(',').map((part) =>
+    part
+      .trim()
+      .replace(/^W\//, '')
+      .replace(/^"(.*)"$/, '$1'),
+  );
   if (!wanted.includes(etag)) throw errors.preconditionFailed(kind, name);
 }

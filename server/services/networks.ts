@@ -56,7 +56,9 @@ export class Networks {
   async list(): Promise<readonly Network[]> {
     const managed = this.#deps.records.networks.list().map((entry) => this.#render(entry));
     const known = new Set(managed.map((network) => network.name));
-    const others = (await this.#deps.driver.interfaces()).filter(({ name }) => !known.has(name) && !name.startsWith('veth'));
+    const others = (await this.#deps.driver.interfaces()).filter(
+      ({ name }) => !known.has(name) && !name.startsWith('veth'),
+    );
     const unmanaged = others.map(({ name, type }) => this.#renderUnmanaged(name, type));
     return [...managed, ...unmanaged].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -75,14 +77,22 @@ export class Networks {
     const rule = networkName(name);
     if (rule !== undefined) throw errors.invalidName('network', name, rule);
     if (type !== '' && type !== 'bridge') {
-      throw errors.invalid(`network ${name}`, [{ path: 'type', message: `only bridge networks can be created, is ${JSON.stringify(type)}` }]);
+      throw errors.invalid(`network ${name}`, [
+        { path: 'type', message: `only bridge networks can be created, is ${JSON.stringify(type)}` },
+      ]);
     }
     const sent = replaceConfig(body.config);
     check(name, sent);
     await this.#deps.locks.run(lockOf(name), async () => {
       await this.#refuseTaken(name);
       const config = await this.#deps.driver.fillConfig(sent, { creating: true, taken: this.#subnets() });
-      const document: NetworkDocument = { v: 1, description: body.description ?? '', type: 'bridge', config, lifecycle: 'ready' };
+      const document: NetworkDocument = {
+        v: 1,
+        description: body.description ?? '',
+        type: 'bridge',
+        config,
+        lifecycle: 'ready',
+      };
       await this.#run(this.#createSaga(), { name, document });
     });
     this.#deps.events.lifecycle('network-created', urlOf(name), undefined, caller.requestor);
@@ -139,7 +149,13 @@ export class Networks {
     const fixed = hosts.flatMap((host) =>
       [host.ipv4, host.ipv6]
         .filter((address): address is string => address !== undefined)
-        .map((address) => ({ hostname: host.hostname, hwaddr: host.hwaddr, address, type: 'static', location: 'none' })),
+        .map((address) => ({
+          hostname: host.hostname,
+          hwaddr: host.hwaddr,
+          address,
+          type: 'static',
+          location: 'none',
+        })),
     );
     const known = new Set(fixed.map((lease) => `${lease.hwaddr} ${lease.address}`));
     const dynamic = (await this.#deps.driver.leases(name))
@@ -187,7 +203,10 @@ export class Networks {
       checkIfMatch(ifMatch, etagOf.network(document), 'network', name);
       const drafted = next(document);
       check(name, drafted.config);
-      const config = await this.#deps.driver.fillConfig(drafted.config, { creating: false, taken: this.#subnets(name) });
+      const config = await this.#deps.driver.fillConfig(drafted.config, {
+        creating: false,
+        taken: this.#subnets(name),
+      });
       const wanted = { ...drafted, config };
       // Recorded first: after a crash in between, the next start brings the host to what was recorded.
       await this.#commit(name, wanted);
@@ -262,7 +281,8 @@ export class Networks {
         },
         {
           name: 'new bridge',
-          execute: ({ to, document }, context) => this.#deps.driver.up({ name: to, config: document.config }, context.signal),
+          execute: ({ to, document }, context) =>
+            this.#deps.driver.up({ name: to, config: document.config }, context.signal),
           undo: ({ to }) => this.#deps.driver.down(to),
         },
       ],
@@ -324,7 +344,16 @@ export class Networks {
   }
 
   #renderUnmanaged(name: string, type: string): Network {
-    return { name, description: '', type, config: {}, managed: false, status: '', locations: [], used_by: [...this.usedBy(name)] };
+    return {
+      name,
+      description: '',
+      type,
+      config: {},
+      managed: false,
+      status: '',
+      locations: [],
+      used_by: [...this.usedBy(name)],
+    };
   }
 }
 

@@ -157,7 +157,8 @@ export class Pools {
 
   /** Drops the unpacked copies of an image from every pool. */
   async forgetImage(fingerprint: string): Promise<void> {
-    for (const { name } of this.#deps.records.pools.list()) await this.deleteVolume(name, { type: 'image', name: fingerprint });
+    for (const { name } of this.#deps.records.pools.list())
+      await this.deleteVolume(name, { type: 'image', name: fingerprint });
   }
 
   usedBy(name: string): readonly string[] {
@@ -166,7 +167,9 @@ export class Pools {
     return [
       ...containers
         .list()
-        .filter(({ document }) => document.pool === name || devicePools(expand(document, profileOf).devices).includes(name))
+        .filter(
+          ({ document }) => document.pool === name || devicePools(expand(document, profileOf).devices).includes(name),
+        )
         .map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
       ...profiles
         .list()
@@ -183,7 +186,8 @@ export class Pools {
       steps: [
         {
           name: 'pool',
-          execute: ({ name, document }, context) => this.#driver(document).createPool(poolSpec(name, document), context.signal),
+          execute: ({ name, document }, context) =>
+            this.#driver(document).createPool(poolSpec(name, document), context.signal),
           undo: ({ name, document }) => this.#driver(document).deletePool(poolSpec(name, document)),
         },
       ],
@@ -248,7 +252,10 @@ export class Pools {
     return entry;
   }
 
-  #open(name: string): { readonly driver: StorageDriver; readonly pool: { name: string; driver: string; config: Record<string, string> } } {
+  #open(name: string): {
+    readonly driver: StorageDriver;
+    readonly pool: { name: string; driver: string; config: Record<string, string> };
+  } {
     const { document } = this.#find(name);
     return { driver: this.#driver(document), pool: poolSpec(name, document) };
   }
@@ -268,7 +275,9 @@ export class Pools {
     }
     const near = nearestName(name, poolDrivers);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
-    throw errors.invalid('storage pool', [{ path: 'driver', message: `${JSON.stringify(name)} is not a storage driver${hint}` }]);
+    throw errors.invalid('storage pool', [
+      { path: 'driver', message: `${JSON.stringify(name)} is not a storage driver${hint}` },
+    ]);
   }
 
   #render({ name, document }: Entry<PoolDocument>): StoragePool {
@@ -284,6 +293,9 @@ export class Pools {
   }
 }
 
-function poolSpec(name: string, document: PoolDocument): { name: string; driver: string; config: Record<string, string> } {
+function poolSpec(
+  name: string,
+  document: PoolDocument,
+): { name: string; driver: string; config: Record<string, string> } {
   return { name, driver: document.driver, config: { ...document.config } };
 }

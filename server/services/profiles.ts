@@ -184,7 +184,10 @@ export class Profiles {
       );
       const pool = rootDisk(expanded.devices)?.pool;
       if (pool === user.document.pool) return [];
-      const now = pool === undefined ? 'would have no root disk' : `would have its root disk in pool ${pool} instead of ${user.document.pool}`;
+      const now =
+        pool === undefined
+          ? 'would have no root disk'
+          : `would have its root disk in pool ${pool} instead of ${user.document.pool}`;
       return [{ path: 'devices', message: `the container ${user.name} ${now}` }];
     });
     if (broken.length > 0) throw errors.invalid(`profile ${name}`, broken.slice(0, 20));
@@ -217,7 +220,7 @@ function render({ name, document }: Entry<ProfileDocument>, usedBy: readonly str
     name,
     description: document.description,
     config: { ...document.config },
-    devices: { ...document.devices } as Record<string, Record<string, string>>,
+    devices: { ...document.devices },
     used_by: [...usedBy],
   };
 }

@@ -82,7 +82,9 @@ export class ServerSettings {
     if (problems.length > 0) throw errors.invalid('server config', problems);
     const { secrets } = mergeServerConfig(this.#config(), sent, mode);
     const hashed = Object.fromEntries(
-      await Promise.all(Object.entries(secrets).map(async ([key, secret]) => [key, await hashPassword(secret)] as const)),
+      await Promise.all(
+        Object.entries(secrets).map(async ([key, secret]) => [key, await hashPassword(secret)] as const),
+      ),
     );
     const changed = await this.#deps.records.retry((changes) => {
       const current = this.#config();
@@ -107,7 +109,8 @@ export class ServerSettings {
       set('access-control-allow-methods', serverConfigValue(config, 'core.https_allowed_methods'));
       set('access-control-allow-headers', serverConfigValue(config, 'core.https_allowed_headers'));
     }
-    if (serverConfigValue(config, 'core.https_allowed_credentials') === 'true') headers['access-control-allow-credentials'] = 'true';
+    if (serverConfigValue(config, 'core.https_allowed_credentials') === 'true')
+      headers['access-control-allow-credentials'] = 'true';
     return headers;
   }
 
@@ -118,7 +121,10 @@ export class ServerSettings {
     try {
       await this.#listener?.listen(wanted);
     } catch (error) {
-      throw errors.internal(`core.https_address was saved, but listening on ${wanted} failed: ${errorText(error)}`, error);
+      throw errors.internal(
+        `core.https_address was saved, but listening on ${wanted} failed: ${errorText(error)}`,
+        error,
+      );
     }
   }
 

@@ -14,7 +14,10 @@ export interface Dialect {
   readonly name: string;
   /** Lower-case prefix of the API's own headers, such as `x-svc-`. */
   readonly headerPrefix: string;
-  sync(endpoint: Endpoint, reply: { readonly metadata: unknown; readonly etag?: string; readonly location?: string }): Rendered;
+  sync(
+    endpoint: Endpoint,
+    reply: { readonly metadata: unknown; readonly etag?: string; readonly location?: string },
+  ): Rendered;
   async(operation: Operation): Rendered;
   error(error: AppError): Rendered;
 }

@@ -6,7 +6,11 @@ import { collection, done, movedTo, param, sync, type RouteTable } from '../rout
 export function certificateRoutes(certificates: Certificates): RouteTable {
   return {
     'certificates.list': ({ query }) =>
-      collection(query, () => certificates.names().map(certificateUrl), () => certificates.list()),
+      collection(
+        query,
+        () => certificates.names().map(certificateUrl),
+        () => certificates.list(),
+      ),
     'certificates.create': async (context) => {
       const connection = {
         ...(context.peerCertificate === undefined ? {} : { peerCertificate: context.peerCertificate }),
@@ -20,11 +24,21 @@ export function certificateRoutes(certificates: Certificates): RouteTable {
       return sync(object, etag);
     },
     'certificates.put': async (context) => {
-      await certificates.put(context.caller, param(context, 'fingerprint'), context.body as CertificatePut, context.ifMatch);
+      await certificates.put(
+        context.caller,
+        param(context, 'fingerprint'),
+        context.body as CertificatePut,
+        context.ifMatch,
+      );
       return done;
     },
     'certificates.patch': async (context) => {
-      await certificates.patch(context.caller, param(context, 'fingerprint'), context.body as CertificatePut, context.ifMatch);
+      await certificates.patch(
+        context.caller,
+        param(context, 'fingerprint'),
+        context.body as CertificatePut,
+        context.ifMatch,
+      );
       return done;
     },
     'certificates.delete': async (context) => {

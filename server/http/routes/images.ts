@@ -12,7 +12,17 @@ import type { Upload } from '../../services/images/add-image.ts';
 import { aliasUrl, type Aliases } from '../../services/images/aliases.ts';
 import { imageUrl, type ImagePart, type ImageStore } from '../../services/images/image-store.ts';
 import { readBody } from '../body.ts';
-import { async_, collection, done, movedTo, param, recursionOf, sync, type RouteReply, type RouteTable } from '../route.ts';
+import {
+  async_,
+  collection,
+  done,
+  movedTo,
+  param,
+  recursionOf,
+  sync,
+  type RouteReply,
+  type RouteTable,
+} from '../route.ts';
 import { receiveUpload } from '../upload.ts';
 
 export interface ImageRouteDeps {
@@ -40,7 +50,11 @@ export function imageRoutes(deps: ImageRouteDeps): RouteTable {
       return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal)));
     },
     'images.get': (context) => {
-      const { object, etag } = images.get(param(context, 'fingerprint'), isTrusted(context.caller), context.query['secret']);
+      const { object, etag } = images.get(
+        param(context, 'fingerprint'),
+        isTrusted(context.caller),
+        context.query['secret'],
+      );
       return sync(object, etag);
     },
     'images.put': async (context) => {
@@ -63,7 +77,12 @@ export function imageRoutes(deps: ImageRouteDeps): RouteTable {
 
 function aliasRoutes(aliases: Aliases): RouteTable {
   return {
-    'aliases.list': ({ query }) => collection(query, () => aliases.names().map(aliasUrl), () => aliases.list()),
+    'aliases.list': ({ query }) =>
+      collection(
+        query,
+        () => aliases.names().map(aliasUrl),
+        () => aliases.list(),
+      ),
     'aliases.create': async ({ caller, body }) => {
       const create = body as ImageAliasCreate;
       await aliases.create(caller, create);
@@ -104,7 +123,9 @@ function refusedSource(type: string): Error {
       { path: 'source.type', message: `must be image, container, snapshot or url, is ${JSON.stringify(type)}` },
     ]);
   }
-  return errors.notImplemented(`Making an image from a source of type ${type} is not available in this release: upload its files`);
+  return errors.notImplemented(
+    `Making an image from a source of type ${type} is not available in this release: upload its files`,
+  );
 }
 
 async function exportImage(parts: readonly ImagePart[]): Promise<RouteReply> {

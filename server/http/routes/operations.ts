@@ -18,7 +18,9 @@ export function operationRoutes(operations: Operations): RouteTable {
     },
     'operations.wait': async (context) => {
       const seconds = parseTimeout(context.query['timeout']);
-      return sync(await operations.wait(param(context, 'id'), seconds === undefined ? undefined : seconds * 1000, context.signal));
+      return sync(
+        await operations.wait(param(context, 'id'), seconds === undefined ? undefined : seconds * 1000, context.signal),
+      );
     },
   };
 }
@@ -27,7 +29,9 @@ export function operationRoutes(operations: Operations): RouteTable {
 function parseTimeout(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;
   if (!/^-?\d+$/.test(text)) {
-    throw errors.invalid('query', [{ path: 'timeout', message: `must be a number of seconds, is ${JSON.stringify(text)}` }]);
+    throw errors.invalid('query', [
+      { path: 'timeout', message: `must be a number of seconds, is ${JSON.stringify(text)}` },
+    ]);
   }
   const seconds = Number(text);
   return seconds < 0 ? undefined : seconds;

@@ -7,7 +7,12 @@ const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent
 
 export function poolRoutes(pools: Pools): RouteTable {
   return {
-    'pools.list': ({ query }) => collection(query, () => pools.names().map(urlOf), () => pools.list()),
+    'pools.list': ({ query }) =>
+      collection(
+        query,
+        () => pools.names().map(urlOf),
+        () => pools.list(),
+      ),
     'pools.create': async ({ caller, body }) => {
       const create = body as StoragePoolCreate;
       await pools.create(caller, create);

@@ -7,7 +7,12 @@ const urlOf = (name: string): string => `/1.0/profiles/${encodeURIComponent(name
 
 export function profileRoutes(profiles: Profiles): RouteTable {
   return {
-    'profiles.list': ({ query }) => collection(query, () => profiles.names().map(urlOf), () => profiles.list()),
+    'profiles.list': ({ query }) =>
+      collection(
+        query,
+        () => profiles.names().map(urlOf),
+        () => profiles.list(),
+      ),
     'profiles.create': async ({ caller, body }) => {
       const create = body as ProfileCreate;
       await profiles.create(caller, create);

@@ -1,6 +1,13 @@
 // Containers: the use cases of the API in one place, and what the daemon does by itself (autostart, noticing ends).
 import { isTrue } from '../../api/container-config.ts';
-import type { Container, ContainerCreate, ContainerFull, ContainerPut, ContainerState, ContainerStatePut } from '../../api/container.ts';
+import type {
+  Container,
+  ContainerCreate,
+  ContainerFull,
+  ContainerPut,
+  ContainerState,
+  ContainerStatePut,
+} from '../../api/container.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { RuntimeExit } from '../../drivers/runtime/driver.ts';
 import { errorText } from '../../lib/log.ts';
@@ -91,7 +98,10 @@ export class Containers {
 
   /** Starts what should run (real system section 4): autostart true, or unset and running when the host went down. */
   async autostart(signal: AbortSignal): Promise<void> {
-    for (const entry of autostartOrder(this.#deps.records.containers.list(), (e) => this.#deps.view.expanded(e).config)) {
+    for (const entry of autostartOrder(
+      this.#deps.records.containers.list(),
+      (e) => this.#deps.view.expanded(e).config,
+    )) {
       if (signal.aborted) return;
       const { name } = entry;
       try {

@@ -64,7 +64,8 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
 
 /** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
 export function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Operation {
-  const name = body.name === undefined || body.name === '' ? petName((taken) => deps.records.containers.has(taken)) : body.name;
+  const name =
+    body.name === undefined || body.name === '' ? petName((taken) => deps.records.containers.has(taken)) : body.name;
   const rule = containerName(name);
   if (rule !== undefined) throw errors.invalidName('container', name, rule);
   if (deps.records.containers.has(name)) throw errors.exists('container', name);
@@ -112,10 +113,14 @@ function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, source: Contai
 
 function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource): Origin {
   if ((source.mode !== undefined && source.mode !== 'local') || source.server !== undefined) {
-    throw errors.notImplemented('Pulling an image from another server is not available in this release: upload it first');
+    throw errors.notImplemented(
+      'Pulling an image from another server is not available in this release: upload it first',
+    );
   }
   const { fingerprint, document } = deps.images.resolve(source);
-  const inherited = Object.fromEntries(Object.entries(document.properties).map(([key, value]) => [`image.${key}`, value]));
+  const inherited = Object.fromEntries(
+    Object.entries(document.properties).map(([key, value]) => [`image.${key}`, value]),
+  );
   return {
     volume: { kind: 'image', image: deps.images.files(fingerprint) },
     base: { architecture: document.architecture, config: { ...inherited, 'volatile.base_image': fingerprint } },
@@ -126,7 +131,9 @@ function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource):
 
 function copyOrigin(deps: Pick<CreateDeps, 'records'>, source: ContainerSource): Origin {
   if (source.source === undefined || source.source === '') {
-    throw errors.invalid('container', [{ path: 'source.source', message: 'is required: the name of the container to copy' }]);
+    throw errors.invalid('container', [
+      { path: 'source.source', message: 'is required: the name of the container to copy' },
+    ]);
   }
   const entry = deps.records.containers.get(source.source);
   if (entry === undefined || entry.document.lifecycle !== 'ready') throw errors.notFound('container', source.source);
@@ -153,7 +160,9 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     devices,
   };
   // image.* may be inherited but not written by hand: what the user sent is checked, what the server adds is not.
-  const userConfig = Object.fromEntries(Object.entries(draft.config).filter(([key]) => !isServerKey(key) || key in sent));
+  const userConfig = Object.fromEntries(
+    Object.entries(draft.config).filter(([key]) => !isServerKey(key) || key in sent),
+  );
   const { pool } = checkDraft(deps.records, name, { ...draft, config: userConfig });
   if (origin.pool !== undefined && origin.pool !== pool) {
     throw errors.notImplemented(`Copying from pool ${origin.pool} to pool ${pool} is not available in this release`);

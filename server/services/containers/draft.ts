@@ -15,13 +15,21 @@ import { expand } from '../expand.ts';
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
 
 /** Throws AppError badRequest with all problems. `previous`: the container as it was, whose root disk must stay put. */
-export function checkDraft(records: Records, name: string, draft: Draft, previous?: ContainerDocument): { readonly pool: string } {
+export function checkDraft(
+  records: Records,
+  name: string,
+  draft: Draft,
+  previous?: ContainerDocument,
+): { readonly pool: string } {
   const profileOf = (profile: string) => records.profiles.get(profile)?.document;
   const expanded = expand(draft, profileOf);
   const root = rootDisk(expanded.devices);
   const problems = [
     ...profileProblems(records, draft.profiles),
-    ...validateContainerConfig(draft.config, { profile: false, ...(previous === undefined ? {} : { previous: previous.config }) }),
+    ...validateContainerConfig(draft.config, {
+      profile: false,
+      ...(previous === undefined ? {} : { previous: previous.config }),
+    }),
     ...validateDevices(draft.devices),
     ...rootProblems(records, expanded.devices, root?.pool, previous),
   ];
@@ -33,7 +41,9 @@ export function checkArchitecture(sent: string | undefined, host: string): strin
   if (sent === undefined || sent === '') return host;
   const known = architectureName(sent);
   if (known === undefined) {
-    throw errors.invalid('container', [{ path: 'architecture', message: `${JSON.stringify(sent)} is not a known architecture` }]);
+    throw errors.invalid('container', [
+      { path: 'architecture', message: `${JSON.stringify(sent)} is not a known architecture` },
+    ]);
   }
   return known;
 }
@@ -50,7 +60,10 @@ function profileProblems(records: Records, profiles: readonly string[]): Problem
       profile,
       records.profiles.list().map((entry) => entry.name),
     );
-    problems.push({ path, message: `there is no profile ${profile}${near === undefined ? '' : `; did you mean ${near}?`}` });
+    problems.push({
+      path,
+      message: `there is no profile ${profile}${near === undefined ? '' : `; did you mean ${near}?`}`,
+    });
   }
   return problems;
 }
@@ -67,10 +80,14 @@ function rootProblems(
     return [{ path: 'devices', message }];
   }
   if (previous !== undefined && previous.pool !== pool) {
-    return [{ path: 'devices', message: `the root disk is in pool ${previous.pool} and cannot move to ${pool} by an update` }];
+    return [
+      { path: 'devices', message: `the root disk is in pool ${previous.pool} and cannot move to ${pool} by an update` },
+    ];
   }
   const unknown = Object.entries(devices)
-    .filter(([, device]) => device['type'] === 'disk' && device['pool'] !== undefined && !records.pools.has(device['pool']))
+    .filter(
+      ([, device]) => device['type'] === 'disk' && device['pool'] !== undefined && !records.pools.has(device['pool']),
+    )
     .map(([name, device]): Problem => {
       const near = nearestName(
         device['pool'] ?? '',

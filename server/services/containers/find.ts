@@ -8,7 +8,9 @@ export function readyContainer(records: Records, name: string): ContainerEntry {
   const entry = records.containers.get(name);
   if (entry === undefined) throw errors.notFound('container', name);
   if (entry.document.lifecycle !== 'ready') {
-    throw errors.badRequest(`The container ${name} is busy: it is ${entry.document.lifecycle === 'creating' ? 'being created' : 'being deleted'}`);
+    throw errors.badRequest(
+      `The container ${name} is busy: it is ${entry.document.lifecycle === 'creating' ? 'being created' : 'being deleted'}`,
+    );
   }
   return entry;
 }

@@ -70,7 +70,9 @@ export async function removeNow(
 ): Promise<void> {
   refuseRunning(deps, name, 'deleting it');
   const entry = readyContainer(deps.records, name);
-  const nics = Object.entries(deps.view.expanded(entry).devices).filter(([, device]) => nicNetwork(device) !== undefined);
+  const nics = Object.entries(deps.view.expanded(entry).devices).filter(
+    ([, device]) => nicNetwork(device) !== undefined,
+  );
   await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
   for (const [device, properties] of nics) {
     const network = nicNetwork(properties) ?? '';

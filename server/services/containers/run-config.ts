@@ -34,7 +34,9 @@ export async function prepareRun(
   for (const [device, properties] of Object.entries(expanded.devices).sort(([a], [b]) => (a < b ? -1 : 1))) {
     const type = deviceTypes[properties['type'] ?? ''];
     if (type === undefined) {
-      throw errors.notImplemented(`The device ${device} of type ${properties['type'] ?? '(none)'} is not available in this release`);
+      throw errors.notImplemented(
+        `The device ${device} of type ${properties['type'] ?? '(none)'} is not available in this release`,
+      );
     }
     const part = await type.start({
       device,

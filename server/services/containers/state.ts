@@ -36,14 +36,19 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
   readyContainer(deps.records, name);
   const { action } = body;
   if (!isAction(action)) {
-    throw errors.invalid('state change', [{ path: 'action', message: `must be one of ${stateActions.join(', ')}, is ${JSON.stringify(action)}` }]);
+    throw errors.invalid('state change', [
+      { path: 'action', message: `must be one of ${stateActions.join(', ')}, is ${JSON.stringify(action)}` },
+    ]);
   }
   if (body.stateful === true && (action === 'start' || action === 'stop')) {
     throw errors.notImplemented('Storing run state (stateful) is not available in this release');
   }
   // Absent or negative: no limit. Zero asks for the kill that force asks for.
   const timeout = body.timeout ?? -1;
-  const wanted: Wanted = { force: body.force === true || timeout === 0, timeoutMs: timeout > 0 ? timeout * 1000 : undefined };
+  const wanted: Wanted = {
+    force: body.force === true || timeout === 0,
+    timeoutMs: timeout > 0 ? timeout * 1000 : undefined,
+  };
   return deps.operations.start({
     description: descriptions[action],
     resources: { containers: [urlOf(name)] },
@@ -78,7 +83,8 @@ async function act(
 /** The caller holds the container's lock. */
 export async function startNow(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   const entry = readyContainer(deps.records, name);
-  if (deps.runtime.probe(name).status !== 'stopped') throw errors.badRequest(`The container ${name} is already running`);
+  if (deps.runtime.probe(name).status !== 'stopped')
+    throw errors.badRequest(`The container ${name} is already running`);
   await deps.view.during(name, statusCodes.starting, async () => {
     const logDir = join(deps.logsDir, name);
     await mkdir(logDir, { recursive: true, mode: 0o700 });
@@ -110,19 +116,41 @@ async function remember(deps: StateDeps, name: string, volatile: Readonly<Record
   });
 }
 
-async function stopNow(deps: StateDeps, caller: Caller, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+async function stopNow(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<void> {
   await halt(deps, name, wanted, signal);
-  deps.events.lifecycle(wanted.force ? 'container-stopped' : 'container-shutdown', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle(
+    wanted.force ? 'container-stopped' : 'container-shutdown',
+    urlOf(name),
+    undefined,
+    caller.requestor,
+  );
   await afterStop(deps, caller, name, signal);
 }
 
 /** A restart is no stop: an ephemeral container survives it. */
-async function restartNow(deps: StateDeps, caller: Caller, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+async function restartNow(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<void> {
   if (deps.runtime.probe(name).status === 'frozen' && !wanted.force) {
     throw errors.badRequest(`The container ${name} is not running: it is frozen`);
   }
   await halt(deps, name, wanted, signal);
-  deps.events.lifecycle(wanted.force ? 'container-stopped' : 'container-shutdown', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle(
+    wanted.force ? 'container-stopped' : 'container-shutdown',
+    urlOf(name),
+    undefined,
+    caller.requestor,
+  );
   await startNow(deps, caller, name, signal);
 }
 

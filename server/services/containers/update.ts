@@ -108,7 +108,12 @@ function merged(deps: UpdateDeps, name: string, document: ContainerDocument, bod
 }
 
 /** Puts the server's keys back as they are (a client's copy of them may be old) and checks the whole. */
-function finish(deps: UpdateDeps, name: string, before: ContainerDocument, wanted: ContainerDocument): ContainerDocument {
+function finish(
+  deps: UpdateDeps,
+  name: string,
+  before: ContainerDocument,
+  wanted: ContainerDocument,
+): ContainerDocument {
   const kept = Object.entries(before.config).filter(([key]) => isServerKey(key));
   const addresses = Object.entries(wanted.config).filter(([key]) => /^volatile\..+\.hwaddr$/.test(key));
   const own = Object.entries(wanted.config).filter(([key]) => !isServerKey(key));

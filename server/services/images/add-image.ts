@@ -13,7 +13,10 @@ import type { ImageDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { imageLock, imageUrl, placeImageFiles, type ImageStoreDeps } from './image-store.ts';
 
-export type AddImageDeps = Pick<ImageStoreDeps, 'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'dir'>;
+export type AddImageDeps = Pick<
+  ImageStoreDeps,
+  'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'dir'
+>;
 
 export interface Upload {
   readonly metadataPath: string;
@@ -46,7 +49,8 @@ export async function uploadPath(dir: string): Promise<string> {
 export async function sweepImageDir(deps: Pick<AddImageDeps, 'records' | 'dir'>): Promise<void> {
   await rm(join(deps.dir, '.uploads'), { recursive: true, force: true });
   for (const file of await readdir(deps.dir).catch(() => [])) {
-    if (!deps.records.images.has(file.replace(/\.rootfs$/, ''))) await rm(join(deps.dir, file), { recursive: true, force: true });
+    if (!deps.records.images.has(file.replace(/\.rootfs$/, '')))
+      await rm(join(deps.dir, file), { recursive: true, force: true });
   }
 }
 
@@ -64,7 +68,12 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
         execute: ({ fingerprint, metadataPath, rootfsPath }) =>
           placeImageFiles(deps.dir, fingerprint, metadataPath, rootfsPath ?? undefined),
         undo: async ({ fingerprint, metadataPath, rootfsPath }) => {
-          for (const path of [join(deps.dir, fingerprint), join(deps.dir, `${fingerprint}.rootfs`), metadataPath, rootfsPath]) {
+          for (const path of [
+            join(deps.dir, fingerprint),
+            join(deps.dir, `${fingerprint}.rootfs`),
+            metadataPath,
+            rootfsPath,
+          ]) {
             if (path !== null) await rm(path, { force: true });
           }
         },
@@ -98,7 +107,9 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
         const fingerprint = await fingerprintImage(files, signal);
         handle.update({ fingerprint });
         if (upload.fingerprint !== undefined && upload.fingerprint !== fingerprint) {
-          throw errors.badRequest(`The upload has fingerprint ${fingerprint}, announced was ${upload.fingerprint}: it was damaged on the way`);
+          throw errors.badRequest(
+            `The upload has fingerprint ${fingerprint}, announced was ${upload.fingerprint}: it was damaged on the way`,
+          );
         }
         return await deps.locks.run(imageLock(fingerprint), () => check(deps, caller, upload, fingerprint, signal));
       } finally {
@@ -125,7 +136,8 @@ async function check(
   );
   const { metadata } = inspected;
   const architecture = architectureName(metadata.architecture);
-  if (architecture === undefined) throw errors.badRequest(`metadata.yaml: architecture ${metadata.architecture} is not known`);
+  if (architecture === undefined)
+    throw errors.badRequest(`metadata.yaml: architecture ${metadata.architecture} is not known`);
   const sizeBytes = (await stat(metadataPath)).size + (rootfsPath === undefined ? 0 : (await stat(rootfsPath)).size);
   const document: ImageDocument = {
     v: 1,
@@ -137,13 +149,22 @@ async function check(
     cached: false,
     sizeBytes,
     createdAt: new Date(metadata.creation_date * 1000).toISOString().replace('.000Z', 'Z'),
-    expiresAt: metadata.expiry_date > 0 ? new Date(metadata.expiry_date * 1000).toISOString().replace('.000Z', 'Z') : never.started,
+    expiresAt:
+      metadata.expiry_date > 0
+        ? new Date(metadata.expiry_date * 1000).toISOString().replace('.000Z', 'Z')
+        : never.started,
     lastUsedAt: never.expires,
     uploadedAt: deps.clock.timestamp(),
     split: rootfsPath !== undefined,
     lifecycle: 'ready',
   };
-  const params: AddParams = { fingerprint, document, metadataPath, rootfsPath: rootfsPath ?? null, aliases: upload.aliases };
+  const params: AddParams = {
+    fingerprint,
+    document,
+    metadataPath,
+    rootfsPath: rootfsPath ?? null,
+    aliases: upload.aliases,
+  };
   await deps.sagas.run(addImageSaga(deps), params, { signal, progress: () => {} });
   deps.events.lifecycle('image-created', imageUrl(fingerprint), undefined, caller.requestor);
   return { fingerprint, size: String(sizeBytes) };

@@ -15,7 +15,8 @@ export interface AliasesDeps {
   readonly events: EventHub;
 }
 
-export const aliasUrl = (name: string): string => `/1.0/images/aliases/${name.split('/').map(encodeURIComponent).join('/')}`;
+export const aliasUrl = (name: string): string =>
+  `/1.0/images/aliases/${name.split('/').map(encodeURIComponent).join('/')}`;
 
 export class Aliases {
   readonly #deps: AliasesDeps;
@@ -35,7 +36,8 @@ export class Aliases {
   /** Without trust: only an alias of a public image is there. */
   get(name: string, trusted: boolean): { readonly object: ImageAlias; readonly etag: string } {
     const entry = this.#find(name);
-    if (!trusted && !this.#deps.images.find(entry.document.target).document.public) throw errors.notFound('image alias', name);
+    if (!trusted && !this.#deps.images.find(entry.document.target).document.public)
+      throw errors.notFound('image alias', name);
     return { object: render(entry), etag: etagOf.alias(entry.document) };
   }
 

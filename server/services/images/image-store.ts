@@ -72,7 +72,8 @@ export class ImageStore {
 
   visible(prefix: string, trusted: boolean, secret?: string): Entry<ImageDocument> {
     const entry = this.find(prefix);
-    if (trusted || entry.document.public || (secret !== undefined && this.#deps.secrets.use(entry.name, secret))) return entry;
+    if (trusted || entry.document.public || (secret !== undefined && this.#deps.secrets.use(entry.name, secret)))
+      return entry;
     throw errors.notFound('image', prefix);
   }
 
@@ -185,14 +186,17 @@ export class ImageStore {
     if (source.fingerprint !== undefined && source.fingerprint !== '') return this.find(source.fingerprint);
     const wanted = Object.entries(source.properties ?? {});
     if (wanted.length === 0) {
-      throw errors.invalid('container', [{ path: 'source', message: 'needs alias, fingerprint or properties to name an image' }]);
+      throw errors.invalid('container', [
+        { path: 'source', message: 'needs alias, fingerprint or properties to name an image' },
+      ]);
     }
     const [newest] = this.#deps.records.images
       .list()
       .filter(({ document }) => document.lifecycle === 'ready')
       .filter(({ document }) => wanted.every(([key, value]) => document.properties[key] === value))
       .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? 1 : -1));
-    if (newest === undefined) throw errors.badRequest(`No image has the properties ${JSON.stringify(source.properties)}`);
+    if (newest === undefined)
+      throw errors.badRequest(`No image has the properties ${JSON.stringify(source.properties)}`);
     return newest;
   }
 
@@ -257,7 +261,12 @@ export class ImageStore {
 }
 
 /** Moves finished upload files to their final names. */
-export async function placeImageFiles(dir: string, fingerprint: string, metadataPath: string, rootfsPath?: string): Promise<void> {
+export async function placeImageFiles(
+  dir: string,
+  fingerprint: string,
+  metadataPath: string,
+  rootfsPath?: string,
+): Promise<void> {
   if (rootfsPath !== undefined) await rename(rootfsPath, join(dir, `${fingerprint}.rootfs`));
   await rename(metadataPath, join(dir, fingerprint));
 }
