@@ -1,40 +1,38 @@
 // The one place where errors of drivers, records and store become the API's errors; its statuses are in server/api/errors.ts.
-import { AppError, errors } from '../api/errors.ts';
+import { AppError, type ErrorCode } from '../api/errors.ts';
 import { DriverError } from '../drivers/driver-error.ts';
-import { errorText } from '../lib/log.ts';
 import { RecordConflict } from '../records/records.ts';
 import { StoreError } from '../store/store.ts';
 import { assertNever } from '../lib/assert-never.ts';
 
+/** The message stays what was tried, the cause stays why: whoever shows the error joins them. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  if (error instanceof DriverError) return fromDriver(error);
-  if (error instanceof StoreError) return fromStore(error);
-  if (error instanceof RecordConflict) return new AppError('conflict', error.message, { cause: error });
-  return errors.internal(errorText(error), error);
+  if (error instanceof DriverError) return as(fromDriver(error), error);
+  if (error instanceof StoreError) return as(isAway(error) ? 'unavailable' : 'internal', error);
+  if (error instanceof RecordConflict) return as('conflict', error);
+  return as('internal', error instanceof Error ? error : new Error(String(error)));
 }
 
-function fromDriver(error: DriverError): AppError {
-  const message = errorText(error);
+const as = (code: ErrorCode, error: Error): AppError => new AppError(code, error.message, { cause: error.cause });
+
+function fromDriver(error: DriverError): ErrorCode {
   switch (error.code) {
     case 'Invalid':
     case 'InUse':
     case 'NotSupported':
-      return new AppError('badRequest', message, { cause: error });
+      return 'badRequest';
     case 'NotFound':
-      return new AppError('notFound', message, { cause: error });
+      return 'notFound';
     case 'Exists':
-      return new AppError('exists', message, { cause: error });
+      return 'exists';
     case 'Timeout':
     case 'Failed':
     case 'NoSpace':
-      return errors.internal(message, error);
+      return 'internal';
     default:
       return assertNever(error.code);
   }
 }
 
-function fromStore(error: StoreError): AppError {
-  const away = error.code === 'Unavailable' || error.code === 'Locked';
-  return away ? errors.unavailable(errorText(error), error) : errors.internal(errorText(error), error);
-}
+const isAway = (error: StoreError): boolean => error.code === 'Unavailable' || error.code === 'Locked';

@@ -1,5 +1,6 @@
 // The spec's own dialect, to the letter: envelopes of part 2.1, 202 for the deletes that have it, 204 for renames.
 import { errorTable } from '../../api/errors.ts';
+import { errorText } from '../../lib/log.ts';
 import type { Dialect } from './dialect.ts';
 
 export const svcDialect: Dialect = {
@@ -24,7 +25,7 @@ export const svcDialect: Dialect = {
   },
   error(error) {
     const { status } = errorTable[error.code];
-    const metadata = { code: error.code, message: error.message, details: error.details };
+    const metadata = { code: error.code, message: errorText(error), details: error.details };
     return { status, headers: {}, body: { type: 'error', error: 'Failure', error_code: status, metadata } };
   },
 };
