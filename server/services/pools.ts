@@ -157,8 +157,12 @@ export class Pools {
 
   /** Drops the unpacked copies of an image from every pool. */
   async forgetImage(fingerprint: string): Promise<void> {
-    for (const { name } of this.#deps.records.pools.list())
-      await this.deleteVolume(name, { type: 'image', name: fingerprint });
+    for (const { name } of this.#deps.records.pools.list()) {
+      // A pool being deleted takes its image volumes with it; both at once would get into each other's way.
+      await this.#deps.locks.run(lockOf(name), async () => {
+        if (this.#deps.records.pools.has(name)) await this.deleteVolume(name, { type: 'image', name: fingerprint });
+      });
+    }
   }
 
   usedBy(name: string): readonly string[] {

@@ -121,10 +121,7 @@ export class ServerSettings {
     try {
       await this.#listener?.listen(wanted);
     } catch (error) {
-      throw errors.internal(
-        `core.https_address was saved, but listening on ${wanted} failed: ${errorText(error)}`,
-        error,
-      );
+      throw errors.internal(`core.https_address was saved, but listening on ${wanted} failed`, error);
     }
   }
 
