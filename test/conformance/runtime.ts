@@ -394,7 +394,10 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
             type: 'broadcast',
           });
         }
-        await until(async () => (await driver.metrics('c1')).cpuUsageNs > first.cpuUsageNs);
+        await until(async () => {
+          await driver.exec('c1', ['true'], {}, never);
+          return (await driver.metrics('c1')).cpuUsageNs > first.cpuUsageNs;
+        });
       });
 
       it('metrics, limits and commands of a stopped container are NotFound', async () => {

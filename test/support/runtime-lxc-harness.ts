@@ -1,10 +1,10 @@
 // Lets the runtime suite act on real LXC containers: bridge, root file systems, kernel state. Tests nothing itself.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, realpathSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { allGroupDirs, readCgroupTree, readGroupFile } from '../../server/drivers/runtime/cgroup.ts';
-import type { RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
+import type { RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
 import { hostIdMap } from '../../server/drivers/runtime/id-map.ts';
 import { lxcAvailable, openLxcRuntime } from '../../server/drivers/runtime/lxc.ts';
 import { LxcPlaces } from '../../server/drivers/runtime/lxc-places.ts';
@@ -12,6 +12,8 @@ import { type Log, silentLog } from '../../server/lib/log.ts';
 import type { RuntimeHarness } from '../conformance/runtime.ts';
 import { busyboxMissing, makeBusyboxRootfs } from './busybox-rootfs.ts';
 import { until } from './until.ts';
+
+const never = new AbortController().signal;
 
 /** Why real containers cannot be tested here; undefined when they can. */
 export async function lxcTestsMissing(): Promise<string | undefined> {
@@ -24,7 +26,6 @@ export interface LxcHarness extends RuntimeHarness {
   readonly base: string;
   readonly places: LxcPlaces;
   readonly bridge: string;
-  newBase(): string;
 }
 
 /** `tag` keeps bridges and interfaces of test files apart: one or two characters. */
@@ -35,6 +36,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
   const tree = readCgroupTree();
   const places = new LxcPlaces(dir);
   const map = await hostIdMap();
+  const names = new Set<string>();
   let count = 0;
   run('ip', 'link', 'add', bridge, 'type', 'bridge');
   run('ip', 'link', 'set', bridge, 'up');
@@ -44,11 +46,11 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
     base,
     places,
     bridge,
-    newBase: () => mkdtempSync(join(base, 'more-')),
     open: async () => openLxcRuntime({ dir, log }),
     prepare: async (name, kind = 'ordinary') => {
       count++;
       const number = count;
+      names.add(name);
       const home = join(base, `c${number}`);
       await makeBusyboxRootfs(join(home, 'rootfs'), {
         dhcp: false,
@@ -105,7 +107,13 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
       reason: /gtytabsent/,
     }),
     cleanup: async () => {
-      for (const pid of survivors(places)) process.kill(pid, 'SIGKILL');
+      const driver = await openLxcRuntime({ dir, log });
+      await driver.recover([...names]);
+      for (const name of names) {
+        if (driver.probe(name).status !== 'stopped') await driver.stop(name, { force: true }, never);
+        await driver.forget(name);
+      }
+      await driver.close();
       run('ip', 'link', 'delete', bridge);
       rmSync(base, { recursive: true, force: true });
     },
@@ -113,7 +121,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
 
   async function leave(driver: RuntimeDriver, name: string, how: 'poweroff' | 'reboot'): Promise<void> {
     // The command dies with its container, so what it returns means nothing.
-    await driver.exec(name, ['/bin/busybox', how, '-f'], {}, new AbortController().signal).catch(() => {});
+    await driver.exec(name, ['/bin/busybox', how, '-f'], {}, never).catch(() => {});
   }
 }
 
@@ -134,19 +142,3 @@ function mountsBelow(path: string): readonly string[] {
     .split('\n')
     .filter((line) => line.includes(` ${path} `) || line.includes(` ${path}/`));
 }
-
-/** Processes whose control group carries this directory's mark. */
-function survivors(places: LxcPlaces): readonly number[] {
-  const mark = places.group('x').split('/')[1] ?? 'none';
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return pid > 1 && readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`gantry/${mark}`);
-      } catch {
-        return false;
-      }
-    });
-}
-
-export type { RunConfig };

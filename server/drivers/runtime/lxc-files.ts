@@ -15,7 +15,7 @@ import { DriverError } from '../driver-error.ts';
 import type { IdMapEntry, MountRun, RunConfig } from './driver.ts';
 import { hostIdMap, hostRootIds } from './id-map.ts';
 import type { LxcPlaces } from './lxc-places.ts';
-import { mountMapped, unmount } from './mapped-mounts.ts';
+import { mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
 import { shiftOwnership } from './shift-ownership.ts';
 import type { Libc } from './syscalls.ts';
 import type { UserNamespaces } from './user-namespaces.ts';
@@ -28,17 +28,27 @@ export interface FileDeps {
   readonly namespaces: UserNamespaces;
 }
 
-/** The run config with every path replaced by the one where files belong to the container's ids. */
+/**
+ * The run config with every path replaced by one that the container's root can reach: LXC mounts as that user, who has no way
+ * through private directories of the host.
+ */
 export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: AbortSignal): Promise<RunConfig> {
   const { places } = deps;
   makeContainerDir(places, run);
-  const rootfs = await own(deps, run, run.rootfs, places.mappedRootfs(run.name), 'dir', signal);
+  const rootfs = await place(deps, run, {
+    source: run.rootfs,
+    target: places.mappedRootfs(run.name),
+    kind: 'dir',
+    recursive: false,
+    map: await mapFor(deps, run, run.rootfs, signal),
+  });
   const mounts: MountRun[] = [];
   for (const [index, mount] of run.mounts.entries()) {
-    const mapped = mount.idmapped === true && (!mount.optional || existsSync(mount.source));
+    if (mount.optional && !existsSync(mount.source)) continue;
+    const { kind, recursive } = mount;
+    const map = mount.idmapped === true ? await mapFor(deps, run, mount.source, signal) : undefined;
     const target = places.mappedMount(run.name, index);
-    const source = mapped ? await own(deps, run, mount.source, target, mount.kind, signal) : mount.source;
-    mounts.push({ ...mount, source });
+    mounts.push({ ...mount, source: await place(deps, run, { source: mount.source, target, kind, recursive, map }) });
   }
   return { ...run, rootfs, mounts };
 }
@@ -51,28 +61,37 @@ function makeContainerDir(places: LxcPlaces, run: RunConfig): void {
   chmodSync(dir, 0o710);
 }
 
-async function own(
+/** The map to mount a tree of the daemon's through; where that cannot be, its files are given to the mapped ids on disk, once. */
+async function mapFor(
   deps: FileDeps,
   run: RunConfig,
   source: string,
-  target: string,
-  kind: MountRun['kind'],
   signal: AbortSignal,
-): Promise<string> {
+): Promise<readonly IdMapEntry[] | undefined> {
   const owner = ownerOf(run, source);
   const wanted = hostRootIds(run.idmap).uid;
-  if (owner === wanted) return source;
-  if (owner === 0 && deps.rootfsIdmapped && deps.libc !== undefined) {
-    unmount(deps.libc, target);
-    if (kind === 'dir') mkdirSync(target, { recursive: true });
-    else writeFileSync(target, '');
-    await mountMapped({ libc: deps.libc, namespaces: deps.namespaces }, source, target, run.idmap);
-    return target;
-  }
+  if (owner === wanted) return undefined;
+  if (owner === 0 && deps.rootfsIdmapped) return run.idmap;
   const from: readonly IdMapEntry[] = owner === 0 ? [] : await hostIdMap();
   deps.log.info('giving files to other ids', { container: run.name, path: source, from: owner, to: wanted });
   await shiftOwnership(source, from, run.idmap, signal);
-  return source;
+  return undefined;
+}
+
+async function place(
+  deps: FileDeps,
+  run: RunConfig,
+  mount: SecondMount & { readonly kind: MountRun['kind'] },
+): Promise<string> {
+  const { libc, namespaces } = deps;
+  // Root of a privileged container can reach everything.
+  if (run.idmap.length === 0 || libc === undefined) return mount.source;
+  ownerOf(run, mount.source);
+  unmount(libc, mount.target);
+  if (mount.kind === 'dir') mkdirSync(mount.target, { recursive: true });
+  else writeFileSync(mount.target, '');
+  await mountAgain({ libc, namespaces }, mount);
+  return mount.target;
 }
 
 function ownerOf(run: RunConfig, path: string): number {

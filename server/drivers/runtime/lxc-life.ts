@@ -97,10 +97,14 @@ export async function buryRemains(
 
 export const interfaceExists = (name: string): boolean => existsSync(`/sys/class/net/${name}`);
 
-async function removeInterface(name: string, log: Log): Promise<void> {
-  // The kernel removes both ends with the container's network namespace, only not at once.
+/** The kernel removes both ends with the container's network namespace, only not at once. Gives up after half a second. */
+export async function interfaceGone(name: string): Promise<void> {
   const deadline = performance.now() + 500;
   while (interfaceExists(name) && performance.now() < deadline) await sleep(pollMs);
+}
+
+async function removeInterface(name: string, log: Log): Promise<void> {
+  await interfaceGone(name);
   if (!interfaceExists(name)) return;
   try {
     await exec([findProgram('ip') ?? 'ip', 'link', 'delete', name], { timeoutMs: 10_000 });

@@ -11,7 +11,7 @@ import { cgroup1Values, cgroup2Values, readLimits } from './limits.ts';
 import { renderLxcConfig } from './lxc-config.ts';
 import { type FileDeps, prepareFiles, unmountFiles } from './lxc-files.ts';
 import { findApparmorProfile, findLxcfsFiles, findProgram, readHostFacts } from './lxc-host.ts';
-import { clearAfterFailedStart, findInit, findMonitor, interfaceExists } from './lxc-life.ts';
+import { clearAfterFailedStart, findInit, findMonitor, interfaceExists, interfaceGone } from './lxc-life.ts';
 import { applyDiskWeight, limitKeys } from './lxc-limits.ts';
 import { firstReason } from './lxc-log.ts';
 import type { LxcPlaces } from './lxc-places.ts';
@@ -31,7 +31,7 @@ const startTimeoutMs = 60_000;
 export async function startContainer(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<RunState> {
   const { places, tree } = deps;
   signal.throwIfAborted();
-  refuseSecondCopy(deps, run);
+  await refuseSecondCopy(deps, run);
   deps.spool.discard(places.key(run.name));
   const nics = Object.fromEntries(run.nics.map((nic) => [nic.name, nic.hostName]));
   try {
@@ -69,11 +69,13 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
 }
 
 /** Two copies on one root file system destroy it, so the kernel is asked, not LXC: that forgets containers without a monitor. */
-function refuseSecondCopy({ tree, places }: StartDeps, run: RunConfig): void {
+async function refuseSecondCopy({ tree, places }: StartDeps, run: RunConfig): Promise<void> {
   const group = places.group(run.name);
   if (groupPids(tree, group).length > 0 || !removeGroup(tree, group)) {
     throw new DriverError('InUse', `Container "${run.name}" still has processes of an earlier run`);
   }
+  // Those of an earlier run go away by themselves, a moment after its last process.
+  for (const nic of run.nics) await interfaceGone(nic.hostName);
   const taken = run.nics.find((nic) => interfaceExists(nic.hostName));
   if (taken !== undefined) {
     throw startFailure(run, `device ${taken.device}: interface ${taken.hostName} exists already on the host`);

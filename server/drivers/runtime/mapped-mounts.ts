@@ -1,5 +1,5 @@
-// Mounts directories a second time through an id map: what belongs to 0:0 on disk belongs to the container's root there.
-// Done here and not by LXC, which forgets the map when a container reboots from inside.
+// Mounts files and directories a second time where a container's root can reach them, if wanted through its id map: what belongs
+// to 0:0 on disk belongs to the container's root there. Done here and not by LXC, which forgets the map when a container reboots.
 import { closeSync } from 'node:fs';
 import { DriverError } from '../driver-error.ts';
 import type { IdMapEntry } from './driver.ts';
@@ -10,25 +10,34 @@ const atFdcwd = -100;
 const openTreeClone = 1;
 const openTreeCloexec = 0o2000000;
 const atEmptyPath = 0x1000;
+const atRecursive = 0x8000;
 const moveMountFromFd = 4;
 const mountAttrIdmap = 0x10_0000n;
 const propagationPrivate = 1n << 18n;
 const umountDetach = 2;
 const umountNoFollow = 8;
 
-/** `target` exists and is of the kind of `source`. */
-export async function mountMapped(
+export interface SecondMount {
+  readonly source: string;
+  /** Exists and is of the kind of `source`. */
+  readonly target: string;
+  /** Undefined = owners as they are. */
+  readonly map: readonly IdMapEntry[] | undefined;
+  /** With all mounts below the source. */
+  readonly recursive: boolean;
+}
+
+export async function mountAgain(
   deps: { readonly libc: Libc; readonly namespaces: UserNamespaces },
-  source: string,
-  target: string,
-  map: readonly IdMapEntry[],
+  { source, target, map, recursive }: SecondMount,
 ): Promise<void> {
   const { libc } = deps;
-  const namespaceFd = await deps.namespaces.fdOf(map);
-  const tree = libc.openTree(atFdcwd, source, openTreeClone | openTreeCloexec);
+  const namespaceFd = map === undefined ? undefined : await deps.namespaces.fdOf(map);
+  const depth = recursive ? atRecursive : 0;
+  const tree = libc.openTree(atFdcwd, source, openTreeClone | openTreeCloexec | depth);
   if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
   try {
-    if (!mapTree(libc, tree, namespaceFd)) {
+    if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth)) {
       throw new DriverError('Failed', `The file system of ${source} cannot be mounted through an id map`);
     }
     if (libc.moveMount(tree, '', atFdcwd, target, moveMountFromFd) !== 0) {
@@ -57,14 +66,14 @@ export async function canMountMapped(
   const tree = libc.openTree(atFdcwd, dir, openTreeClone | openTreeCloexec);
   if (tree < 0) return false;
   try {
-    return mapTree(libc, tree, namespaceFd);
+    return mapTree(libc, tree, namespaceFd, 0);
   } finally {
     closeSync(tree);
   }
 }
 
-function mapTree(libc: Libc, tree: number, namespaceFd: number): boolean {
+function mapTree(libc: Libc, tree: number, namespaceFd: number, depth: number): boolean {
   // struct mount_attr: attr_set, attr_clr, propagation, userns_fd; all 64 bits, in the machine's order.
   const attributes = new BigUint64Array([mountAttrIdmap, 0n, propagationPrivate, BigInt(namespaceFd)]);
-  return libc.mountSetAttr(tree, '', atEmptyPath, new Uint8Array(attributes.buffer)) === 0;
+  return libc.mountSetAttr(tree, '', atEmptyPath | depth, new Uint8Array(attributes.buffer)) === 0;
 }

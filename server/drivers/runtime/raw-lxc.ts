@@ -18,7 +18,7 @@ const refusedKeys: readonly (readonly [prefix: string, reason: string])[] = [
   ['lxc.utsname', 'the name belongs to the daemon'],
   ['lxc.cgroup.dir', 'control group paths belong to the daemon'],
   ['lxc.cgroup.relative', 'control group paths belong to the daemon'],
-  ['lxc.monitor.', 'the monitor belongs to the daemon'],
+  ['lxc.monitor.unshare', 'the monitor belongs to the daemon'],
   ['lxc.hook.version', 'hooks are run with version 1'],
   ['lxc.console.logfile', 'the console log belongs to the daemon'],
   ['lxc.start.', 'use boot.*'],
