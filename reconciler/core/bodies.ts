@@ -32,8 +32,9 @@ export function replacementBody(document: Document, live: object, edits: readonl
   if (document.kind !== 'container') return createBody(document);
   const kept = putBody(document.kind, live, edits);
   const { isComputed } = coreKind(document.kind);
+  const written = mapOf(document.values['config']);
   const config = Object.entries(mapOf(kept['config'])).filter(
-    ([key]) => /^volatile\..+\.hwaddr$/.test(key) || !isComputed(['config', key]),
+    ([key]) => /^volatile\..+\.hwaddr$/.test(key) || key in written || !isComputed(['config', key]),
   );
   return { name: document.name, ...kept, config: Object.fromEntries(config), ...creationPart(document) };
 }

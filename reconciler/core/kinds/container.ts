@@ -27,7 +27,8 @@ export const container: CoreKind = {
   liveNames: (observed) => observed.containers.keys(),
   apiName: (document) => document.name,
   references: containerReferences,
-  isComputed: ([field, key]) => field === 'config' && key !== undefined && isComputedConfig(key),
+  // image.* is the server's copy of the image's properties, although it may be written.
+  isComputed: ([field, key = '']) => field === 'config' && (isComputedConfig(key) || key.startsWith('image.')),
   effectOf: ([field, key = '', property], live, after) => {
     if (field === 'architecture') return 'recreate';
     if (field === 'config') return configEffect(key);
