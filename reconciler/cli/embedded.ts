@@ -47,12 +47,19 @@ export async function startEmbedded(
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...env },
   });
+  // Whatever ends this process early must not leave a daemon behind that holds the directory.
+  const kill = (): void => void child.kill('SIGTERM');
+  process.once('exit', kill);
+  const end = async (): Promise<void> => {
+    await stop(child);
+    process.off('exit', kill);
+  };
   try {
     const ready = await readiness(child, entry, signal);
     child.stdout?.resume();
-    return { ...ready, stop: () => stop(child) };
+    return { ...ready, stop: end };
   } catch (error) {
-    await stop(child);
+    await end();
     throw error;
   }
 }

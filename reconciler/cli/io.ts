@@ -9,7 +9,7 @@ export interface CliIo {
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly userId: number;
   readonly nowMs: () => number;
-  /** Calls back at each SIGINT and SIGTERM; returns how to stop listening. */
+  /** Calls back at each SIGINT, SIGTERM and SIGHUP; returns how to stop listening. */
   readonly onInterrupt: (listener: () => void) => () => void;
 }
 
@@ -23,8 +23,11 @@ export function processIo(): CliIo {
     userId: process.getuid?.() ?? 0,
     nowMs: Date.now,
     onInterrupt(listener) {
-      process.on('SIGINT', listener).on('SIGTERM', listener);
-      return () => process.off('SIGINT', listener).off('SIGTERM', listener);
+      const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+      for (const signal of signals) process.on(signal, listener);
+      return () => {
+        for (const signal of signals) process.off(signal, listener);
+      };
     },
   };
 }

@@ -108,8 +108,9 @@ class TtyReporter implements Reporter {
   }
 
   #repaint(lasting: readonly string[]): void {
-    // The last column stays free: some terminals wrap when it is written.
-    const columns = (this.#io.stderr.columns ?? 80) - 1;
+    const width = this.#io.stderr.columns ?? 0;
+    // The last column stays free: some terminals wrap when it is written. A width of 0 is a terminal that does not know.
+    const columns = (width > 0 ? width : 80) - 1;
     const frame = renderFrame(this.#progress, this.#io.nowMs(), columns, this.#paint);
     const text = [...lasting, ...frame].map((line) => `${line}\n`).join('');
     this.#io.stderr.write(`${this.#erased()}${text}`);

@@ -1,4 +1,5 @@
 // `gantry show`: live objects as the API has them, one by KIND/NAME or all of them.
+import { stringify } from 'yaml';
 import type { Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
@@ -33,7 +34,6 @@ async function showOne(context: CliContext, client: Client, address: string): Pr
     context.io.stdout.write(`${JSON.stringify(object)}\n`);
     return;
   }
-  const { stringify } = await import('yaml');
   context.out(`---\n${stringify(object).trimEnd()}`);
 }
 

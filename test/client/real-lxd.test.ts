@@ -1,0 +1,139 @@
+// The client and the engine against a real LXD server, where one is installed: a private daemon on a socket of its own.
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient, dialectOf, type Client } from '../../server/client/client.ts';
+
+import { cli } from '../support/cli-io.ts';
+import { until } from '../support/until.ts';
+
+function whyNot(): string | undefined {
+  if (process.getuid?.() !== 0) return 'it needs root';
+  if (spawnSync('lxd', ['--version']).status !== 0) return 'lxd is not installed';
+  return undefined;
+}
+const missing = whyNot();
+if (missing !== undefined) console.log(`skipped: the client against a real LXD, since ${missing}`);
+
+let folder = '';
+let lxd: ChildProcess | undefined;
+let client: Client;
+const host = (): string => `unix://${join(folder, 'lxd/unix.socket')}`;
+
+describe.skipIf(missing !== undefined)('a real LXD', () => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gantry-lxd-'));
+    mkdirSync(join(folder, 'lxd'));
+    const env = { ...process.env, LXD_DIR: join(folder, 'lxd') };
+    lxd = spawn('lxd', ['--logfile', join(folder, 'log')], { env, stdio: 'ignore', detached: true });
+    client = createClient(host());
+    await until(async () => existsSync(join(folder, 'lxd/unix.socket')) && (await isUp()), 40_000);
+  });
+  afterAll(async () => {
+    await client.close();
+    if (lxd?.exitCode === null && lxd.signalCode === null) {
+      const ended = new Promise((resolve) => lxd?.once('exit', resolve));
+      lxd.kill('SIGTERM');
+      await ended;
+    }
+    for (const line of readFileSync('/proc/mounts', 'utf8').split('\n')) {
+      const target = line.split(' ')[1] ?? '';
+      if (target.startsWith(`${folder}/`)) spawnSync('umount', ['-l', target]);
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const isUp = (): Promise<boolean> =>
+    client.server().then(
+      () => true,
+      () => false,
+    );
+
+  test('is recognised by its dialect, and its errors and ETags are read', async () => {
+    expect(dialectOf((await client.server()).metadata)).toBe('lxd');
+    await expect(client.get('profile', 'none')).rejects.toMatchObject({ status: 404, code: 'notFound' });
+    await client.create('profile', { name: 'etag', description: 'one' });
+    const read = await client.get('profile', 'etag');
+    expect(read.etag).toMatch(/[0-9a-f]{64}/);
+    const write = { ifMatch: read.etag ?? '' };
+    await client.put('profile', 'etag', { description: 'two' }, write);
+    await expect(client.put('profile', 'etag', { description: 'three' }, write)).rejects.toMatchObject({ status: 412 });
+    const renamed = await client.rename('profile', 'etag', 'other');
+    expect(renamed.location).toBe('/1.0/profiles/other');
+    await client.delete('profile', 'other');
+    // It runs some of its own after its start.
+    for (const id of await client.operations.list()) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+  });
+
+  test('is brought to what the manifests say, kept there, changed and emptied again', async () => {
+    const set = join(folder, 'set');
+    mkdirSync(join(set, 'image/rootfs/etc'), { recursive: true });
+    writeFileSync(join(set, 'image/rootfs/etc/hostname'), 'c\n');
+    writeFileSync(join(set, 'image/metadata.yaml'), 'architecture: x86_64\ncreation_date: 1700000000\n');
+    execFileSync('tar', ['-C', join(set, 'image'), '-czf', join(set, 'image.tgz'), 'metadata.yaml', 'rootfs']);
+    const manifest = (memory: string): void => writeFileSync(join(set, 'main.yaml'), stack(memory));
+    manifest('512MiB');
+    const run = (...argv: string[]) => cli([...argv, set, '--host', host()]);
+
+    const applied = await run('apply', '-y');
+    expect(applied.stderr).not.toContain('Error');
+    expect(applied.stdout).toContain('Apply complete! 6 added, 0 changed, 0 destroyed.');
+    expect(await run('plan', '-detailed-exitcode')).toMatchObject({ code: 0 });
+
+    manifest('256MiB');
+    expect((await run('apply', '-y')).stdout).toContain('0 added, 1 changed');
+    expect((await client.get('container', 'gtc1')).metadata.expanded_config['limits.memory']).toBe('256MiB');
+    expect(await run('plan', '-detailed-exitcode')).toMatchObject({ code: 0 });
+
+    const file = await client.exportImage((await client.list('image'))[0]?.fingerprint ?? '');
+    expect(await sha256Of(file.body)).toBe(sha256OfFile(join(set, 'image.tgz')));
+
+    const destroyed = await run('destroy', '-y');
+    expect(destroyed.stdout).toContain('Destroy complete! 0 added, 0 changed, 6 destroyed.');
+    expect(await client.list('container')).toEqual([]);
+  });
+});
+
+async function sha256Of(body: AsyncIterable<unknown>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of body) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+const sha256OfFile = (path: string): string => execFileSync('sha256sum', [path]).toString().slice(0, 64);
+
+const stack = (memory: string): string => `
+kind: storage_pool
+name: gtpool
+driver: dir
+---
+kind: profile
+name: gtweb
+config: { limits.memory: ${memory} }
+devices:
+  root: { type: disk, path: /, pool: gtpool }
+---
+kind: image
+name: small
+file: image.tgz
+---
+kind: image_alias
+name: my/small
+target: small
+---
+kind: container
+name: gtc1
+profiles: [gtweb]
+source: { type: image, alias: my/small }
+config: { user.note: hello, limits.cpu: 1 }
+state: stopped
+---
+kind: container
+name: gtc2
+profiles: [gtweb]
+source: { type: none }
+state: stopped
+`;
