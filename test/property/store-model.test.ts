@@ -206,9 +206,12 @@ test.each([8_000_000, 0, 3_000])(
         expect(found, JSON.stringify(step)).toEqual(wanted);
       }
     });
-    await fc.assert(sameAnswers, { numRuns: Number(process.env['GANTRY_MODEL_RUNS'] ?? 100) });
-    await Promise.all([model.store.close(), subject.store.close()]);
-    dir.remove();
+    try {
+      await fc.assert(sameAnswers, { numRuns: Number(process.env['GANTRY_MODEL_RUNS'] ?? 100) });
+    } finally {
+      await Promise.all([model.store.close(), subject.store.close()]);
+      dir.remove();
+    }
   },
   60_000,
 );
