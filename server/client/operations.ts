@@ -150,7 +150,8 @@ export class OperationFollower implements Operations {
         signal,
       );
     } catch (error) {
-      if (!(error instanceof DeadlineError)) throw error;
+      // The caller's signal may carry a deadline too: that one ends the wait.
+      if (signal?.aborted === true || !(error instanceof DeadlineError)) throw error;
     } finally {
       this.#wakers.delete(waker);
     }

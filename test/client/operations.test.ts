@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Operation } from '../../server/api/operation.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
 import type { ClientError } from '../../server/client/client-error.ts';
+import { DeadlineError, within } from '../../server/client/deadline.ts';
 import type { Event } from '../../server/client/event-types.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fake-daemon.ts';
 import { until } from '../support/until.ts';
@@ -118,6 +119,15 @@ test('a cancelled operation rejects as cancelled, and the abort of the waiter le
   const waiting = client.operations.wait(operation.id);
   daemon.finish(operation, { status_code: 401, status: 'Cancelled' });
   await expect(waiting).rejects.toMatchObject({ code: 'operationCancelled' });
+});
+
+test('a time limit around a wait ends it at once', async () => {
+  const { daemon, client } = await setUp();
+  const operation = daemon.newOperation();
+  const started = Date.now();
+  const limited = within(300, (signal) => client.operations.wait(operation.id, signal), undefined);
+  await expect(limited).rejects.toBeInstanceOf(DeadlineError);
+  expect(Date.now() - started).toBeLessThan(3000);
 });
 
 test('many waits share one event socket', async () => {

@@ -135,14 +135,17 @@ describe('after a run that broke off, applying again converges', async () => {
   test.each(kinds)('at every change, the change failing %s it took effect', async (kind) => {
     const whole = await applied(stack());
     const reference = new FakeWorld();
-    await run(reference, await planFor(reference, stack()));
+    await run(reference, await planFor(reference, stack()), { parallelism: 1 });
     const changes = reference.changes.length;
     expect(changes).toBeGreaterThanOrEqual(8);
     for (let at = 1; at <= changes; at += 1) {
       const world = new FakeWorld();
       world.fault = { at, kind };
       const first = await run(world, await planFor(world, stack()), { parallelism: 1 });
-      if (kind !== 'after') expect(first.result.failures, `change ${at}`).toHaveLength(1);
+      // What only looked like a failure is found out by reading; a start that did not happen is repeated.
+      const isMended =
+        kind === 'after' || (kind === 'before' && reference.changes[at - 1]?.startsWith('start') === true);
+      expect(first.result.failures, `change ${at}`).toHaveLength(isMended ? 0 : 1);
       const again = await run(world, await planFor(world, stack()));
       expect(again.result.failures, `change ${at}`).toEqual([]);
       expect(world.snapshot(), `change ${at}`).toEqual(whole.snapshot());

@@ -1,7 +1,8 @@
 // Deletes an object; that it is gone already counts as done.
-import { ClientError, isNotFound, remedyFor } from '../../../server/client/client-error.ts';
+import { isNotFound } from '../../../server/client/client-error.ts';
 import type { DeleteStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
+import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 export async function deleteObject(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
@@ -10,16 +11,14 @@ export async function deleteObject(context: StepContext, step: DeleteStep, signa
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
-    if (isNotFound(error) && !isLost(error)) return 'it was already gone';
-    if (!isLost(error) && !isBroken(error)) throw error;
-    if (await isGone(context, step, signal)) return undefined;
+    if (hasUnknownOutcome(error)) {
+      if (await isGone(context, step, signal)) return undefined;
+      throw error;
+    }
+    if (isNotFound(error)) return 'it was already gone';
     throw error;
   }
 }
-
-const isLost = (error: unknown): boolean => error instanceof ClientError && error.code === 'operationLost';
-const isBroken = (error: unknown): boolean =>
-  error instanceof ClientError && error.status === 0 && remedyFor(error, false) === 'reread';
 
 async function isGone(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<boolean> {
   try {

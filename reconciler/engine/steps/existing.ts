@@ -1,9 +1,10 @@
 // Decides what a failed creation means: an object left by an earlier half run is as good as a new one, another is not.
 import type { KindName } from '../../../server/api/kinds.ts';
-import { ClientError, isNotFound, remedyFor } from '../../../server/client/client-error.ts';
+import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
 import type { CreateStep } from '../../core/plan.ts';
 import { StaleError, type EngineClient } from './context.ts';
+import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 /** Told at creation only, never shown again. */
 const creationOnly = new Set(['name', 'source', 'instance_type', 'managed', 'compression_algorithm']);
@@ -12,11 +13,8 @@ const creationOnly = new Set(['name', 'source', 'instance_type', 'managed', 'com
 export function mayExist(error: unknown): boolean {
   if (!(error instanceof ClientError)) return false;
   // Real LXD answers 500, or a failed operation, with a text like this.
-  return error.status === 409 || /\balready (exists|defined|in use)\b/i.test(error.message) || isUnknownOutcome(error);
+  return error.status === 409 || /\balready (exists|defined|in use)\b/i.test(error.message) || hasUnknownOutcome(error);
 }
-
-const isUnknownOutcome = (error: ClientError): boolean =>
-  error.status === 0 ? remedyFor(error, false) === 'reread' : error.code === 'operationLost';
 
 /** Returns a note when the object is there as wanted. Throws `error` when it is not there, StaleError when it is different. */
 export async function recogniseExisting(

@@ -5,8 +5,20 @@ import { ClientError, isNotFound } from '../../../server/client/client-error.ts'
 import { assertNever } from '../assert-never.ts';
 import type { PowerStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
+import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 export async function changePower(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<Note> {
+  try {
+    return await attempt(context, step, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    // Whether a restart happened cannot be read from the state, and another one would hurt.
+    if (step.action === 'restart' || !hasUnknownOutcome(error)) throw error;
+    return attempt(context, step, signal);
+  }
+}
+
+async function attempt(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<Note> {
   const before = await statusOf(context, step, signal);
   switch (step.action) {
     case 'start':

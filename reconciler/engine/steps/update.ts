@@ -1,10 +1,11 @@
 // Updates an object: reads it, merges the edits onto what is live, writes it back under the ETag of that read.
 import type { KindName } from '../../../server/api/kinds.ts';
-import { ClientError, isNotFound, isPreconditionFailed, remedyFor } from '../../../server/client/client-error.ts';
+import { isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
 import { isStale, putBody } from '../../core/edit.ts';
 import type { UpdateStep } from '../../core/plan.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
+import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 const attempts = 5;
 
@@ -25,15 +26,11 @@ export async function updateObject(context: StepContext, step: UpdateStep, signa
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      if (attempt >= attempts || !hasUnknownOutcome(error)) throw error;
+      // Changed in between, or nobody knows: the next read tells.
+      const isWorthAnotherRead = isPreconditionFailed(error) || hasUnknownOutcome(error);
+      if (attempt >= attempts || !isWorthAnotherRead) throw error;
     }
   }
-}
-
-/** Changed in between, or the connection broke: the next read tells. */
-function hasUnknownOutcome(error: unknown): boolean {
-  if (isPreconditionFailed(error)) return true;
-  return error instanceof ClientError && error.status === 0 && remedyFor(error, false) === 'reread';
 }
 
 /** Nothing of the edits is left to do: with every `before` set to its `after`, only a difference makes the step stale. */
