@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSimNetwork, SimNetworkFaults } from '../../server/drivers/network/sim.ts';
 import { networkConformance } from '../conformance/network.ts';

@@ -14,7 +14,7 @@ export interface Netns extends NetworkClient {
 const script = `#!/bin/sh
 case "$1" in
   deconfig) ip -4 addr flush dev "$interface" ;;
-  bound) ip addr add "$ip/$mask" dev "$interface"; [ -n "$router" ] && ip route replace default via "$router"; echo "BOUND $ip router=$router mtu=$mtu" ;;
+  bound) ip addr add "$ip/$mask" dev "$interface"; [ -n "$router" ] && ip route replace default via "$router"; [ -n "$mtu" ] && ip link set dev "$interface" mtu "$mtu"; echo "BOUND $ip" ;;
 esac
 exit 0
 `;
@@ -34,7 +34,7 @@ export async function joinNetns(
   const dhcp = join(dir, 'bound.sh');
   await writeFile(dhcp, script);
   await chmod(dhcp, 0o755);
-  const run: Netns['run'] = (argv, okCodes = [0], input = undefined) =>
+  const run: Netns['run'] = (argv, okCodes = [0], input) =>
     exec(['ip', 'netns', 'exec', netns, ...argv], { okCodes, ...(input === undefined ? {} : { input }) });
   const leave = async (): Promise<void> => {
     await exec(['ip', 'netns', 'del', netns], { okCodes: [0, 1] });

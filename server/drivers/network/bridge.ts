@@ -33,8 +33,9 @@ export interface BridgeNetworkDeps {
   readonly runDir?: string;
 }
 
-/** How long a released lease may take to leave the file before dnsmasq is restarted without it. */
-const releaseWaitMs = 300;
+/** How long a released lease may take to leave the file before dnsmasq is restarted without it. Usually a millisecond, but
+ *  dnsmasq flushes each lease to disk, and may be waiting for that. */
+const releaseWaitMs = 2000;
 
 export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
   const files = openNetworkFiles(deps.dir, deps.runDir ?? '/run/gantry/networks');
@@ -175,10 +176,14 @@ async function release(context: Context, name: string, hwaddr: string): Promise<
   if (theirs.length === 0) return;
   const plan = planNetwork({ name, config: record.config });
   if ((await findDnsmasq(files.pidFile(name))) !== undefined) {
-    await sendReleases(plan, file, theirs).catch((error: unknown) => {
-      log.debug('release message not sent', { network: name, error: errorText(error) });
-    });
-    for (const end = Date.now() + releaseWaitMs; Date.now() < end; await sleep(3)) {
+    const isSent = await sendReleases(plan, file, theirs).then(
+      () => true,
+      (error: unknown) => {
+        log.warn('release message not sent', { network: name, error: errorText(error) });
+        return false;
+      },
+    );
+    for (const end = Date.now() + releaseWaitMs; isSent && Date.now() < end; await sleep(3)) {
       if (!(await read()).leases.some(isTheirs)) return;
     }
   }
