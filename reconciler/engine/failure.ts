@@ -15,7 +15,7 @@ export function failureOf(step: Step, error: unknown, isInterrupted: boolean): F
     stepId: step.id,
     address: step.address,
     code,
-    what: `${step.action} ${step.address}`,
+    what: `${step.action === 'wait' ? 'wait for' : step.action} ${step.address}`,
     why: isInterrupted ? 'cancelled while it was at work' : whyOf(error),
     remedy: remedyOf(step, code, error),
   };
