@@ -6,7 +6,7 @@ import { architectureName } from './api/architectures.ts';
 import { identifyCaller } from './auth/identify.ts';
 import { PasswordAttempts } from './auth/password-attempts.ts';
 import { ensureServerCertificate } from './auth/server-certificate.ts';
-import { openHostDrivers, type HostDrivers, type RuntimeChoice } from './host-drivers.ts';
+import { openHostDrivers, type HostDriverOptions, type HostDrivers, type RuntimeChoice } from './host-drivers.ts';
 import { EventHub } from './events/hub.ts';
 import { createApp } from './http/app.ts';
 import { svcDialect } from './http/dialects/svc.ts';
@@ -51,6 +51,8 @@ export interface DaemonOptions {
   /** Group that may use the local socket. */
   readonly group?: string;
   readonly log: (events: EventHub) => Log;
+  /** Other drivers than those of this host: an embedding program may bring, or look into, its own. */
+  readonly drivers?: (options: HostDriverOptions) => Promise<HostDrivers>;
 }
 
 export interface Daemon {
@@ -82,7 +84,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   const store = await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0 });
   closers.push(() => store.close());
   const records = await Records.open(store);
-  const host = await openHostDrivers({ choice: options.runtime, stateDir: options.stateDir, log });
+  const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir: options.stateDir, log });
   closers.push(() => host.close());
   const certificate = await ensureServerCertificate(options.stateDir);
   const operations = new Operations({ clock, events, log });
