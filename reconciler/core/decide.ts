@@ -57,7 +57,7 @@ function decideCreate(document: Document): Decision {
       ...(starts ? { power: 'start' as const } : {}),
       changes: createChanges(document),
       effect: 'live',
-      reasons: [whyCreate(document)],
+      reasons: whyCreate(document),
       unmanaged: noStrings,
       affects: noAffected,
       isProtected: document.manage.protect,
@@ -90,12 +90,13 @@ const sourceChange = (source: Json): Change => ({
   secret: false,
 });
 
-function whyCreate({ files, kind }: Document): string {
-  if (kind !== 'image' || files?.fingerprint === undefined) return 'it does not exist';
+/** That something does not exist is plain from its creation; of an image only the fingerprint says so. */
+function whyCreate({ files, kind }: Document): readonly string[] {
+  if (kind !== 'image' || files?.fingerprint === undefined) return noStrings;
   const names = 'file' in files.parts ? [files.parts.file] : [files.parts.metadata, files.parts.rootfs];
   const size = files.sizeBytes === undefined ? '' : `, ${formatBytes(files.sizeBytes)}`;
   const shown = names.map((name) => name.slice(name.lastIndexOf('/') + 1)).join(' and ');
-  return `the server has no image ${files.fingerprint.slice(0, 12)} (${shown}${size})`;
+  return [`the server has no image ${files.fingerprint.slice(0, 12)} (${shown}${size})`];
 }
 
 /** Profile edits that would force recreation are refused at the profile, so only the container's own part counts here. */

@@ -105,7 +105,7 @@ function decideDelete(object: Document, world: World, released: Released): Delet
     change: {
       ...describe(object, live),
       action: 'delete',
-      reasons: ['it is declared and everything declared is to go'],
+      reasons: [],
       ...(guard === undefined ? {} : { guard }),
     },
     sketches: guard === undefined ? [...(runs ? [kill] : []), deleting(live.etag)] : [],

@@ -11,9 +11,11 @@ export function renderPlan(plan: Plan, options: { readonly color: boolean }): st
   const shown = plan.changes.filter(isChange);
   const blocks = shown.map((change) => renderChange(change, paint));
   if (plan.guards.length > 0) blocks.push(plan.guards.map((guard) => renderGuard(guard, paint)).join('\n'));
-  const end = shown.length === 0 ? noChange(plan) : paint.bold(summaryLine(plan.summary));
+  const end = shown.length === 0 ? noChange(plan) : paint.bold(`${summaryLine(plan.summary)}${refusedCount(plan)}`);
   return `${[...blocks, end].join('\n\n')}\n`;
 }
+
+const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `; ${plan.guards.length} refused`);
 
 const noChange = (plan: Plan): string =>
   plan.mode === 'destroy'
@@ -78,12 +80,12 @@ export function shownValue(edit: Change, value: Json | undefined): string {
   return `${printable(text.slice(0, longest))}... (${text.length} characters${lines > 1 ? `, ${lines} lines` : ''})`;
 }
 
-function renderAffected(affected: Affected, paint: Paints): string {
-  const what =
-    affected.effect === 'live' ? 'at once' : affected.effect === 'restart' ? 'at its next start' : 'by recreation';
-  const sign = affected.effect === 'live' ? ' ' : paint.yellow('!');
-  const foreign = affected.foreign ? '; not declared here, so it is left running as it is' : '';
-  return `${sign} reaches ${printable(affected.address)} ${what}${affected.effect === 'live' ? '' : foreign}`;
+function renderAffected({ address, effect, foreign }: Affected, paint: Paints): string {
+  const target = printable(address);
+  if (effect === 'live') return `  reaches ${target} at once`;
+  const how = effect === 'recreate' ? 'only by recreation' : foreign ? 'at its next start' : 'by a restart';
+  const note = foreign ? '; it is not declared here, so it is left running as it is' : '';
+  return `${paint.yellow('!')} reaches ${target} ${how}${note}`;
 }
 
 const renderGuard = (guard: Guard, paint: Paints): string =>

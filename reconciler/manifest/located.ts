@@ -2,7 +2,7 @@
 import { LineCounter } from 'yaml';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Location } from '../core/document.ts';
-import { hidden, isSecret } from '../core/secret.ts';
+import { isSecret } from '../core/secret.ts';
 import type { Finding } from './finding.ts';
 import { parseYaml, type RawDocument, type TextProblem } from './parse-yaml.ts';
 import type { SourceText } from './sources.ts';
@@ -74,13 +74,27 @@ function countLines(text: string): LineCounter {
   return lines;
 }
 
-/** Lines are shown as they are, but for values whose key says that they are nobody's business. */
+const entry = /([\w.$-]+)(["']?\s*:\s+)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s{["'][^\n]*)/g;
+
+/**
+ * Lines are shown as they are, but for values whose key says that they are nobody's business. The mask is as long as the
+ * value, so that marks below the line stay where they belong.
+ */
 export function masked(line: string): string {
-  return line.replaceAll(
-    /([\w.$-]+)(["']?\s*:\s+)(?=\S)([^,}\n]*)/g,
-    (whole, key: string, colon: string, value: string) =>
-      isSecret(['config', key], value) ? `${key}${colon}${hidden}` : whole,
-  );
+  const isFlow = /[{[]/.test(line);
+  let from = 0;
+  let out = '';
+  for (entry.lastIndex = 0; ;) {
+    const match = entry.exec(line);
+    if (match === null) return out + line.slice(from);
+    const [whole, key = '', , rest = ''] = match;
+    // Plain text ends at a comma only within braces.
+    const value = isFlow && !/^["']/.test(rest) ? (/^[^,}\]]*/.exec(rest)?.[0] ?? rest) : rest;
+    const start = match.index + whole.length - rest.length;
+    out += line.slice(from, start) + (isSecret(['config', key], value) ? '*'.repeat(value.length) : value);
+    from = start + value.length;
+    entry.lastIndex = from;
+  }
 }
 
 const keyCodes = new Set(['unknown-key', 'not-available', 'bad-variables']);

@@ -166,11 +166,15 @@ class ValueReader {
         this.#fail(key, 'non-string-key', 'a key must be plain text');
         continue;
       }
+      if (name === '__proto__') {
+        this.#fail(key, 'unknown-key', '__proto__ is no key of anything');
+        continue;
+      }
       const read = this.read(value, depth + 1);
       if (name === '<<') this.#merge(out, own, read, value);
       else {
         own.add(name);
-        define(out, name, read);
+        out[name] = read;
       }
     }
     return out;
@@ -183,8 +187,7 @@ class ValueReader {
         this.#fail(node, 'malformed-yaml', '<< must be followed by maps');
         return;
       }
-      for (const [key, item] of Object.entries(part))
-        if (!own.has(key) && !Object.hasOwn(out, key)) define(out, key, item);
+      for (const [key, item] of Object.entries(part)) if (!own.has(key) && !Object.hasOwn(out, key)) out[key] = item;
     }
   }
 
@@ -202,11 +205,6 @@ class ValueReader {
     }
     return null;
   }
-}
-
-/** `__proto__` is a key like any other. */
-function define(out: Record<string, Json>, key: string, value: Json): void {
-  Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 /** Numbers stay the text they are written as: `0660` and `1.10` mean what they show. */

@@ -16,7 +16,7 @@ import { coreKind } from '../core/kinds/index.ts';
 import { asText } from '../core/kinds/values.ts';
 import { hidden, isSecret } from '../core/secret.ts';
 import { wrong, type Finding } from './finding.ts';
-import { readManage } from './read-manage.ts';
+import { dependsOnFindings, readManage } from './read-manage.ts';
 
 /** All but the place, which the loader knows. */
 export type LooseDocument = Omit<Document, 'location'>;
@@ -95,7 +95,10 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
   const broken = name === undefined ? undefined : kinds[kind].nameRule(name);
   if (broken !== undefined) findings.push(wrong('bad-name', 'name', `the name ${JSON.stringify(name)} ${broken}`));
   const address = name === undefined ? {} : { address: addressOf(kind, name) };
-  if (hasError(findings)) return { ...address, findings: [...findings, ...ruleFindings(kind, coerced, findings)] };
+  if (hasError(findings)) {
+    findings.push(...dependsOnFindings(coerced['manage']));
+    return { ...address, findings: [...findings, ...ruleFindings(kind, coerced, findings)] };
+  }
   const manage = readManage(coerced['manage'], findings);
   const values = Object.fromEntries(Object.entries(coerced).filter(([key]) => !reserved.has(key)));
   findings.push(...ruleFindings(kind, coerced, findings));
@@ -164,11 +167,13 @@ const laterWaits = ['exec', 'ipv6', 'file', 'tcp', 'cloud-init', 'ready', 'delay
 
 function waitOfToday(value: Json, refuse: (path: string, remedy: string) => void): Json {
   if (!Array.isArray(value)) return value;
-  return (value as readonly Json[]).filter((item, index) => {
+  return (value as readonly Json[]).map((item, index) => {
     const words = typeof item === 'string' ? [item] : isObject(item) ? Object.keys(item) : [];
     const later = words.find((word) => laterWaits.includes(word));
-    if (later !== undefined) refuse(`manage.wait.${index}.${later}`, 'wait for running or ipv4');
-    return later === undefined;
+    if (later === undefined) return item;
+    refuse(`manage.wait.${index}.${later}`, 'wait for running or ipv4');
+    // Only so that the others keep their places: the document is refused anyway.
+    return 'running';
   });
 }
 

@@ -9,7 +9,7 @@ import {
   type Manage,
   type WaitCondition,
 } from '../core/document.ts';
-import { asText } from '../core/kinds/values.ts';
+import { asText, mapOf, textsOf } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';
 
 const defaultWaitMs = 60_000;
@@ -28,6 +28,13 @@ export function readManage(value: Json | undefined, findings: Finding[]): Manage
     power: (block['power'] ?? defaultManage.power) as Manage['power'],
     timeoutMs: readDuration(block['timeout'], defaultManage.timeoutMs, 'manage.timeout', findings),
   };
+}
+
+/** Of a block that is wrong elsewhere, so that nothing has to be said twice over two runs. */
+export function dependsOnFindings(value: Json | undefined): readonly Finding[] {
+  const findings: Finding[] = [];
+  readDependsOn(textsOf(mapOf(value)['depends_on']), findings);
+  return findings;
 }
 
 function readDependsOn(items: readonly string[], findings: Finding[]): readonly Address[] {

@@ -201,7 +201,6 @@ describe('replacement', () => {
 
   test('another image is no reason to touch a container', () => {
     const other = world({
-      ...{},
       containers: [liveContainer('a')],
       profiles: [liveProfile('default')],
       aliases: [liveAlias('new', base)],
@@ -247,7 +246,10 @@ describe('profiles', () => {
   test('moving the root disk under containers is refused', () => {
     const pools = [livePool('fast'), livePool('slow')];
     const moved = document('profile', 'default', { devices: { root: { ...root, pool: 'slow' } } });
-    const made = plan([moved], { ...observed, ...{ pools: world({ pools }).pools } });
+    const made = plan([moved], {
+      ...observed,
+      pools: world({ pools }).pools,
+    });
     expect(made.guards).toMatchObject([{ code: 'in-use', address: 'profile/default' }]);
   });
 });
