@@ -69,6 +69,7 @@ function quirks(): void {
         const { initPid } = driver.probe('c1');
         expect(driver.probe('c1').status).toBe('running');
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
+        await expect(driver.exec('c1', ['true'], {}, never)).rejects.toMatchObject({ code: 'Failed' });
         await driver.stop('c1', { force: true }, never);
         expect(existsSync(`/proc/${initPid}/root/etc`)).toBe(false);
         expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);

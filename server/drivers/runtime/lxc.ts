@@ -247,11 +247,14 @@ class LxcRuntime implements RuntimeDriver {
     options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
     signal: AbortSignal,
   ): Promise<RuntimeExecResult> {
-    this.#need(name);
+    const state = this.#need(name);
     const { tree, places } = this.#deps;
-    if (isFrozen(tree, places.group(name))) {
-      throw new DriverError('Failed', `Cannot run a command in container "${name}": it is frozen`);
-    }
+    const refuse = (reason: string): never => {
+      throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error(reason));
+    };
+    // lxc-attach would hang in the first case, and in the second end as if the command had failed.
+    if (isFrozen(tree, places.group(name))) refuse('it is frozen');
+    if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');
     return attachCommand({ lxcPath: places.lxcPath, key: places.key(name), name }, argv, options, signal);
   }
 

@@ -199,7 +199,7 @@ class Sim implements SimRuntime {
     const { run, status } = this.#need(name);
     if (argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${name}"`);
     if (status === 'frozen') {
-      throw new DriverError('Failed', `Cannot run a command in container "${name}": it is frozen`);
+      throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error('it is frozen'));
     }
     await this.faults.pass('exec', name, signal);
     const timeoutMs = options.timeoutMs ?? 60_000;
