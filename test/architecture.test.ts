@@ -60,15 +60,60 @@ const anyPackage = /./;
 const family = (name: string) => new RegExp(`^server/(api|lib)/|^server/drivers/([^/]+\\.ts$|${name}/)`);
 
 const rules: readonly Rule[] = [
-  { from: /^server\/api\//, own: /^server\/api\//, packages: /^typebox$/, why: 'the contract is pure data that every room and client shares' },
-  { from: /^server\/lib\//, own: /^server\/(lib|api\/nearest)/, packages: /^node:/, why: 'lib holds tools without domain words' },
-  { from: /^server\/store\//, own: /^server\/(store|api|lib)\//, packages: anyPackage, why: 'the store does not know what is stored' },
-  { from: /^server\/drivers\/runtime\//, own: family('runtime'), packages: anyPackage, why: 'a driver knows nothing above it and no other family' },
-  { from: /^server\/drivers\/network\//, own: family('network'), packages: anyPackage, why: 'a driver knows nothing above it and no other family' },
-  { from: /^server\/drivers\/storage\//, own: family('storage'), packages: anyPackage, why: 'a driver knows nothing above it and no other family' },
-  { from: /^server\/drivers\/devices\//, own: family('devices'), packages: anyPackage, why: 'a device knows nothing above it and no other family' },
-  { from: /^server\/drivers\/image\//, own: family('image'), packages: anyPackage, why: 'image archives are read without knowing who asks' },
-  { from: /^server\/records\//, own: /^server\/(records|api|store)\//, packages: /^node:/, why: 'records are documents over the store' },
+  {
+    from: /^server\/api\//,
+    own: /^server\/api\//,
+    packages: /^typebox$/,
+    why: 'the contract is pure data that every room and client shares',
+  },
+  {
+    from: /^server\/lib\//,
+    own: /^server\/(lib|api\/nearest)/,
+    packages: /^node:/,
+    why: 'lib holds tools without domain words',
+  },
+  {
+    from: /^server\/store\//,
+    own: /^server\/(store|api|lib)\//,
+    packages: anyPackage,
+    why: 'the store does not know what is stored',
+  },
+  {
+    from: /^server\/drivers\/runtime\//,
+    own: family('runtime'),
+    packages: anyPackage,
+    why: 'a driver knows nothing above it and no other family',
+  },
+  {
+    from: /^server\/drivers\/network\//,
+    own: family('network'),
+    packages: anyPackage,
+    why: 'a driver knows nothing above it and no other family',
+  },
+  {
+    from: /^server\/drivers\/storage\//,
+    own: family('storage'),
+    packages: anyPackage,
+    why: 'a driver knows nothing above it and no other family',
+  },
+  {
+    from: /^server\/drivers\/devices\//,
+    own: family('devices'),
+    packages: anyPackage,
+    why: 'a device knows nothing above it and no other family',
+  },
+  {
+    from: /^server\/drivers\/image\//,
+    own: family('image'),
+    packages: anyPackage,
+    why: 'image archives are read without knowing who asks',
+  },
+  {
+    from: /^server\/records\//,
+    own: /^server\/(records|api|store)\//,
+    packages: /^node:/,
+    why: 'records are documents over the store',
+  },
   {
     from: /^server\/(operations|events|auth)\//,
     own: /^server\/(operations|events|auth|api|lib|records)\//,
@@ -87,15 +132,30 @@ const rules: readonly Rule[] = [
     packages: anyPackage,
     why: 'HTTP is the edge: it reaches hosts and store only through services',
   },
-  { from: /^server\/client\//, own: /^server\/(client|api)\//, packages: /^(node:|undici$|ws$|typebox$)/, why: 'the client is also used without a daemon' },
-  { from: /^reconciler\/core\//, own: /^(reconciler\/core|server\/api)\//, packages: /^typebox$/, why: 'the core decides; it must be able to run anywhere' },
+  {
+    from: /^server\/client\//,
+    own: /^server\/(client|api)\//,
+    packages: /^(node:|undici$|ws$|typebox$)/,
+    why: 'the client is also used without a daemon',
+  },
+  {
+    from: /^reconciler\/core\//,
+    own: /^(reconciler\/core|server\/api)\//,
+    packages: /^typebox$/,
+    why: 'the core decides; it must be able to run anywhere',
+  },
   {
     from: /^reconciler\/(manifest|engine|controller|cli)\/|^reconciler\/index/,
     own: /^(reconciler|server\/api|server\/client)\//,
     packages: anyPackage,
     why: 'the reconciler reaches the daemon through its API only',
   },
-  { from: /^provider\//, own: /^(provider|server\/api|server\/client)\//, packages: anyPackage, why: 'provider and reconciler never import each other' },
+  {
+    from: /^provider\//,
+    own: /^(provider|server\/api|server\/client)\//,
+    packages: anyPackage,
+    why: 'provider and reconciler never import each other',
+  },
 ];
 
 describe('layers', () => {
@@ -112,7 +172,9 @@ describe('layers', () => {
 
   test('every file of server, reconciler and provider belongs to a room or is an edge', () => {
     const edges = /^(server\/(main|daemon|daemon-command|host-drivers)|provider\/main|server\/drivers\/[^/]+)\.ts$/;
-    const homeless = all.map((source) => source.path).filter((path) => !edges.test(path) && !rules.some((rule) => rule.from.test(path)));
+    const homeless = all
+      .map((source) => source.path)
+      .filter((path) => !edges.test(path) && !rules.some((rule) => rule.from.test(path)));
     expect(homeless).toEqual([]);
   });
 
@@ -120,7 +182,9 @@ describe('layers', () => {
     const [imported] = importsOf('server/api/x.ts', "import { readFile } from 'node:fs';");
     expect(imported).toEqual({ target: 'node:fs', isOwn: false, typeOnly: false });
     expect(rules[0]?.packages.test('node:fs')).toBe(false);
-    expect(importsOf('server/http/x.ts', "import type { Store } from '../store/store.ts';")[0]?.target).toBe('server/store/store.ts');
+    expect(importsOf('server/http/x.ts', "import type { Store } from '../store/store.ts';")[0]?.target).toBe(
+      'server/store/store.ts',
+    );
   });
 });
 
@@ -128,8 +192,9 @@ describe('the pure core', () => {
   const pure = all.filter(({ path }) => /^(reconciler\/core|server\/api)\//.test(path));
 
   test('has no clock, no randomness, no console and no asynchronous work', () => {
-    const forbidden = /\b(Date\.now|new Date\(\)|Math\.random|console\.|process\.|setTimeout)\b|^\s*(export )?async |\bawait /m;
-    const broken = pure.filter(({ text }) => forbidden.test(withoutComments(text))).map(({ path }) => path);
+    const forbidden =
+      /\b(Date\.now|new Date\(\)|Math\.random|console\.|process\.|setTimeout)\b|^\s*(export )?async |\bawait /m;
+    const broken = pure.filter(({ text }) => forbidden.test(codeOnly(text))).map(({ path }) => path);
     expect(broken).toEqual([]);
   });
 });
@@ -141,12 +206,16 @@ describe('files', () => {
   });
 
   test('stay below 450 lines: past that a file is two rooms in one', () => {
-    const long = all.filter(({ text }) => text.split('\n').length > 450).map(({ path, text }) => `${path}: ${text.split('\n').length}`);
+    const long = all
+      .filter(({ text }) => text.split('\n').length > 450)
+      .map(({ path, text }) => `${path}: ${text.split('\n').length}`);
     expect(long).toEqual([]);
   });
 
   test('the root listing is the architecture', () => {
-    const visible = readdirSync(root).filter((name) => !name.startsWith('.') && name !== 'node_modules' && name !== 'dist');
+    const visible = readdirSync(root).filter(
+      (name) => !name.startsWith('.') && name !== 'node_modules' && name !== 'dist',
+    );
     expect(visible.sort()).toEqual(
       [
         'CONTRIBUTING.md',
@@ -165,6 +234,8 @@ describe('files', () => {
   });
 });
 
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+/** Without comments and without the text of literals. */
+function codeOnly(text: string): string {
+  const uncommented = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+  return uncommented.replace(/'(?:[^'\\\n]|\\.)*'/g, "''");
 }
