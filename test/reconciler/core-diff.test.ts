@@ -67,6 +67,12 @@ describe('diff', () => {
     expect(paths('container', values, liveContainer('c'))).toEqual([]);
   });
 
+  test('an architecture has several names', () => {
+    expect(paths('container', { architecture: 'amd64' }, liveContainer('c'))).toEqual([]);
+    expect(paths('container', { architecture: 'arm64' }, liveContainer('c'))).toEqual(['architecture']);
+    expect(paths('container', { architecture: 'nonsense' }, liveContainer('c'))).toEqual(['architecture']);
+  });
+
   test('auto is fulfilled by what the server picked, not by none', () => {
     const auto = { config: { 'ipv4.address': 'auto' } };
     expect(paths('network', auto, liveNetwork('n'))).toEqual([]);

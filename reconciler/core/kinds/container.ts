@@ -1,4 +1,5 @@
 // The container kind: what it refers to, what its changes cost, which of its keys belong to the server.
+import { architectureName } from '../../../server/api/architectures.ts';
 import type { Effect } from '../../../server/api/field.ts';
 import type { Document, Json } from '../document.ts';
 import {
@@ -29,6 +30,9 @@ export const container: CoreKind = {
   references: containerReferences,
   // image.* is the server's copy of the image's properties, although it may be written.
   isComputed: ([field, key = '']) => field === 'config' && (isComputedConfig(key) || key.startsWith('image.')),
+  // amd64 and x86_64 are one; the server may keep either.
+  fulfils: (key, live, desired) =>
+    key === 'architecture' && live !== undefined && architectureName(live) === (architectureName(desired) ?? desired),
   effectOf: ([field, key = '', property], live, after) => {
     if (field === 'architecture') return 'recreate';
     if (field === 'config') return configEffect(key);
