@@ -337,6 +337,25 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await harness.remains(name)).toEqual([]);
     });
 
+    it('many networks come up and go down at the same time', async () => {
+      const many = Array.from({ length: 8 }, () => harness.fresh());
+      const all = (): Promise<unknown> =>
+        Promise.all(
+          many.map((each) => driver.up({ name: each.name, config: { 'ipv4.address': `${each.ipv4}.1/24` } }, never)),
+        );
+      try {
+        await all();
+        await all();
+        const states = await Promise.all(many.map((each) => driver.state(each.name)));
+        expect(states.map((state) => state?.addresses.find((entry) => entry.family === 'inet')?.address)).toEqual(
+          many.map((each) => `${each.ipv4}.1`),
+        );
+      } finally {
+        await Promise.all(many.map((each) => driver.down(each.name)));
+      }
+      for (const each of many) expect(await harness.remains(each.name)).toEqual([]);
+    });
+
     it('fillConfig picks subnets at creation, resolves auto later, and then turns NAT on unless it is set', async () => {
       const fresh = await driver.fillConfig({ 'ipv6.address': 'none' }, { creating: true, taken: [] });
       expect(isIn('10.0.0.0/8', fresh['ipv4.address']?.replace('/24', ''))).toBe(true);

@@ -230,7 +230,7 @@ describe('config keys', () => {
         for (const text of texts) expect(text).not.toMatch(/[\n\r\0]/);
         for (const text of dnsmasqArguments(plan, places)) expect(text).toMatch(/^--[a-z0-9-]+(=|$)/);
         for (const line of addressCommands(plan, undefined))
-          expect(line).toMatch(/^(addr add [0-9a-f.:/]+ dev net0( nodad)?|link set dev net0 up)$/);
+          expect(line).toMatch(/^(addr replace [0-9a-f.:/]+ dev net0( nodad)?|link set dev net0 up)$/);
       }),
       { numRuns: 3000 },
     );
@@ -512,7 +512,7 @@ describe('ip', () => {
     const plan = planNetwork({ name: 'net0', config: { 'ipv4.address': '10.1.2.1/24' } });
     expect(addressCommands(plan, bridge(['10.1.1.1/24', 'fd42::1/64']))).toEqual([
       'addr del 10.1.1.1/24 dev net0',
-      'addr add 10.1.2.1/24 dev net0',
+      'addr replace 10.1.2.1/24 dev net0',
     ]);
   });
 });

@@ -26,7 +26,7 @@ export async function makeBridgeHarness(): Promise<BridgeHarness> {
   const prefix = `gtyn${Math.floor(Math.random() * 36 ** 3)
     .toString(36)
     .padStart(3, '0')}`;
-  let octet = Math.floor(Math.random() * 100);
+  let octet = Math.floor(Math.random() * 60);
   let count = 0;
   const used: string[] = [];
   const foreign: string[] = [];

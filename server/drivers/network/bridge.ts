@@ -15,8 +15,8 @@ import { findDnsmasq, reloadDnsmasq, startDnsmasq, stopDnsmasq } from './dnsmasq
 import type { NetworkDriver, NetworkHost, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { renderFirewallRemoval } from './firewall.ts';
-import { findTool, ipBatch, nftApply, readLink, readLinks, runTool } from './host-tools.ts';
-import { hostInterface, linkState, parseRoutes } from './ip-commands.ts';
+import { findTool, ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
+import { hostInterface, linkState } from './ip-commands.ts';
 import type { Link } from './ip-commands.ts';
 import { sendReleases } from './lease-release.ts';
 import { openNetworkFiles } from './network-files.ts';
@@ -80,10 +80,8 @@ interface Context {
 }
 
 async function routedSubnets(): Promise<string[]> {
-  const read = async (family: '-4' | '-6'): Promise<string[]> => {
-    const { stdout } = await runTool('ip', ['-j', family, 'route', 'show', 'table', 'all']);
-    return parseRoutes(stdout).map((route) => route.dst);
-  };
+  const read = async (family: '-4' | '-6'): Promise<string[]> =>
+    (await readRoutes(family, ['table', 'all'])).map((route) => route.dst);
   return (await Promise.all([read('-4'), read('-6')])).flat();
 }
 
@@ -135,14 +133,17 @@ async function undoUp(
 async function takeDown(context: Context, name: string, what: 'volatile' | 'all'): Promise<void> {
   const { files } = context;
   const record = await files.read(name);
-  const links = await readLinks();
-  const link = links.find((entry) => entry.name === name);
+  const link = await readLink(name);
   const isForeign = link !== undefined && !isOwn(files, link, record);
   if (isForeign && record === undefined) return;
   await stopDnsmasq(files.pidFile(name));
-  const tunnels = ownTunnels(name, files.mark, links).map((tunnel) => `link del dev ${tunnel.name}`);
+  const hadTunnels = Object.keys(record?.config ?? {}).some((key) => key.startsWith('tunnel.'));
+  const tunnels = hadTunnels ? ownTunnels(name, files.mark, await readLinks()) : [];
   const bridge = link === undefined || isForeign ? [] : [`link del dev ${name}`];
-  await ipBatch(`remove the bridge of network ${name}`, [...tunnels, ...bridge]);
+  await ipBatch(`remove the bridge of network ${name}`, [
+    ...tunnels.map((tunnel) => `link del dev ${tunnel.name}`),
+    ...bridge,
+  ]);
   await nftApply(`remove the firewall of network ${name}`, renderFirewallRemoval(name));
   await files.remove(name, what);
 }
@@ -183,7 +184,8 @@ async function release(context: Context, name: string, hwaddr: string): Promise<
         return false;
       },
     );
-    for (const end = Date.now() + releaseWaitMs; isSent && Date.now() < end; await sleep(3)) {
+    const end = Date.now() + (isSent ? releaseWaitMs : 0);
+    for (; Date.now() < end; await sleep(3)) {
       if (!(await read()).leases.some(isTheirs)) return;
     }
   }

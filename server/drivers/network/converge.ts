@@ -10,15 +10,8 @@ import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './
 import type { NetworkSpec } from './driver.ts';
 import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq-process.ts';
 import { renderFirewall } from './firewall.ts';
-import { ipBatch, nftApply, readLink, readLinks, runTool } from './host-tools.ts';
-import {
-  addressCommands,
-  bridgeCommands,
-  memberCommands,
-  parseRoutes,
-  routeCommands,
-  tunnelCommands,
-} from './ip-commands.ts';
+import { ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
+import { addressCommands, bridgeCommands, memberCommands, routeCommands, tunnelCommands } from './ip-commands.ts';
 import type { Link } from './ip-commands.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
 import { applySwitches } from './sysctls.ts';
@@ -116,10 +109,8 @@ async function stableHwaddr(ownerId: string, name: string): Promise<string> {
 }
 
 async function staticRoutes(name: string, signal: AbortSignal | undefined): Promise<string[]> {
-  const read = async (family: '-4' | '-6'): Promise<string[]> => {
-    const args = ['-j', family, 'route', 'show', 'dev', name, 'proto', 'static'];
-    return parseRoutes((await runTool('ip', args, {}, signal)).stdout).map((route) => route.dst);
-  };
+  const read = async (family: '-4' | '-6'): Promise<string[]> =>
+    (await readRoutes(family, ['dev', name, 'proto', 'static'], signal)).map((route) => route.dst);
   return (await Promise.all([read('-4'), read('-6')])).flat();
 }
 
@@ -163,7 +154,7 @@ async function defaultDevice(plan: NetworkPlan, signal: AbortSignal | undefined)
     (tunnel) => tunnel.protocol === 'vxlan' && tunnel.remote === '' && tunnel.interface === '',
   );
   if (needy === undefined) return '';
-  const routes = parseRoutes((await runTool('ip', ['-j', 'route', 'show', 'default'], {}, signal)).stdout);
+  const routes = await readRoutes('-4', ['default'], signal);
   const device = routes[0]?.dev;
   if (device === undefined || device === '') {
     throw new DriverError(

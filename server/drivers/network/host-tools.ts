@@ -1,12 +1,14 @@
 // Runs the host's ip, nft and dnsmasq programs and turns their failures into driver errors; decides nothing about networks.
+import { execFile } from 'node:child_process';
+import type { ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { exec, ExecError } from '../../lib/exec.ts';
+import { ExecError } from '../../lib/exec.ts';
 import type { ExecResult } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
-import { parseLinks } from './ip-commands.ts';
-import type { Link } from './ip-commands.ts';
+import { parseLinks, parseRoutes } from './ip-commands.ts';
+import type { Link, Route } from './ip-commands.ts';
 
 const packages = { ip: 'iproute2', nft: 'nftables', dnsmasq: 'dnsmasq-base' } as const;
 export type HostTool = keyof typeof packages;
@@ -34,19 +36,34 @@ export async function findTool(tool: HostTool): Promise<string> {
   );
 }
 
+/** Runs ip or nft, which leave no process behind: their output is whole when their pipes have closed, and only then. */
 export async function runTool(
-  tool: HostTool,
+  tool: 'ip' | 'nft',
   args: readonly string[],
   options: { readonly input?: string; readonly okCodes?: readonly number[] } = {},
   signal?: AbortSignal,
 ): Promise<ExecResult> {
   const path = await findTool(tool);
   signal?.throwIfAborted();
-  return exec(
-    [path, ...args],
-    { ...options, maxBytes: 64 * 1024 * 1024, env: { LC_ALL: 'C', PATH: searchPath().join(delimiter) } },
-    signal,
-  );
+  const env = { LC_ALL: 'C', PATH: searchPath().join(delimiter) };
+  const limits = { timeout: 30_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
+  return new Promise((resolve, reject) => {
+    const child = execFile(path, args, { env, ...limits, ...(signal && { signal }) }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : Number(error.code ?? -1);
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      else if (error === null || options.okCodes?.includes(code) === true) resolve({ code, stdout, stderr });
+      else reject(failure(tool, [path, ...args], error, stderr));
+    });
+    child.stdin?.on('error', () => {}); // it may end before reading all of its input; its exit code decides
+    child.stdin?.end(options.input ?? '');
+  });
+}
+
+function failure(tool: string, argv: readonly string[], error: ExecFileException, stderr: string): ExecError {
+  const how =
+    error.killed === true ? 'did not finish in time' : `failed with code ${error.code ?? error.signal ?? '?'}`;
+  const said = stderr.trim() === '' ? '' : `: ${stderr.trim()}`;
+  return new ExecError(`${tool} ${how}${said}`, argv, Number.isInteger(error.code) ? Number(error.code) : -1, stderr);
 }
 
 /** Runs the lines in one `ip` process; the first that fails is named. */
@@ -81,12 +98,31 @@ export async function nftApply(what: string, ruleset: string, signal?: AbortSign
   }
 }
 
+/** All interfaces of the host. */
 export async function readLinks(signal?: AbortSignal): Promise<Link[]> {
-  return parseLinks((await runTool('ip', ['-j', '-d', '-s', 'addr', 'show'], {}, signal)).stdout);
+  return parseLinks(await dump(['-j', '-d', '-s', 'addr', 'show'], signal));
 }
 
 /** undefined when there is no interface of that name. */
 export async function readLink(name: string, signal?: AbortSignal): Promise<Link | undefined> {
-  const result = await runTool('ip', ['-j', '-d', '-s', 'addr', 'show', 'dev', name], { okCodes: [0, 1] }, signal);
-  return result.code === 0 ? parseLinks(result.stdout).find((link) => link.name === name) : undefined;
+  const output = await dump(['-j', '-d', '-s', 'addr', 'show', 'dev', name], signal);
+  return parseLinks(output).find((link) => link.name === name);
+}
+
+/** Destinations and devices of the routes that `ip route show ARGS` lists. */
+export async function readRoutes(family: '-4' | '-6', args: readonly string[], signal?: AbortSignal): Promise<Route[]> {
+  return parseRoutes(await dump(['-j', family, 'route', 'show', ...args], signal));
+}
+
+/** The kernel breaks a list off when interfaces change meanwhile, and the list then lacks some: it is asked for again.
+ *  Empty when the interface that was asked for does not exist. */
+async function dump(args: readonly string[], signal: AbortSignal | undefined): Promise<string> {
+  for (let left = 50; ; left--) {
+    const { code, stdout, stderr } = await runTool('ip', args, { okCodes: [0, 1, 2] }, signal);
+    if (code === 0 && stderr === '') return stdout;
+    if (/does not exist|Cannot find device/.test(stderr)) return '';
+    if (left === 0 || !/interrupted|No such device|Device or resource busy/.test(stderr)) {
+      throw new DriverError('Failed', `ip ${args.join(' ')}: ${stderr.trim() === '' ? `code ${code}` : stderr.trim()}`);
+    }
+  }
 }

@@ -67,8 +67,13 @@ function parseAddress(entry: Json): LinkAddress[] {
   return [{ family, address: text(entry['local']), prefix: count(entry['prefixlen']), scope: text(entry['scope']) }];
 }
 
+export interface Route {
+  readonly dst: string;
+  readonly dev: string;
+}
+
 /** Destinations of `ip -j route show`; `default` stays as it is. */
-export function parseRoutes(output: string): { dst: string; dev: string }[] {
+export function parseRoutes(output: string): Route[] {
   if (output.trim() === '') return [];
   return list(JSON.parse(output) as unknown).map((route) => ({ dst: text(route['dst']), dev: text(route['dev']) }));
 }
@@ -136,7 +141,7 @@ export function addressCommands(plan: NetworkPlan, current: Link | undefined): s
   const missing = [...wanted].filter(([cidr]) => !present.includes(cidr));
   return [
     ...stale.map((cidr) => `addr del ${cidr} ${dev}`),
-    ...missing.map(([cidr, family]) => `addr add ${cidr} ${dev}${family === 6 ? ' nodad' : ''}`),
+    ...missing.map(([cidr, family]) => `addr replace ${cidr} ${dev}${family === 6 ? ' nodad' : ''}`),
     ...(current?.flags.includes('UP') === true ? [] : [`link set ${dev} up`]),
   ];
 }
