@@ -38,8 +38,8 @@ export async function joinNetns(
     exec(['ip', 'netns', 'exec', netns, ...argv], { okCodes, ...(input === undefined ? {} : { input }) });
   const leave = async (): Promise<void> => {
     await exec(['ip', 'netns', 'del', netns], { okCodes: [0, 1] });
-    // The cable would go with the namespace a little later; its name is wanted free now.
-    await exec(['ip', 'link', 'del', 'dev', hostEnd], { okCodes: [0, 1] });
+    // The cable goes with the namespace a little later, perhaps just now; its name is wanted free at once.
+    await exec(['ip', 'link', 'del', 'dev', hostEnd], { okCodes: [0, 1, 2] });
     await rm(dir, { recursive: true, force: true });
   };
   try {
