@@ -37,7 +37,7 @@ export async function withClient<T>(context: CliContext, work: (client: Client) 
   const daemon = await startEmbedded(
     { directory: options.embedded, ...(options.runtime === undefined ? {} : { runtime: options.runtime }) },
     io.env,
-    context.stop,
+    (text) => context.note(text),
   );
   try {
     context.note(`Daemon for this run in ${options.embedded} (runtime ${daemon.runtime})`);

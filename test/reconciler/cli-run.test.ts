@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { normalizeArgv } from '../../reconciler/cli/argv.ts';
-import { daemonEntry, parseReady } from '../../reconciler/cli/embedded.ts';
+import { daemonLibrary } from '../../reconciler/cli/embedded.ts';
 import { hostOf } from '../../reconciler/cli/host.ts';
 import { parseAddress, parseDuration, parseVars } from '../../reconciler/cli/options.ts';
 import { cli, type CliSetting } from '../support/cli-io.ts';
@@ -297,42 +297,38 @@ describe('words on the command line', () => {
 });
 
 describe('an embedded daemon', () => {
-  const fakeDaemon = (body: string): string => {
-    const path = join(folder, 'gantryd.mjs');
-    writeFileSync(path, body);
+  const fakeLibrary = (body: string): string => {
+    const path = join(folder, 'embedded-daemon.mjs');
+    writeFileSync(path, `export async function startEmbeddedDaemon(options) { ${body} }`);
     return path;
   };
 
   test('is started in the directory, used, and stopped at the end', async () => {
     const stopped = join(folder, 'stopped');
-    const entry = fakeDaemon(`
-      import { writeFileSync } from 'node:fs';
-      const at = process.argv.indexOf('--state-dir');
-      console.log('starting');
-      console.log(JSON.stringify({ type: 'ready', socket: ${JSON.stringify(daemon.socketPath)}, runtime: 'sim', dir: process.argv[at + 1] }));
-      process.on('SIGTERM', () => { writeFileSync(${JSON.stringify(stopped)}, process.argv[at + 1]); process.exit(0); });
-      setInterval(() => {}, 1000);
+    const library = fakeLibrary(`
+      const { writeFileSync } = await import('node:fs');
+      const stop = async () => writeFileSync(${JSON.stringify(stopped)}, options.stateDir + ' ' + options.runtime);
+      return { socketPath: ${JSON.stringify(daemon.socketPath)}, runtime: 'sim', stop };
     `);
     const done = await cli(['apply', '-y', '--embedded', folder, manifest(two)], {
-      env: { GANTRY_GANTRYD: entry, PATH: process.env['PATH'] ?? '' },
+      env: { GANTRY_DAEMON_LIBRARY: library },
     });
     expect(done.stderr).toContain(`Daemon for this run in ${folder} (runtime sim)`);
     expect(done.code).toBe(0);
     const { readFileSync } = await import('node:fs');
-    expect(readFileSync(stopped, 'utf8')).toBe(folder);
+    expect(readFileSync(stopped, 'utf8')).toBe(`${folder} auto`);
   });
 
   test('that does not come up is reported with what it said', async () => {
-    const entry = fakeDaemon(`console.error('the store is locked'); process.exit(3);`);
-    const failed = await cli(['plan', '--embedded', folder, manifest(two)], { env: { GANTRY_GANTRYD: entry } });
+    const library = fakeLibrary(`throw new Error('the store is locked');`);
+    const failed = await cli(['plan', '--embedded', folder, manifest(two)], {
+      env: { GANTRY_DAEMON_LIBRARY: library },
+    });
     expect(failed.code).toBe(7);
-    expect(failed.stderr).toMatch(/ended with 3 before it was ready:\nthe store is locked/);
+    expect(failed.stderr).toMatch(/did not come up in .*: the store is locked/);
   });
 
-  test('is looked for beside the program, and its readiness is one line of JSON', () => {
-    expect(daemonEntry({ GANTRY_GANTRYD: '/x' })).toBe('/x');
-    expect(parseReady('{"type":"ready","socket":"/s","runtime":"lxc"}')).toEqual({ host: 'unix:///s', runtime: 'lxc' });
-    expect(parseReady('{"type":"log"}')).toBeUndefined();
-    expect(parseReady('hello')).toBeUndefined();
+  test('is looked for beside the program', () => {
+    expect(daemonLibrary({ GANTRY_DAEMON_LIBRARY: '/x' })).toBe('/x');
   });
 });

@@ -9,7 +9,11 @@ export async function validate(context: CliContext, args: readonly string[]): Pr
   const { loadManifests } = await import('../../manifest/load.ts');
   const paths = manifestPaths(args, options);
   const input = { paths, vars: parseVars(options.var ?? []), readImages: false };
-  const { documents, diagnostics } = await loadManifests(input, context.stop);
+  const { validateDocuments } = await import('../../core/validate.ts');
+  const loaded = await loadManifests(input, context.stop);
+  const { documents } = loaded;
+  const across = validateDocuments(documents, loaded.broken).map((found) => loaded.locate(found));
+  const diagnostics = [...loaded.diagnostics, ...across];
   const count = (severity: string): number => diagnostics.filter((found) => found.severity === severity).length;
   const [errors, warnings] = [count('error'), count('warning')];
   if (context.isJson) {
