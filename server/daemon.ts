@@ -178,7 +178,7 @@ function buildServices(parts: Parts) {
   const { dirs, clock, events, log, records, host, operations, sagas, locks } = parts;
   const { runtime, network } = host;
   const view = new ContainerView({ records, runtime });
-  const hosts = new NetworkHosts({ records, runtime, network, view });
+  const hosts = new NetworkHosts({ records, runtime, network, view, log });
   const pools = new Pools({ records, drivers: host.storage, sagas, events, locks, log });
   const secrets = new ImageSecrets();
   const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
@@ -239,6 +239,7 @@ async function recover(
   });
   await services.profiles.ensureDefault();
   await services.networks.upAll();
+  await services.containers.settle();
 }
 
 function routesOf(services: Services, operations: Operations, imagesDir: string) {

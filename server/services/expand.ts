@@ -33,6 +33,11 @@ export function nicNetwork(device: ConfigMap): string | undefined {
   return device['vlan'] === undefined ? parent : `${parent}.${device['vlan']}`;
 }
 
+/** The networks that any of the devices sits on. */
+export function nicNetworks(devices: DeviceMap): readonly string[] {
+  return [...new Set(Object.values(devices).flatMap((device) => nicNetwork(device) ?? []))];
+}
+
 /** Names of pools that devices refer to. */
 export function devicePools(devices: DeviceMap): readonly string[] {
   const pools = Object.values(devices)

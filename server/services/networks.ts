@@ -169,7 +169,7 @@ export class Networks {
     for (const { name, document } of this.#deps.records.networks.list()) {
       try {
         await this.#deps.driver.up({ name, config: document.config }, forever());
-        await this.#deps.hosts.refresh([name]);
+        await this.#deps.hosts.settle([name]);
       } catch (error) {
         this.#deps.log.error(`The network ${name} cannot be brought up: ${errorText(error)}`);
       }

@@ -61,7 +61,7 @@ export function call(
       },
     );
     request.on('error', reject);
-    if (isStream) (body).pipe(request);
+    if (isStream) body.pipe(request);
     else request.end(bytes);
   });
 }
@@ -238,7 +238,7 @@ export const setState = (daemon: TestDaemon, name: string, action: string, more:
   daemon.run('PUT', `/1.0/containers/${name}/state`, { action, ...more });
 
 export const statusOf = async (daemon: TestDaemon, name: string): Promise<string> =>
-  ((await daemon.get(`/1.0/containers/${name}`))).status;
+  (await daemon.get(`/1.0/containers/${name}`)).status;
 
 export async function listenOn(url: string, options: object = {}): Promise<Listening> {
   const socket = new WebSocket(url, { ...options });
@@ -246,7 +246,7 @@ export async function listenOn(url: string, options: object = {}): Promise<Liste
   const waiting = new Set<() => void>();
   socket.on('message', (data: Buffer) => {
     events.push(JSON.parse(data.toString('utf8')) as Event);
-    for (const look of [...waiting]) look();
+    for (const look of waiting) look();
   });
   await new Promise<void>((resolve, reject) => {
     socket.once('open', resolve);
@@ -315,7 +315,7 @@ async function emptyOut(daemon: TestDaemon): Promise<void> {
   );
   const networks = (await daemon.get('/1.0/networks?recursion=1')) as Json[];
   for (const { name } of networks.filter((network) => network.managed === true)) {
-    for (const user of ((await daemon.get(`/1.0/networks/${name}`))).used_by as string[]) {
+    for (const user of (await daemon.get(`/1.0/networks/${name}`)).used_by as string[]) {
       await daemon.call('PUT', user, {});
     }
     await daemon.call('DELETE', `/1.0/networks/${name}`);

@@ -22,9 +22,12 @@ import { afterStop, putState, startNow, type StateDeps } from './state.ts';
 import { patchContainer, putContainer } from './update.ts';
 import type { ContainerEntry } from './view.ts';
 
+const powerKey = 'volatile.last_state.power';
+
 export class Containers {
   readonly #deps: StateDeps;
   #stopListening: () => void = () => {};
+  #unsettled: RuntimeExit[] | undefined = [];
 
   constructor(deps: StateDeps) {
     this.#deps = deps;
@@ -86,10 +89,22 @@ export class Containers {
     return putState(this.#deps, caller, name, body);
   }
 
-  /** At daemon start: finds the containers that still run, and hears from now on when one ends. */
+  /** At daemon start: finds the containers that still run. Ends that are noticed wait for `settle`: until then half-done
+   *  changes are being recovered. */
   async attach(): Promise<void> {
-    this.#stopListening = this.#deps.runtime.onExit((exit) => void this.#ended(exit));
+    this.#stopListening = this.#deps.runtime.onExit((exit) => {
+      if (this.#unsettled === undefined) void this.#ended(exit);
+      else this.#unsettled.push(exit);
+    });
     await this.#deps.runtime.recover(this.names());
+  }
+
+  /** Once recovery is done: records what ended while no daemon looked, and what was started but not yet recorded. */
+  async settle(): Promise<void> {
+    const ends = this.#unsettled ?? [];
+    this.#unsettled = undefined;
+    for (const exit of ends) await this.#ended(exit);
+    await Promise.all(this.#deps.records.containers.list().map((entry) => this.#recordRunning(entry)));
   }
 
   detach(): void {
@@ -111,7 +126,7 @@ export class Containers {
           return true;
         });
         const delay = Number(this.#deps.view.expanded(entry).config['boot.autostart.delay'] ?? '0');
-        if (started && delay > 0) await pause(delay * 1000, signal);
+        if (started && delay > 0) await pause(Math.min(delay * 1000, 2 ** 31 - 1), signal);
       } catch (error) {
         this.#deps.log.error(`Starting ${name} at daemon start failed: ${errorText(error)}`);
       }
@@ -121,6 +136,19 @@ export class Containers {
   async #full(entry: ContainerEntry): Promise<ContainerFull> {
     const state = await this.#deps.view.state(entry.name);
     return { ...this.#deps.view.render(entry), state, snapshots: null, backups: null };
+  }
+
+  async #recordRunning({ name, document }: ContainerEntry): Promise<void> {
+    if (document.lifecycle !== 'ready' || document.config[powerKey] === 'RUNNING') return;
+    if (this.#deps.runtime.probe(name).status === 'stopped') return;
+    await this.#deps.records.retry((changes) => {
+      const entry = this.#deps.records.containers.get(name);
+      if (entry === undefined) return;
+      changes.put('containers', name, {
+        ...entry.document,
+        config: { ...entry.document.config, [powerKey]: 'RUNNING' },
+      });
+    });
   }
 
   /** Requested stops do their own bookkeeping while they hold the lock; by the time it is ours, theirs is done. */
@@ -134,7 +162,8 @@ export class Containers {
       await this.#deps.locks.run(lockOf(name), async () => {
         const entry = this.#deps.records.containers.get(name);
         if (entry === undefined || this.#deps.runtime.probe(name).status !== 'stopped') return;
-        if (entry.document.config['volatile.last_state.power'] !== 'RUNNING') return;
+        const { ephemeral, config } = entry.document;
+        if (!ephemeral && config[powerKey] !== 'RUNNING') return;
         this.#deps.events.lifecycle('container-stopped', urlOf(name), undefined, daemonCaller.requestor);
         await afterStop(this.#deps, daemonCaller, name, new AbortController().signal);
       });
@@ -154,7 +183,7 @@ export function autostartOrder(
     .filter((entry) => {
       const wanted = configOf(entry)['boot.autostart'];
       if (entry.document.lifecycle !== 'ready') return false;
-      return wanted === undefined ? entry.document.config['volatile.last_state.power'] === 'RUNNING' : isTrue(wanted);
+      return wanted === undefined ? entry.document.config[powerKey] === 'RUNNING' : isTrue(wanted);
     })
     .toSorted((a, b) => priority(b) - priority(a) || (a.name < b.name ? -1 : 1));
 }

@@ -10,16 +10,17 @@ import type { VolumeSource } from '../../drivers/storage/driver.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { expand, isServerKey } from '../expand.ts';
+import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import { checkArchitecture, checkDraft, withHardwareAddresses } from './draft.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
+import type { NetworkHosts } from './network-hosts.ts';
 import { petName } from './pet-name.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
   'records' | 'pools' | 'images' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
->;
+> & { readonly hosts: NetworkHosts };
 
 interface CreateParams {
   readonly name: string;
@@ -78,8 +79,13 @@ export function createContainer(deps: CreateDeps, caller: Caller, body: Containe
     resources: { containers: [urlOf(name)] },
     run: (handle, signal) =>
       deps.locks.runAll([lockOf(name), ...origin.locks], async () => {
-        await deps.sagas.run(saga, params, { signal, progress: (metadata) => handle.update(metadata) });
-        if (origin.fingerprint !== undefined) await deps.images.touch(origin.fingerprint);
+        try {
+          await deps.sagas.run(saga, params, { signal, progress: (metadata) => handle.update(metadata) });
+        } finally {
+          if (origin.fingerprint !== undefined) await deps.images.used(origin.fingerprint);
+        }
+        const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+        await deps.hosts.settle(nicNetworks(devices));
         deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
       }),
   });

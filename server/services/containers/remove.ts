@@ -5,7 +5,7 @@ import { containerName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { Caller } from '../caller.ts';
-import { nicNetwork } from '../expand.ts';
+import { nicNetwork, nicNetworks } from '../expand.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
@@ -82,7 +82,7 @@ export async function removeNow(
       deps.log.warn(`Releasing the lease of ${name} on ${network} failed: ${String(error)}`);
     });
   }
-  await deps.hosts.refresh(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
+  await deps.hosts.settle(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
   deps.events.lifecycle('container-deleted', urlOf(name), undefined, caller.requestor);
 }
 
@@ -137,6 +137,7 @@ export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, 
         refuseRunning(deps, name, 'renaming it');
         const params: RenameParams = { from: name, to, pool: document.pool };
         await deps.sagas.run(renameContainerSaga(deps), params, { signal, progress: () => {} });
+        await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
         deps.events.lifecycle('container-renamed', urlOf(name), { new_name: to }, caller.requestor);
       }),
   });

@@ -7,7 +7,7 @@ import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
 import { assertNever } from '../../lib/assert-never.ts';
 import type { Caller } from '../caller.ts';
-import { nicNetwork } from '../expand.ts';
+import { nicNetworks } from '../expand.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
@@ -20,6 +20,9 @@ interface Wanted {
   readonly force: boolean;
   readonly timeoutMs: number | undefined;
 }
+
+/** What a timer can hold, some 24 days. */
+const longestMs = 2 ** 31 - 1;
 
 const descriptions: Readonly<Record<StateAction, string>> = {
   start: 'Starting container',
@@ -47,7 +50,7 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
   const timeout = body.timeout ?? -1;
   const wanted: Wanted = {
     force: body.force === true || timeout === 0,
-    timeoutMs: timeout > 0 ? timeout * 1000 : undefined,
+    timeoutMs: timeout > 0 ? Math.min(timeout * 1000, longestMs) : undefined,
   };
   return deps.operations.start({
     description: descriptions[action],
@@ -90,8 +93,7 @@ export async function startNow(deps: StateDeps, caller: Caller, name: string, si
     await mkdir(logDir, { recursive: true, mode: 0o700 });
     const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
     const prepared = await prepareRun(entry, deps.view.expanded(entry), { rootfs, logDir }, deps.idMap);
-    await deps.hosts.refresh(prepared.networks, name);
-    await deps.runtime.start(prepared.run, signal);
+    await deps.hosts.whileStarting(name, prepared.networks, () => deps.runtime.start(prepared.run, signal));
     await remember(deps, name, {
       ...prepared.volatile,
       'volatile.last_state.power': 'RUNNING',
@@ -181,7 +183,7 @@ export async function afterStop(deps: StateDeps, caller: Caller, name: string, s
     });
   });
   const { devices } = deps.view.expanded(entry);
-  await deps.hosts.refresh(Object.values(devices).flatMap((device) => nicNetwork(device) ?? []));
+  await deps.hosts.settle(nicNetworks(devices));
 }
 
 async function freezeNow(deps: StateDeps, caller: Caller, name: string): Promise<void> {

@@ -5,16 +5,17 @@ import type { Operation } from '../../api/operation.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
-import { expand, isServerKey } from '../expand.ts';
+import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig } from '../patch.ts';
 import { checkArchitecture, checkDraft, withHardwareAddresses } from './draft.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
+import type { NetworkHosts } from './network-hosts.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,
-  'records' | 'runtime' | 'operations' | 'events' | 'locks' | 'view' | 'network' | 'log' | 'architecture'
->;
+  'records' | 'runtime' | 'operations' | 'events' | 'locks' | 'view' | 'architecture'
+> & { readonly hosts: NetworkHosts };
 
 /** PUT: checks and If-Match before the operation starts, so that both answer at once. */
 export function putContainer(
@@ -55,7 +56,7 @@ async function change(
   next: (document: ContainerDocument) => ContainerDocument,
 ): Promise<void> {
   await deps.locks.run(lockOf(name), async () => {
-    const before = deps.view.expanded(readyContainer(deps.records, name)).config;
+    const before = deps.view.expanded(readyContainer(deps.records, name));
     await deps.records.retry((changes) => {
       const { document } = readyContainer(deps.records, name);
       checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
@@ -63,7 +64,9 @@ async function change(
       for (const profile of wanted.profiles) changes.require('profiles', profile);
       changes.put('containers', name, wanted);
     });
-    await applyLive(deps, name, before);
+    await applyLive(deps, name, before.config);
+    const after = deps.view.expanded(readyContainer(deps.records, name));
+    await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
   });
   deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
 }
@@ -107,18 +110,25 @@ function merged(deps: UpdateDeps, name: string, document: ContainerDocument, bod
   });
 }
 
-/** Puts the server's keys back as they are (a client's copy of them may be old) and checks the whole. */
+/** Puts the server's keys back as they are (a client's copy of them may be old) and checks the whole. Hardware addresses may be
+ *  chosen; what the server keeps of a device goes with the device. */
 function finish(
   deps: UpdateDeps,
   name: string,
   before: ContainerDocument,
   wanted: ContainerDocument,
 ): ContainerDocument {
-  const kept = Object.entries(before.config).filter(([key]) => isServerKey(key));
-  const addresses = Object.entries(wanted.config).filter(([key]) => /^volatile\..+\.hwaddr$/.test(key));
-  const own = Object.entries(wanted.config).filter(([key]) => !isServerKey(key));
-  checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries(own) }, before);
-  const config = Object.fromEntries([...own, ...kept, ...addresses]);
-  const expanded = expand(wanted, (profile) => deps.records.profiles.get(profile)?.document);
-  return { ...wanted, config: withHardwareAddresses(deps.records, config, expanded.devices) };
+  const profileOf = (profile: string) => deps.records.profiles.get(profile)?.document;
+  const [had, has] = [expand(before, profileOf).devices, expand(wanted, profileOf).devices];
+  const isOfLostDevice = (key: string): boolean => {
+    const device = /^volatile\.(.+)\.(hwaddr|name|host_name)$/.exec(key)?.[1];
+    return device !== undefined && device in had && !(device in has);
+  };
+  const chosen = Object.entries(wanted.config).filter(
+    ([key]) => !isServerKey(key) || (/^volatile\..+\.hwaddr$/.test(key) && !isOfLostDevice(key)),
+  );
+  const kept = Object.entries(before.config).filter(([key]) => isServerKey(key) && !isOfLostDevice(key));
+  checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries(chosen) }, before);
+  const config = Object.fromEntries([...kept, ...chosen]);
+  return { ...wanted, config: withHardwareAddresses(deps.records, config, has) };
 }

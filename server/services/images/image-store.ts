@@ -120,10 +120,12 @@ export class ImageStore {
     ];
   }
 
-  /** Remembers that a container was made from it; once a minute is exact enough for what expires after days. */
-  async touch(fingerprint: string): Promise<void> {
-    const last = this.#deps.records.images.get(fingerprint)?.document.lastUsedAt ?? '';
-    if (this.#deps.clock.nowMs() - Date.parse(last) < touchEveryMs) return;
+  /** After a container was made of it: remembers when (once a minute is exact enough for what expires after days), and drops
+   *  the unpacked copy when the image was deleted meanwhile. */
+  async used(fingerprint: string): Promise<void> {
+    const known = this.#deps.records.images.get(fingerprint);
+    if (known === undefined) return this.#deps.pools.forgetImage(fingerprint);
+    if (this.#deps.clock.nowMs() - Date.parse(known.document.lastUsedAt) < touchEveryMs) return;
     await this.#deps.records.retry((changes) => {
       const entry = this.#deps.records.images.get(fingerprint);
       if (entry === undefined) return;
