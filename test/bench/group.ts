@@ -1,0 +1,31 @@
+// What a group of measurements is given and gives back, and the stopwatch they share.
+import type { Row } from './report.ts';
+import type { Server } from './servers.ts';
+
+export interface BenchContext {
+  /** Every server of this run, set up and empty. */
+  readonly servers: readonly Server[];
+  /** How many containers there are to create and to list. */
+  readonly containers: number;
+  /** Progress, for whoever watches. */
+  readonly say: (text: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export type Group = (context: BenchContext) => Promise<readonly Row[]>;
+
+/** Milliseconds of each of `count` runs, one after the other. */
+export async function timesOf(
+  count: number,
+  work: (index: number) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const samples: number[] = [];
+  for (let index = 0; index < count; index += 1) {
+    signal.throwIfAborted();
+    const startedAt = performance.now();
+    await work(index);
+    samples.push(performance.now() - startedAt);
+  }
+  return samples;
+}

@@ -1,0 +1,110 @@
+// One keep-alive client for every server of the bench: the same requests by the same code over the same kind of socket.
+// Reads both wire dialects; knows nothing of what is measured.
+import { readFile } from 'node:fs/promises';
+import { Pool } from 'undici';
+
+/** Parallel clients, one connection each. */
+export const clients = 16;
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Envelope {
+  readonly operation?: string;
+  readonly error?: string;
+  readonly metadata?: unknown;
+}
+
+interface EndedOperation {
+  readonly status: string;
+  readonly err: string;
+  readonly metadata: Record<string, unknown> | null;
+}
+
+export class Wire {
+  readonly #pool: Pool;
+
+  constructor(socketPath: string) {
+    this.#pool = new Pool('http://localhost', {
+      socketPath,
+      connections: clients,
+      bodyTimeout: 0,
+      headersTimeout: 0,
+    });
+  }
+
+  async send(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<Answer> {
+    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const answer = await this.#pool.request({
+      method,
+      path,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  }
+
+  async get(path: string): Promise<unknown> {
+    const answer = await this.send('GET', path);
+    if (answer.status !== 200) throw failure('GET', path, answer);
+    return (JSON.parse(answer.text) as Envelope).metadata;
+  }
+
+  /** Sends a change and waits until it has been made, in the background or not. */
+  async change(
+    method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string,
+    body?: object,
+  ): Promise<EndedOperation | undefined> {
+    const answer = await this.send(method, path, body);
+    return this.#ended(`${method} ${path}`, answer);
+  }
+
+  /** Uploads a unified image file; the header names differ by dialect. Returns its fingerprint. */
+  async uploadImage(file: string, headerPrefix: string, filename: string): Promise<string> {
+    const answer = await this.#pool.request({
+      method: 'POST',
+      path: '/1.0/images',
+      headers: { 'content-type': 'application/octet-stream', [`${headerPrefix}filename`]: filename },
+      body: await readFile(file),
+    });
+    const ended = await this.#ended('POST /1.0/images', { status: answer.statusCode, text: await answer.body.text() });
+    return String(ended?.metadata?.['fingerprint']);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  async #ended(what: string, answer: Answer): Promise<EndedOperation | undefined> {
+    if (answer.status >= 300) throw new Error(`${what} answered ${answer.status}: ${answer.text}`);
+    const { operation } = answer.text === '' ? ({} as Envelope) : (JSON.parse(answer.text) as Envelope);
+    if (operation === undefined || operation === '') return undefined;
+    const ended = (await this.get(`${operation}/wait`)) as EndedOperation;
+    if (ended.status !== 'Success') throw new Error(`${what} ended as ${ended.status}: ${ended.err}`);
+    return ended;
+  }
+}
+
+function failure(method: string, path: string, answer: Answer): Error {
+  return new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+}
+
+/** Works the items off with as many parallel clients as the wire has connections. */
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<void> {
+  const queue = items.values();
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      for (const item of queue) {
+        signal.throwIfAborted();
+        await work(item);
+      }
+    }),
+  );
+}
