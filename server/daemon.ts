@@ -137,8 +137,12 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     runtimeReason: host.reason,
     stop: async () => {
       autostart.abort();
-      await Promise.all([local.close(), tls.close(), operations.close(10_000), started]);
+      // No new connections; open ones end with their requests. Listeners of events hear how the last operations end, then
+      // they are let go: a server does not count as closed while they are there.
+      const closed = [local.close(), tls.close()];
+      await Promise.all([operations.close(10_000), started]);
       websockets.close();
+      await Promise.all(closed);
       services.containers.detach();
       await host.close();
       await store.close();

@@ -5,6 +5,7 @@ export class TlsListener {
   readonly #deps: ListenerDeps & { readonly certificate: TlsSettings };
   #listener: Listener | undefined;
   #wanted: string | undefined;
+  readonly #draining = new Set<Promise<void>>();
 
   constructor(deps: ListenerDeps & { readonly certificate: TlsSettings }) {
     this.#deps = deps;
@@ -15,20 +16,29 @@ export class TlsListener {
     return this.#listener?.address;
   }
 
-  /** undefined or empty: none. The same address again changes nothing. On a throw there is no listener. */
+  /** undefined or empty: none. The same address again changes nothing. On a throw there is no listener. Requests under way on
+   *  the old one, such as the very one that asks for the move, still get their answer. */
   async listen(address: string | undefined): Promise<void> {
     const wanted = address === '' ? undefined : address;
     if (wanted === this.#wanted) return;
-    await this.close();
+    this.#release();
     if (wanted === undefined) return;
     this.#listener = await listenTls(this.#deps, wanted, this.#deps.certificate);
     this.#wanted = wanted;
   }
 
   async close(): Promise<void> {
+    this.#release();
+    await Promise.all(this.#draining);
+  }
+
+  /** The port is free when it returns; the connections end in their own time. */
+  #release(): void {
     const listener = this.#listener;
     this.#listener = undefined;
     this.#wanted = undefined;
-    await listener?.close();
+    if (listener === undefined) return;
+    const drained = listener.close().finally(() => this.#draining.delete(drained));
+    this.#draining.add(drained);
   }
 }

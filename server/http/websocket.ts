@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { endpoints } from '../api/endpoints.ts';
 import { AppError, errors } from '../api/errors.ts';
-import { eventTypes, type EventType } from '../api/event.ts';
+import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event.ts';
 import { decide } from '../auth/policy.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
@@ -35,7 +35,7 @@ export class Websockets {
     socket.on('error', () => socket.destroy());
     try {
       const types = this.#admit(request);
-      this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types));
+      this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types, request));
     } catch (error) {
       this.#refuse(socket, toAppError(error));
     }
@@ -48,7 +48,7 @@ export class Websockets {
 
   /** What the peer wants to hear; throws when it may not. */
   #admit(request: IncomingMessage): ReadonlySet<EventType> {
-    const url = new URL(request.url ?? '/', 'http://localhost');
+    const url = parseUrl(request.url ?? '/');
     const operation = /^\/1\.0\/operations\/([^/]+)\/websocket$/.exec(url.pathname)?.[1];
     const id =
       url.pathname === '/1.0/events' ? 'events.get' : operation === undefined ? undefined : 'operations.websocket';
@@ -63,14 +63,22 @@ export class Websockets {
     return parseTypes(url.searchParams.get('type'));
   }
 
-  #stream(peer: WebSocket, types: ReadonlySet<EventType>): void {
+  #stream(peer: WebSocket, types: ReadonlySet<EventType>, request: IncomingMessage): void {
     let answered = true;
+    const endUnlessTrusted = (): void => {
+      if (identityOf(this.#deps.identify, request).caller.class !== 'trusted') peer.terminate();
+    };
     const unsubscribe = this.#deps.events.subscribe(types, (_event, text) => {
       if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
       else peer.send(text);
     });
+    // Removing a certificate takes effect at once, also on streams that are open.
+    const unwatch = this.#deps.events.subscribe(new Set(['lifecycle']), (event) => {
+      if ((event.metadata as LifecycleMetadata).action === 'certificate-deleted') endUnlessTrusted();
+    });
     const ping = setInterval(() => {
       if (!answered) peer.terminate();
+      else endUnlessTrusted();
       answered = false;
       peer.ping('keepalive');
     }, pingEveryMs);
@@ -81,6 +89,7 @@ export class Websockets {
     peer.on('close', () => {
       clearInterval(ping);
       unsubscribe();
+      unwatch();
     });
   }
 
@@ -93,6 +102,14 @@ export class Websockets {
       `Content-Length: ${Buffer.byteLength(text)}`,
     ];
     socket.end([...head, 'Connection: close', '', text].join('\r\n'));
+  }
+}
+
+function parseUrl(text: string): URL {
+  try {
+    return new URL(text, 'http://localhost');
+  } catch {
+    throw errors.badRequest('The request is malformed: its target is not a URL');
   }
 }
 

@@ -76,7 +76,8 @@ const table: readonly (readonly [
 ];
 
 describe('state actions', () => {
-  test.each(table)('%s + %s %j ends as %s and leaves it %s', async (from, action, more, ends, then, err) => {
+  const rows = table.map(([from, action, more, ends, then, err]) => [from, action, more, ends, then, err] as const);
+  test.each(rows)('%s + %s %j ends as %s and leaves it %s', async (from, action, more, ends, then, err) => {
     const name = await containerIn(from);
     const operation = await setState(daemon, name, action, more);
     expect([operation.status, operation.err]).toEqual([ends, err === undefined ? '' : expect.stringMatching(err)]);
