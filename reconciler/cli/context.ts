@@ -40,9 +40,10 @@ export function openContext(io: CliIo, options: CliOptions): OpenContext {
   const color = hasColor(io.env, io.stdout, options.color !== false);
   const note = (text: string): void => void (isJson || io.stderr.write(`${text}\n`));
   let isFirst = true;
+  const openedMs = io.nowMs();
   const json = (line: string): void => {
     if (!isJson) return;
-    if (isFirst) io.stdout.write(`${versionLine(version, io.nowMs())}\n`);
+    if (isFirst) io.stdout.write(`${versionLine(version, openedMs)}\n`);
     isFirst = false;
     io.stdout.write(`${line}\n`);
   };

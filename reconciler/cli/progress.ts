@@ -66,8 +66,9 @@ export const words: Readonly<Record<Step['action'], Words>> = {
   wait: { doing: 'Waiting', done: 'Ready', noun: 'Wait' },
 };
 
-/** `3s`, `1m05s`. */
+/** `0.4s`, `12s`, `1m05s`. */
 export function renderElapsed(ms: number): string {
+  if (ms < 9950) return `${(Math.max(0, ms) / 1000).toFixed(1)}s`;
   const seconds = Math.max(0, Math.round(ms / 1000));
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${String(seconds % 60).padStart(2, '0')}s`;
 }

@@ -67,7 +67,8 @@ function plannedChange(change: ResourceChange, atMs: number): string {
       paths: change.changes.map(({ path }) => path),
     },
   };
-  return jsonLine('planned_change', `${change.address}: Plan to ${change.power ?? action}`, fields, atMs);
+  const verbs = [change.action === 'no-op' ? undefined : action, change.power].filter((word) => word !== undefined);
+  return jsonLine('planned_change', `${change.address}: Plan to ${verbs.join(' and ')}`, fields, atMs);
 }
 
 const guardLine = (guard: Guard, atMs: number): string =>

@@ -2,14 +2,15 @@
 import { CommanderError, type Command } from 'commander';
 import { ClientError } from '../../server/client/client-error.ts';
 import { normalizeArgv } from './argv.ts';
-import { openContext } from './context.ts';
+import { openContext, type OpenContext } from './context.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { hasColor, type CliIo } from './io.ts';
 import type { CliOptions } from './options.ts';
 import { paintFor } from './paint.ts';
 import { buildProgram, longFlags } from './program.ts';
-import { jsonLine } from './render-json.ts';
+import { jsonLine, versionLine } from './render-json.ts';
 import { CliError } from './usage-error.ts';
+import { version } from '../../server/api/version.ts';
 
 export async function runCli(io: CliIo): Promise<ExitCode> {
   let code: ExitCode = exitCodes.ok;
@@ -40,23 +41,31 @@ async function runCommand(
   options: CliOptions,
   work: (context: ReturnType<typeof openContext>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
-  let context: ReturnType<typeof openContext> | undefined;
+  let context: OpenContext | undefined;
   try {
     context = openContext(io, options);
     return await work(context);
   } catch (error) {
-    reportError(io, options, error);
+    reportError(io, options, error, context);
     return codeOf(error);
   } finally {
     context?.close();
   }
 }
 
-function reportError(io: CliIo, options: CliOptions, error: unknown): void {
+function reportError(io: CliIo, options: CliOptions, error: unknown, context: OpenContext | undefined): void {
   const text = messageOf(error);
   if (options.json === true) {
-    const diagnostic = { severity: 'error', summary: text, detail: '' };
-    io.stdout.write(`${jsonLine('diagnostic', text, { diagnostic }, io.nowMs(), 'error')}\n`);
+    const line = jsonLine(
+      'diagnostic',
+      text,
+      { diagnostic: { severity: 'error', summary: text, detail: '' } },
+      io.nowMs(),
+      'error',
+    );
+    // Without a context the command line itself was wrong.
+    if (context === undefined) io.stdout.write(`${versionLine(version, io.nowMs())}\n${line}\n`);
+    else context.json(line);
     return;
   }
   const paint = paintFor(hasColor(io.env, io.stderr, options.color !== false));

@@ -12,7 +12,20 @@ export function renderPlan(plan: Plan, options: { readonly color: boolean }): st
   const blocks = shown.map((change) => renderChange(change, paint));
   if (plan.guards.length > 0) blocks.push(plan.guards.map((guard) => renderGuard(guard, paint)).join('\n'));
   const end = shown.length === 0 ? noChange(plan) : paint.bold(`${summaryLine(plan.summary)}${refusedCount(plan)}`);
-  return `${[...blocks, end].join('\n\n')}\n`;
+  return `${[...spaced(blocks), end].join('\n\n')}\n`;
+}
+
+/** An empty line around blocks of several lines; single lines stay together. */
+function spaced(blocks: readonly string[]): readonly string[] {
+  const groups: string[] = [];
+  let isOpen = false;
+  for (const block of blocks) {
+    const isLine = !block.includes('\n');
+    if (isLine && isOpen) groups.push(`${groups.pop() ?? ''}\n${block}`);
+    else groups.push(block);
+    isOpen = isLine;
+  }
+  return groups;
 }
 
 const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `; ${plan.guards.length} refused`);

@@ -148,7 +148,15 @@ test('a step that takes long is mentioned again', () => {
 });
 
 test('elapsed times are short', () => {
-  expect([0, 999, 59_400, 60_000, 3_725_000].map(renderElapsed)).toEqual(['0s', '1s', '59s', '1m00s', '62m05s']);
+  expect([0, 60, 9_940, 9_950, 59_400, 60_000, 3_725_000].map(renderElapsed)).toEqual([
+    '0.0s',
+    '0.1s',
+    '9.9s',
+    '10s',
+    '59s',
+    '1m00s',
+    '62m05s',
+  ]);
 });
 
 test('progress is found in operation metadata whatever the server calls it', () => {
