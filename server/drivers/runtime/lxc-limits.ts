@@ -25,7 +25,8 @@ export function applyLimits(
   const cpus = keep ? keepCpus : pickCpus(wish, host.onlineCpus, otherCpus);
   const limits = readLimits(config, host, cpus);
   writeGroupFiles(tree, group, tree.version === 1 ? cgroup1Values(limits, host, true) : cgroup2Values(limits, true));
-  applyDiskWeight(tree, group, limits);
+  // Also back to the kernel's default: a start begins with a fresh group, this one may have had a weight.
+  writeGroupFiles(tree, group, diskValues(limits, tree.version));
   return { limits: limitKeys(config), cpus: cpus ?? [] };
 }
 
