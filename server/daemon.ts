@@ -193,7 +193,7 @@ function buildServices(parts: Parts) {
     images,
     pools,
     aliases: new Aliases({ records, images, events }),
-    profiles: new Profiles({ records, runtime, view, events, log }),
+    profiles: new Profiles({ records, runtime, view, sagas, events, log }),
     networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
     certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()) }),
     server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
@@ -236,6 +236,7 @@ async function recover(
     ...services.networks.sagas(),
     ...services.images.sagas(),
     addImageSaga({ records: deps.records, dir: deps.dirs.images }),
+    ...services.profiles.sagas(),
     ...services.containers.sagas(),
   ]);
   await sweepImageDir({ records: deps.records, dir: deps.dirs.images }).catch((error: unknown) => {

@@ -62,6 +62,10 @@ export class Changes {
   readonly ops: Op[] = [];
   readonly accepts: ((rev: Rev) => void)[] = [];
   readonly touched: { readonly kind: Kind; readonly name: string }[] = [];
+  /** Keys that must stay, for as long as the transaction is on its way. */
+  readonly required: string[] = [];
+  /** Keys that nobody may be putting to use. */
+  readonly claimed: string[] = [];
 
   constructor(collections: Collections) {
     this.#collections = collections;
@@ -77,12 +81,20 @@ export class Changes {
   delete(kind: Kind, name: string): void {
     this.#bind(kind, name);
     this.ops.push({ del: recordKey(kind, name) });
+    this.claimed.push(recordKey(kind, name));
     this.accepts.push(() => this.#collections[kind].accept(name, undefined));
   }
 
   /** The transaction holds only while this record stays as it is now. */
   require(kind: Kind, name: string): void {
     this.#bind(kind, name);
+    this.required.push(recordKey(kind, name));
+  }
+
+  /** Like `require`, and not while another transaction on its way requires it: for the first step of taking a record away. */
+  claim(kind: Kind, name: string): void {
+    this.#bind(kind, name);
+    this.claimed.push(recordKey(kind, name));
   }
 
   #bind(kind: Kind, name: string): void {
@@ -96,10 +108,14 @@ export class Changes {
 export class Records {
   readonly #store: Store;
   readonly #collections: Collections;
+  /** How many transactions under way need a key to stay: a compare cannot see a user that is not acknowledged yet. */
+  readonly #required = new Map<string, number>();
 
   private constructor(store: Store) {
     this.#store = store;
-    this.#collections = Object.fromEntries(kindNames.map((kind) => [kind, new Collection(kind)])) as unknown as Collections;
+    this.#collections = Object.fromEntries(
+      kindNames.map((kind) => [kind, new Collection(kind)]),
+    ) as unknown as Collections;
   }
 
   /** Reads every record once. Throws StoreError Corrupt naming the first unreadable one. */
@@ -142,10 +158,14 @@ export class Records {
     const changes = new Changes(this.#collections);
     build(changes);
     if (changes.ops.length === 0) return;
-    const { ok, rev } = await this.#store.txn(changes.compares, changes.ops);
+    const needed = changes.claimed.find((key) => this.#required.has(key));
+    if (needed !== undefined) throw new RecordConflict(`The record ${needed} is being put to use`);
+    const { ok, rev } = await this.#holding(changes.required, () => this.#store.txn(changes.compares, changes.ops));
     if (!ok) {
       for (const { kind, name } of changes.touched) await this.#refresh(kind, name);
-      throw new RecordConflict(`Records changed meanwhile: ${changes.touched.map((t) => recordKey(t.kind, t.name)).join(', ')}`);
+      throw new RecordConflict(
+        `Records changed meanwhile: ${changes.touched.map((t) => recordKey(t.kind, t.name)).join(', ')}`,
+      );
     }
     for (const accept of changes.accepts) accept(rev);
   }
@@ -162,6 +182,20 @@ export class Records {
         return result.value;
       } catch (error) {
         if (!(error instanceof RecordConflict) || attempt >= attempts) throw error;
+        await new Promise((resolve) => setTimeout(resolve, attempt));
+      }
+    }
+  }
+
+  async #holding<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+    for (const key of keys) this.#required.set(key, (this.#required.get(key) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      for (const key of keys) {
+        const left = (this.#required.get(key) ?? 1) - 1;
+        if (left === 0) this.#required.delete(key);
+        else this.#required.set(key, left);
       }
     }
   }

@@ -250,6 +250,7 @@ export class Networks {
       onRestart: 'finish',
       begin: (changes, { name, document }) => {
         this.#refuseUsed(name);
+        changes.claim('networks', name);
         changes.put('networks', name, { ...document, lifecycle: 'deleting' });
       },
       steps: [
@@ -270,8 +271,8 @@ export class Networks {
       onRestart: 'unwind',
       begin: (changes, { name, to }) => {
         this.#refuseUsed(name);
-        changes.require('networks', name);
-        changes.require('networks', to);
+        changes.claim('networks', name);
+        changes.claim('networks', to);
       },
       steps: [
         {

@@ -67,9 +67,11 @@ export class Pools {
     const sent = replaceConfig(body.config);
     const problems = validatePoolConfig(body.driver, sent);
     if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
-    await this.#deps.locks.run(lockOf(name), async () => {
+    // One at a time: two new pools in one place would not see each other.
+    await this.#deps.locks.runAll([lockOf(name), 'pool-places'], async () => {
       if (this.#deps.records.pools.has(name)) throw errors.exists('storage pool', name);
       const config = await driver.fillConfig({ name, driver: body.driver, config: sent });
+      this.#refuseTakenPlace(name, config['source']);
       const document: PoolDocument = {
         v: 1,
         description: body.description ?? '',
@@ -208,6 +210,7 @@ export class Pools {
       onRestart: 'finish',
       begin: (changes, { name, document }) => {
         this.#refuseUsed(name);
+        changes.claim('pools', name);
         changes.put('pools', name, { ...document, lifecycle: 'deleting' });
       },
       steps: [
@@ -243,6 +246,19 @@ export class Pools {
       changes.put('pools', name, wanted);
     });
     this.#deps.events.lifecycle('storage-pool-updated', urlOf(name), undefined, caller.requestor);
+  }
+
+  /** A pool in, around or at the place of another would be deleted with it. */
+  #refuseTakenPlace(name: string, source: string | undefined): void {
+    if (source === undefined) return;
+    const holder = this.#deps.records.pools.list().find(({ document }) => {
+      const other = document.config['source'];
+      return other !== undefined && (isInside(source, other) || isInside(other, source));
+    });
+    if (holder === undefined) return;
+    throw errors.invalid(`storage pool ${name}`, [
+      { path: 'config.source', message: `${source} is where the storage pool ${holder.name} is` },
+    ]);
   }
 
   #refuseUsed(name: string): void {
@@ -302,4 +318,8 @@ function poolSpec(
   document: PoolDocument,
 ): { name: string; driver: string; config: Record<string, string> } {
   return { name, driver: document.driver, config: { ...document.config } };
+}
+
+function isInside(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
 }

@@ -5,6 +5,7 @@ import { rootDisk, validateDevices } from '../api/devices/index.ts';
 import { errors } from '../api/errors.ts';
 import { profileName } from '../api/names.ts';
 import type { EventHub } from '../events/hub.ts';
+import type { Saga, Sagas } from '../operations/saga.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import type { ProfileDocument } from '../records/documents.ts';
 import type { Entry, Records } from '../records/records.ts';
@@ -15,11 +16,13 @@ import type { ContainerEntry, ContainerView } from './containers/view.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
 import { expand } from './expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig } from './patch.ts';
+import { maxUsersPerTransaction, moveUsers, profileRenameSaga, usersOfProfile } from './profile-rename.ts';
 
 export interface ProfilesDeps {
   readonly records: Records;
   readonly runtime: RuntimeDriver;
   readonly view: ContainerView;
+  readonly sagas: Sagas;
   readonly events: EventHub;
   readonly log: Log;
 }
@@ -100,30 +103,32 @@ export class Profiles {
     }));
   }
 
-  /** Containers follow: their profile lists change in the same transaction where it fits, else in several. */
+  sagas(): readonly Saga<never>[] {
+    return [profileRenameSaga(this.#deps.records)];
+  }
+
+  /** Containers follow: in the same transaction where that has room for them, else batch by batch. */
   async rename(caller: Caller, name: string, to: string): Promise<void> {
     if (name === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
     if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', to);
     const rule = profileName(to);
     if (rule !== undefined) throw errors.invalidName('profile', to, rule);
+    if (this.#users(name).length > maxUsersPerTransaction) {
+      const context = { signal: new AbortController().signal, progress: () => {} };
+      await this.#deps.sagas.run(profileRenameSaga(this.#deps.records), { name, to }, context);
+    } else await this.#renameAtOnce(name, to);
+    this.#deps.events.lifecycle('profile-renamed', urlOf(name), { new_name: to }, caller.requestor);
+  }
+
+  async #renameAtOnce(name: string, to: string): Promise<void> {
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
       if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', to);
-      const users = this.#users(name);
-      if (users.length > maxUsersPerRename) {
-        throw errors.badRequest(
-          `The profile ${name} is used by ${users.length} containers; it can be renamed while at most ${maxUsersPerRename} use it`,
-        );
-      }
       changes.delete('profiles', name);
       changes.put('profiles', to, document);
-      for (const user of users) {
-        const profiles = user.document.profiles.map((profile) => (profile === name ? to : profile));
-        changes.put('containers', user.name, { ...user.document, profiles });
-      }
+      moveUsers(changes, this.#users(name), name, to);
     });
-    this.#deps.events.lifecycle('profile-renamed', urlOf(name), { new_name: to }, caller.requestor);
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
@@ -194,7 +199,7 @@ export class Profiles {
   }
 
   #users(name: string): readonly ContainerEntry[] {
-    return this.#deps.records.containers.list().filter(({ document }) => document.profiles.includes(name));
+    return usersOfProfile(this.#deps.records, name);
   }
 
   #find(name: string): Entry<ProfileDocument> {
@@ -203,9 +208,6 @@ export class Profiles {
     return entry;
   }
 }
-
-/** Two records of the profile itself; the store takes 128 changes in one transaction. */
-const maxUsersPerRename = 126;
 
 function checkProfile(name: string, document: ProfileDocument): void {
   const problems = [

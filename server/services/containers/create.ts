@@ -12,7 +12,7 @@ import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
-import { checkArchitecture, checkDraft, withHardwareAddresses } from './draft.ts';
+import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { petName } from './pet-name.ts';
@@ -38,8 +38,7 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
         if (!deps.records.profiles.has(profile)) throw errors.notFound('profile', profile);
         changes.require('profiles', profile);
       }
-      if (!deps.records.pools.has(document.pool)) throw errors.notFound('storage pool', document.pool);
-      changes.require('pools', document.pool);
+      requirePlaces(deps.records, changes, document);
       changes.put('containers', name, { ...document, lifecycle: 'creating' });
     },
     steps: [

@@ -9,8 +9,8 @@ import { errors } from '../../api/errors.ts';
 import { nearestName } from '../../api/nearest.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
-import { expand } from '../expand.ts';
+import type { Changes, Records } from '../../records/records.ts';
+import { devicePools, expand, nicNetworks } from '../expand.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
 
@@ -35,6 +35,22 @@ export function checkDraft(
   ];
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
   return { pool: root?.pool ?? '' };
+}
+
+/** Pools and managed networks that the container uses must be there and stay: none of them is on its way out. */
+export function requirePlaces(records: Records, changes: Changes, document: ContainerDocument): void {
+  const { devices } = expand(document, (profile) => records.profiles.get(profile)?.document);
+  for (const name of new Set([document.pool, ...devicePools(devices)])) {
+    if (records.pools.get(name)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', name);
+    changes.require('pools', name);
+  }
+  for (const name of nicNetworks(devices)) {
+    const lifecycle = records.networks.get(name)?.document.lifecycle;
+    // Not managed here: whether the host has it is found out at start.
+    if (lifecycle === undefined) continue;
+    if (lifecycle !== 'ready') throw errors.notFound('network', name);
+    changes.require('networks', name);
+  }
 }
 
 export function checkArchitecture(sent: string | undefined, host: string): string {

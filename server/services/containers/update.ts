@@ -7,7 +7,7 @@ import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig } from '../patch.ts';
-import { checkArchitecture, checkDraft, withHardwareAddresses } from './draft.ts';
+import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
@@ -62,6 +62,7 @@ async function change(
       checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
       const wanted = next(document);
       for (const profile of wanted.profiles) changes.require('profiles', profile);
+      requirePlaces(deps.records, changes, wanted);
       changes.put('containers', name, wanted);
     });
     await applyLive(deps, name, before.config);
