@@ -156,7 +156,7 @@ export class Operations {
     if (next === undefined) return;
     operation.state = { ...operation.state, statusCode: next, ...(isFinal(next) ? { mayCancel: false } : {}) };
     this.#publish(operation);
-    if (isFinal(next)) for (const wake of [...operation.waiters]) wake();
+    if (isFinal(next)) for (const wake of operation.waiters) wake();
   }
 
   #set(operation: Running, change: Partial<OperationState>): void {

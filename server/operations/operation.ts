@@ -40,7 +40,8 @@ export function renderOperation(state: OperationState): Operation {
     updated_at: state.updatedAt,
     status: statusTexts[state.statusCode],
     status_code: state.statusCode,
-    resources: keys.length === 0 ? null : Object.fromEntries(keys.map((key) => [key, [...(state.resources[key] ?? [])]])),
+    resources:
+      keys.length === 0 ? null : Object.fromEntries(keys.map((key) => [key, [...(state.resources[key] ?? [])]])),
     metadata: state.metadata === null ? null : { ...state.metadata },
     may_cancel: state.mayCancel,
     err: state.err,

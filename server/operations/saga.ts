@@ -65,14 +65,19 @@ export class Sagas {
   /** At daemon start, before anything else may change: finishes or unwinds what a crash left. */
   async recover(known: readonly Saga<never>[]): Promise<void> {
     for (const { name: id, document } of this.#records.sagas.list()) {
-      const saga = known.find((candidate) => candidate.kind === document.kind) as Saga<unknown> | undefined;
+      const saga: Saga<unknown> | undefined = known.find((candidate) => candidate.kind === document.kind);
       if (saga === undefined) {
-        this.#log.error(`A half-done change of an unknown kind was found and left alone: ${document.kind}`, { saga: id });
+        this.#log.error(`A half-done change of an unknown kind was found and left alone: ${document.kind}`, {
+          saga: id,
+        });
         continue;
       }
-      this.#log.info(`${saga.onRestart === 'finish' ? 'Finishing' : 'Undoing'} a change that a crash interrupted: ${saga.kind}`, {
-        saga: id,
-      });
+      this.#log.info(
+        `${saga.onRestart === 'finish' ? 'Finishing' : 'Undoing'} a change that a crash interrupted: ${saga.kind}`,
+        {
+          saga: id,
+        },
+      );
       if (saga.onRestart === 'unwind') await this.#unwind(saga, id, document.params, saga.steps.length);
       else await this.#finish(saga, id, document.params);
     }

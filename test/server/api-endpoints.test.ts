@@ -190,7 +190,7 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'pools.get': get('/1.0/storage-pools/default'),
   'pools.put': async () => {
     const path = await freshPool();
-    return daemon.call('PUT', path, { config: ((await daemon.get(path))).config });
+    return daemon.call('PUT', path, { config: (await daemon.get(path)).config });
   },
   'pools.patch': on('PATCH', freshPool, { config: { 'rsync.bwlimit': '1MB' } }),
   'pools.delete': on('DELETE', freshPool),

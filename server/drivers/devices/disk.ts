@@ -10,7 +10,10 @@ export const diskDevice: DeviceType = {
     const { path = '', source = '', pool } = context.properties;
     if (path === '/') return nothing;
     if (pool !== undefined) {
-      throw new DriverError('NotSupported', `disk ${context.device}: custom volumes (pool ${pool}) cannot be attached in this release`);
+      throw new DriverError(
+        'NotSupported',
+        `disk ${context.device}: custom volumes (pool ${pool}) cannot be attached in this release`,
+      );
     }
     const found = await stat(source).catch(() => undefined);
     const optional = isTrue(context.properties['optional']);

@@ -7,7 +7,10 @@ export const nicDevice: DeviceType = {
   start(context: DeviceContext): Promise<DeviceRun> {
     const { nictype, parent, mtu } = context.properties;
     if (nictype !== 'bridged' && nictype !== 'p2p') {
-      throw new DriverError('NotSupported', `nic ${context.device}: nictype ${nictype ?? '(none)'} is not available in this release`);
+      throw new DriverError(
+        'NotSupported',
+        `nic ${context.device}: nictype ${nictype ?? '(none)'} is not available in this release`,
+      );
     }
     const hwaddr = context.properties['hwaddr'] ?? context.volatile['hwaddr'];
     if (hwaddr === undefined) throw new DriverError('Failed', `nic ${context.device} has no hardware address`);
