@@ -1,5 +1,5 @@
 // What every storage driver must do, as one suite; a driver's own tests only add what is special about it.
-import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DriverError } from '../../server/drivers/driver-error.ts';
@@ -7,6 +7,7 @@ import type { DriverErrorCode } from '../../server/drivers/driver-error.ts';
 import type {
   ImageFiles,
   PoolSpec,
+  SnapshotRef,
   StorageDriver,
   VolumeRef,
   VolumeSource,
@@ -290,6 +291,197 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
           expect(await storage.hasVolume(pool, container(odd))).toBe(false);
         },
       );
+    });
+
+    describe('snapshots', () => {
+      const snap = (snapshot: string, volume = container('c')): SnapshotRef => ({ volume, snapshot });
+      const take = (pool: PoolSpec, snapshot: SnapshotRef): Promise<void> =>
+        storage.createSnapshot(pool, snapshot, { kind: 'now' }, never);
+      const fileOf = (path: string): string => join(path, 'rootfs', 'file');
+      const write = (pool: PoolSpec, text: string, name = 'c'): Promise<void> =>
+        writeFile(fileOf(storage.volumePath(pool, container(name))), text);
+      const read = (path: string): Promise<string> => readFile(fileOf(path), 'utf8');
+      const withContainer = async (): Promise<PoolSpec> => {
+        const pool = await madePool();
+        await make(pool, container('c'), { kind: 'empty' });
+        await write(pool, 'one');
+        return pool;
+      };
+
+      test('a snapshot keeps what was, and restoring brings it back as often as wanted', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('s'));
+        for (const text of ['two', 'three']) {
+          await write(pool, text);
+          expect(await read(storage.snapshotPath(pool, snap('s')))).toBe('one');
+          await storage.restoreSnapshot(pool, snap('s'), never);
+          expect(await read(storage.volumePath(pool, container('c')))).toBe('one');
+        }
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s']);
+        expect((await lstat(storage.volumePath(pool, container('c')))).mode & 0o077).toBe(0);
+      });
+
+      test('files made after a snapshot are gone after restoring it, files deleted are back', async () => {
+        const pool = await withContainer();
+        const path = storage.volumePath(pool, container('c'));
+        await take(pool, snap('s'));
+        await writeFile(join(path, 'rootfs', 'new'), 'x');
+        await unlink(fileOf(path));
+        await storage.restoreSnapshot(pool, snap('s'), never);
+        expect(await readdir(join(path, 'rootfs'))).toEqual(['file']);
+      });
+
+      test('snapshots are no volumes, also over a mount', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('s'));
+        await storage.mountPool(pool);
+        expect(await namesOf(pool)).toEqual(['container/c']);
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s']);
+        expect(await storage.listSnapshots(pool, container('other'))).toEqual([]);
+      });
+
+      test('taking what exists is Exists, of what is not there NotFound, restoring what is not there NotFound', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('s'));
+        await write(pool, 'two');
+        expect(await codeOf(take(pool, snap('s')))).toBe('Exists');
+        expect(await read(storage.snapshotPath(pool, snap('s')))).toBe('one');
+        expect(await codeOf(take(pool, snap('s', container('x'))))).toBe('NotFound');
+        expect(await codeOf(storage.restoreSnapshot(pool, snap('t'), never))).toBe('NotFound');
+        expect(await read(storage.volumePath(pool, container('c')))).toBe('two');
+      });
+
+      test('deleting a snapshot is final, and twice is the same as once', async () => {
+        const pool = await withContainer();
+        for (const name of ['a', 'b']) await take(pool, snap(name));
+        await storage.deleteSnapshot(pool, snap('a'));
+        await storage.deleteSnapshot(pool, snap('a'));
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual(['b']);
+      });
+
+      test('a snapshot is renamed; done already is success, onto another is Exists, of nothing NotFound', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('a'));
+        await storage.renameSnapshot(pool, snap('a'), 'b');
+        await storage.renameSnapshot(pool, snap('a'), 'b');
+        expect(await read(storage.snapshotPath(pool, snap('b')))).toBe('one');
+        await take(pool, snap('a'));
+        expect(await codeOf(storage.renameSnapshot(pool, snap('a'), 'b'))).toBe('Exists');
+        expect(await codeOf(storage.renameSnapshot(pool, snap('x'), 'y'))).toBe('NotFound');
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual(['a', 'b']);
+      });
+
+      test('snapshots follow their volume: renamed with it there and back, deleted with it', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('s'));
+        await storage.renameVolume(pool, container('c'), 'd');
+        expect(await storage.listSnapshots(pool, container('d'))).toEqual(['s']);
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual([]);
+        await storage.renameVolume(pool, container('d'), 'c');
+        await storage.deleteVolume(pool, container('c'));
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual([]);
+        await make(pool, container('c'), { kind: 'empty' });
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual([]);
+      });
+
+      test('a volume is made of a snapshot, and a snapshot of another volume taken over', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('s'));
+        await write(pool, 'two');
+        await make(pool, container('d'), { kind: 'copy', from: container('c'), snapshot: 's' });
+        expect(await read(storage.volumePath(pool, container('d')))).toBe('one');
+        await write(pool, 'changed', 'd');
+        expect(await read(storage.snapshotPath(pool, snap('s')))).toBe('one');
+        const copied = snap('s', container('d'));
+        await storage.createSnapshot(pool, copied, { kind: 'copy', from: snap('s') }, never);
+        expect(await read(storage.snapshotPath(pool, copied))).toBe('one');
+        expect(await codeOf(make(pool, container('e'), { kind: 'copy', from: container('c'), snapshot: 'x' }))).toBe(
+          'NotFound',
+        );
+      });
+
+      test('volumes and snapshots come over from another pool', async () => {
+        const [from, to] = [await withContainer(), await madePool()];
+        await take(from, snap('s'));
+        await write(from, 'two');
+        await make(to, container('c'), { kind: 'tree', path: storage.volumePath(from, container('c')) });
+        const source = { kind: 'tree', path: storage.snapshotPath(from, snap('s')) } as const;
+        await storage.createSnapshot(to, snap('s'), source, never);
+        expect(await read(storage.volumePath(to, container('c')))).toBe('two');
+        await storage.restoreSnapshot(to, snap('s'), never);
+        expect(await read(storage.volumePath(to, container('c')))).toBe('one');
+        await storage.deleteVolume(to, container('c'));
+        expect(await namesOf(to)).toEqual([]);
+      });
+
+      test('custom volumes have snapshots, images have none', async () => {
+        const pool = await madePool();
+        await make(pool, custom('v'), { kind: 'empty' });
+        const path = storage.volumePath(pool, custom('v'));
+        await writeFile(join(path, 'file'), 'one');
+        await take(pool, snap('s', custom('v')));
+        await writeFile(join(path, 'file'), 'two');
+        await storage.restoreSnapshot(pool, snap('s', custom('v')), never);
+        expect(await readFile(join(path, 'file'), 'utf8')).toBe('one');
+        const image: VolumeRef = { type: 'image', name: fixture.image.fingerprint };
+        await make(pool, image, fromImage());
+        expect(await codeOf(take(pool, snap('s', image)))).toBe('Invalid');
+      });
+
+      test('a pool whose volume has snapshots is not deleted, and goes once the volume is gone', async () => {
+        const pool = await withContainer();
+        await take(pool, snap('s'));
+        expect(await codeOf(storage.deletePool(pool))).toBe('InUse');
+        await storage.deleteVolume(pool, container('c'));
+        await storage.deletePool(pool);
+      });
+
+      test.each(['', '.', '..', '../x', 'a/b', 'a b', 'a\0b', 'é', 'x'.repeat(65)])(
+        'the snapshot name %j is Invalid everywhere',
+        async (bad) => {
+          const pool = await withContainer();
+          expect(await codeOf(take(pool, snap(bad)))).toBe('Invalid');
+          expect(await codeOf(storage.deleteSnapshot(pool, snap(bad)))).toBe('Invalid');
+          expect(await codeOf(storage.restoreSnapshot(pool, snap(bad), never))).toBe('Invalid');
+          await take(pool, snap('s'));
+          expect(await codeOf(storage.renameSnapshot(pool, snap('s'), bad))).toBe('Invalid');
+          expect(() => storage.snapshotPath(pool, snap(bad))).toThrow(DriverError);
+        },
+      );
+
+      test('an aborted snapshot or restore throws the reason and changes nothing', async () => {
+        const pool = await withContainer();
+        const reason = new Error('enough');
+        const gone = AbortSignal.abort(reason);
+        await expect(storage.createSnapshot(pool, snap('s'), { kind: 'now' }, gone)).rejects.toBe(reason);
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual([]);
+        await take(pool, snap('s'));
+        await write(pool, 'two');
+        await expect(storage.restoreSnapshot(pool, snap('s'), gone)).rejects.toBe(reason);
+        expect(await read(storage.volumePath(pool, container('c')))).toBe('two');
+      });
+    });
+
+    describe('limits', () => {
+      const mebibytes = (count: number): Buffer => Buffer.alloc(count * 1_048_576, 1);
+
+      test('a limit holds at once, can be raised and lifted, and a driver without limits says so', async () => {
+        const pool = await madePool();
+        await make(pool, container('c'), { kind: 'empty' });
+        const limit = (bytes: number | undefined): Promise<void> => storage.limitVolume(pool, container('c'), bytes);
+        if (!storage.capabilities.quotas) {
+          expect(await codeOf(limit(1))).toBe('NotSupported');
+          await limit(undefined);
+          return;
+        }
+        const file = join(storage.volumePath(pool, container('c')), 'rootfs', 'big');
+        await limit(8 * 1_048_576);
+        await expect(writeFile(file, mebibytes(12))).rejects.toMatchObject({ code: 'EDQUOT' });
+        await limit(24 * 1_048_576);
+        await writeFile(file, mebibytes(12));
+        await limit(undefined);
+        await writeFile(file, mebibytes(32));
+      });
     });
 
     describe('cancellation', () => {

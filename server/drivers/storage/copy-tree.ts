@@ -35,6 +35,17 @@ export async function copyGuestTree(
 ): Promise<void> {
   signal.throwIfAborted();
   await mkdir(target, { mode: 0o700 });
+  await copyGuestTreeInto(source, target, asRoot, signal);
+}
+
+/** The same into a directory that is there and empty. */
+export async function copyGuestTreeInto(
+  source: string,
+  target: string,
+  asRoot: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
   const pack = [
     '--create',
     '--file=-',

@@ -1,9 +1,20 @@
-// Makes, mounts and removes the directory of a `dir` pool; the volumes in it are dir.ts.
-import { chmod, lstat, mkdir, readdir, realpath, rmdir } from 'node:fs/promises';
+// Makes, recovers and empties the directory that a pool of directory trees keeps its volumes in; the volumes are tree-driver.ts.
+import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DriverError } from '../driver-error.ts';
-import { isInside, poolFolders, temporaryFolder, volumeFolder } from './layout.ts';
+import {
+  isInside,
+  poolFolders,
+  replacedFolder,
+  replacedVolume,
+  temporaryFolder,
+  volumeFolder,
+  volumePathIn,
+} from './layout.ts';
 import { hasCode, removeTree } from './remove-tree.ts';
+
+/** Removes a volume, or whatever else lies at the path; nothing there is fine. */
+export type RemoveVolume = (path: string) => Promise<void>;
 
 /** Idempotent: a directory that holds nothing but our own empty folders is a pool already. */
 export async function createDirPool(root: string, source: string, name: string): Promise<void> {
@@ -16,36 +27,67 @@ export async function createDirPool(root: string, source: string, name: string):
   await makeFolders(source);
 }
 
-/** Images go with their pool; other volumes must have been deleted. */
-export async function deleteDirPool(root: string, source: string, name: string): Promise<void> {
+/** Images go with their pool; other volumes must have been deleted. The directory itself stays. */
+export async function emptyDirPool(source: string, name: string, remove: RemoveVolume): Promise<void> {
   for (const folder of [volumeFolder('container'), volumeFolder('custom')]) {
     const [first] = await namesIn(join(source, folder));
     if (first !== undefined) throw new DriverError('InUse', `pool ${name} still has the volume ${folder}/${first}`);
   }
   try {
-    for (const folder of poolFolders) await removeTree(join(source, folder));
-    // A directory that the user gave stays; so does anything in it that is not ours.
-    if (source === join(root, name)) await rmdir(source);
+    for (const folder of poolFolders) {
+      for (const entry of await namesIn(join(source, folder))) await remove(join(source, folder, entry));
+      await removeTree(join(source, folder));
+    }
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return;
     throw new DriverError('Failed', `cannot delete the directory ${source} of pool ${name}`, error);
   }
 }
 
-/** Removes what a crash left half made or half deleted, apart from what is `busy` in this process. */
-export async function mountDirPool(source: string, name: string, busy: ReadonlySet<string>): Promise<void> {
+/** Removes what a crash left half made or half deleted, apart from what is `busy` in this process, and puts back what a restore
+ *  had taken out of its place. */
+export async function mountDirPool(
+  source: string,
+  name: string,
+  busy: ReadonlySet<string>,
+  remove: RemoveVolume,
+): Promise<void> {
   const stats = await lstat(source).catch((error: unknown) => {
     throw new DriverError('Failed', `cannot use the directory ${source} of pool ${name}`, error);
   });
   if (!stats.isDirectory()) throw new DriverError('Failed', `${source} of pool ${name} is not a directory`);
   await makeFolders(source);
-  for (const entry of await namesIn(join(source, temporaryFolder))) {
-    const path = join(source, temporaryFolder, entry);
+  const leftovers = [...(await putBack(source, busy)), ...(await pathsIn(join(source, temporaryFolder)))];
+  for (const path of leftovers) {
     if (busy.has(path)) continue;
-    await removeTree(path).catch((error: unknown) => {
+    await remove(path).catch((error: unknown) => {
       throw new DriverError('Failed', `cannot remove the leftover ${path} of pool ${name}`, error);
     });
   }
+}
+
+/** A restore that a crash cut short: the old volume returns to its place, or (the new one is there) is a leftover. */
+async function putBack(source: string, busy: ReadonlySet<string>): Promise<readonly string[]> {
+  const leftovers: string[] = [];
+  for (const entry of await namesIn(join(source, replacedFolder))) {
+    const path = join(source, replacedFolder, entry);
+    if (busy.has(path)) continue;
+    const volume = replacedVolume(entry);
+    const place = volume === undefined ? undefined : volumePathIn(source, volume);
+    const isFree =
+      place !== undefined &&
+      (await lstat(place).then(
+        () => false,
+        (error) => hasCode(error, 'ENOENT'),
+      ));
+    if (isFree) await rename(path, place);
+    else leftovers.push(path);
+  }
+  return leftovers;
+}
+
+async function pathsIn(directory: string): Promise<readonly string[]> {
+  return (await namesIn(directory)).map((entry) => join(directory, entry));
 }
 
 async function checkPlace(root: string, source: string, name: string, isOwn: boolean): Promise<void> {
@@ -78,10 +120,13 @@ async function foreignContent(source: string): Promise<string | undefined> {
 async function makeFolders(source: string): Promise<void> {
   await chmod(source, 0o711);
   for (const folder of poolFolders) {
-    const mode = folder === temporaryFolder ? 0o700 : 0o711;
+    // Volumes of containers and images are closed themselves. Custom ones are open to their containers and hold real setuid-root
+    // files: nobody of the host passes through to them.
+    const mode = folder === volumeFolder('container') || folder === volumeFolder('image') ? 0o711 : 0o700;
     await mkdir(join(source, folder), { mode }).catch((error: unknown) => {
       if (!hasCode(error, 'EEXIST')) throw new DriverError('Failed', `cannot make ${folder} in ${source}`, error);
     });
+    if (mode === 0o700) await chmod(join(source, folder), mode);
   }
 }
 

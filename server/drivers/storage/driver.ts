@@ -11,6 +11,11 @@ export interface VolumeRef {
   readonly name: string;
 }
 
+export interface SnapshotRef {
+  readonly volume: VolumeRef;
+  readonly snapshot: string;
+}
+
 /** Files of an image as kept by the daemon: a unified tarball, or metadata and root file system apart. */
 export interface ImageFiles {
   readonly fingerprint: string;
@@ -40,7 +45,15 @@ export type UnpackImage = (
 export type VolumeSource =
   | { readonly kind: 'empty' }
   | { readonly kind: 'image'; readonly image: ImageFiles }
-  | { readonly kind: 'copy'; readonly from: VolumeRef };
+  | { readonly kind: 'copy'; readonly from: VolumeRef; readonly snapshot?: string }
+  /** The directory of a volume or snapshot of another pool; the caller keeps it from being deleted meanwhile. */
+  | { readonly kind: 'tree'; readonly path: string };
+
+export type SnapshotSource =
+  /** The volume as it is now. */
+  | { readonly kind: 'now' }
+  | { readonly kind: 'copy'; readonly from: SnapshotRef }
+  | { readonly kind: 'tree'; readonly path: string };
 
 export interface PoolResources {
   readonly space: { readonly used: number; readonly total: number };
@@ -52,6 +65,8 @@ export interface StorageCapabilities {
   readonly cheapCopies: boolean;
   /** Volumes can be limited in size. */
   readonly quotas: boolean;
+  /** Volumes can be kept as they were. */
+  readonly snapshots: boolean;
 }
 
 export interface StorageDriver {
@@ -63,6 +78,8 @@ export interface StorageDriver {
   createPool(pool: PoolSpec, signal: AbortSignal): Promise<void>;
   /** Removes only what createPool and volumes made. Idempotent. */
   deletePool(pool: PoolSpec): Promise<void>;
+  /** Makes what the config says true of a pool in use. Throws Invalid when the host refuses it; then nothing has changed. */
+  applyConfig(pool: PoolSpec): Promise<void>;
   /** At daemon start: makes the pool usable and removes half-made volumes of a crash (temporary names). */
   mountPool(pool: PoolSpec): Promise<void>;
   resources(pool: PoolSpec): Promise<PoolResources>;
@@ -77,9 +94,24 @@ export interface StorageDriver {
     progress: (text: string) => void,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Idempotent. */
+  /** With its snapshots. Idempotent. */
   deleteVolume(pool: PoolSpec, volume: VolumeRef): Promise<void>;
-  /** Idempotent: done already (old absent, new there) is success. */
+  /** With its snapshots. Idempotent: done already (old absent, new there) is success. */
   renameVolume(pool: PoolSpec, volume: VolumeRef, newName: string): Promise<void>;
   listVolumes(pool: PoolSpec): Promise<readonly VolumeRef[]>;
+  /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported without the capability. */
+  limitVolume(pool: PoolSpec, volume: VolumeRef, bytes: number | undefined): Promise<void>;
+  /** Host directory of the snapshot, built like that of its volume. */
+  snapshotPath(pool: PoolSpec, snapshot: SnapshotRef): string;
+  /** All or nothing; the volume may be in use. Exists already -> Exists; no such volume -> NotFound. */
+  createSnapshot(pool: PoolSpec, snapshot: SnapshotRef, source: SnapshotSource, signal: AbortSignal): Promise<void>;
+  /** The volume becomes as the snapshot is: all or nothing, also over a crash. Nobody may be using the volume. Its limit has to be
+   *  set again. Idempotent. */
+  restoreSnapshot(pool: PoolSpec, snapshot: SnapshotRef, signal: AbortSignal): Promise<void>;
+  /** Idempotent. */
+  deleteSnapshot(pool: PoolSpec, snapshot: SnapshotRef): Promise<void>;
+  /** Idempotent, as renameVolume. */
+  renameSnapshot(pool: PoolSpec, snapshot: SnapshotRef, newName: string): Promise<void>;
+  /** Names; empty when there is no such volume. */
+  listSnapshots(pool: PoolSpec, volume: VolumeRef): Promise<readonly string[]>;
 }

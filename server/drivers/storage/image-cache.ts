@@ -62,6 +62,8 @@ async function orAborted<T>(work: Promise<T>, isWaiting: () => boolean, signal: 
       if (isWaiting()) reject(signal.reason);
     };
     signal.addEventListener('abort', stop, { once: true });
+    // Aborted before anybody listened: nothing will be heard.
+    if (signal.aborted) stop();
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
 }

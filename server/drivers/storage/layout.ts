@@ -1,7 +1,7 @@
 // Where a directory pool keeps what, and which volume names are safe as file names; touches no file.
 import { isAbsolute, join, normalize, sep } from 'node:path';
 import { DriverError } from '../driver-error.ts';
-import type { PoolSpec, VolumeRef } from './driver.ts';
+import type { PoolSpec, SnapshotRef, VolumeRef } from './driver.ts';
 
 const folders = { container: 'containers', image: 'images', custom: 'custom' } as const satisfies Record<
   VolumeRef['type'],
@@ -11,12 +11,17 @@ const folders = { container: 'containers', image: 'images', custom: 'custom' } a
 /** Half-made and half-deleted volumes live here, apart from the volumes: `.tmp-x` is a legal container name. */
 export const temporaryFolder = 'tmp';
 
+/** Volumes taken out of their place while their restored content moves in; mountPool puts back what has no successor. */
+export const replacedFolder = 'replaced';
+
 export const volumeTypes = ['container', 'image', 'custom'] as const satisfies readonly VolumeRef['type'][];
+
+const snapshotFolders = { container: 'containers-snapshots', custom: 'custom-snapshots' } as const;
 
 export const poolFolders: readonly string[] = [
   ...Object.values(folders),
-  'containers-snapshots',
-  'custom-snapshots',
+  ...Object.values(snapshotFolders),
+  replacedFolder,
   temporaryFolder,
 ];
 
@@ -28,6 +33,31 @@ export function volumeFolder(type: VolumeRef['type']): string {
 export function volumePathIn(source: string, volume: VolumeRef): string {
   checkVolumeName(volume);
   return join(source, folders[volume.type], volume.name);
+}
+
+/** Directory with the snapshots of a volume; it is there only while there are some. */
+export function snapshotsPathIn(source: string, volume: VolumeRef): string {
+  if (volume.type === 'image') throw new DriverError('Invalid', 'the volume of an image has no snapshots');
+  checkVolumeName(volume);
+  return join(source, snapshotFolders[volume.type], volume.name);
+}
+
+export function snapshotPathIn(source: string, { volume, snapshot }: SnapshotRef): string {
+  if (!/^[!-~]{1,64}$/.test(snapshot) || snapshot.includes('/') || snapshot === '.' || snapshot === '..')
+    throw new DriverError('Invalid', `${JSON.stringify(snapshot)} cannot be the name of a snapshot`);
+  return join(snapshotsPathIn(source, volume), snapshot);
+}
+
+/** Where a volume waits while its restored content takes its place. */
+export function replacedPathIn(source: string, volume: VolumeRef): string {
+  checkVolumeName(volume);
+  return join(source, replacedFolder, `${volume.type}@${volume.name}`);
+}
+
+/** The volume that an entry of the replaced folder was; undefined for anything else. */
+export function replacedVolume(entry: string): VolumeRef | undefined {
+  const [, type, name = ''] = /^(container|custom)@(.+)$/s.exec(entry) ?? [];
+  return type === 'container' || type === 'custom' ? { type, name } : undefined;
 }
 
 export function checkVolumeName(volume: VolumeRef): void {

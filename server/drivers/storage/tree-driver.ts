@@ -1,0 +1,203 @@
+// A storage driver over trees in one place (a directory, a btrfs file system): volumes appear and vanish whole, in one rename.
+// Snapshots are tree-snapshots.ts; how trees are made is the kind's.
+import { chmod, mkdir, readdir, rename, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Log } from '../../lib/log.ts';
+import { DriverError } from '../driver-error.ts';
+import { asDriverError, syncTree } from './copy-tree.ts';
+import type { ImageFiles, PoolSpec, StorageDriver, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
+import { createImageCache } from './image-cache.ts';
+import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
+import { exists, isDirectory, openTreePlace } from './tree-place.ts';
+import type { TreeKind } from './tree-kind.ts';
+import { treeSnapshots } from './tree-snapshots.ts';
+
+export interface TreeDriverDeps {
+  readonly unpackImage: UnpackImage;
+  /** `ignore` when the daemon is not root: everything then belongs to the daemon's own user. */
+  readonly ownership: 'keep' | 'ignore';
+  readonly log: Log;
+}
+
+type Progress = (text: string) => void;
+
+export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDriver {
+  const mutex = new KeyedMutex();
+  const images = createImageCache();
+  const place = openTreePlace(kind, deps.log);
+  const pathOf = (pool: PoolSpec, volume: VolumeRef): string => volumePathIn(kind.root(pool), volume);
+  const snapshots = treeSnapshots({ kind, place, mutex });
+
+  async function unpack(root: string, image: ImageFiles, progress: Progress, signal: AbortSignal): Promise<void> {
+    const path = volumePathIn(root, { type: 'image', name: image.fingerprint });
+    await place.build(root, path, async (temporary) => {
+      await kind.makeTree(temporary);
+      await deps.unpackImage(image, temporary, { asRoot: deps.ownership === 'keep', progress }, signal);
+      // Later volumes trust that an image which is there is whole, also after a power failure.
+      await syncTree(temporary, signal);
+    });
+    await syncTree(dirname(path), signal);
+  }
+
+  async function fillFromImage(
+    root: string,
+    volume: VolumeRef,
+    image: ImageFiles,
+    progress: Progress,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const imagePath = volumePathIn(root, { type: 'image', name: image.fingerprint });
+    const path = volumePathIn(root, volume);
+    await images.withImage(
+      imagePath,
+      {
+        has: () => isDirectory(imagePath),
+        unpack: () => unpack(root, image, progress, signal),
+        use: async () => {
+          if (volume.type === 'image') return;
+          await place.build(root, path, (temporary) => kind.copyTree(imagePath, temporary, 'settled', signal));
+        },
+      },
+      signal,
+    );
+  }
+
+  async function fillFromCopy(
+    pool: PoolSpec,
+    volume: VolumeRef,
+    source: Extract<VolumeSource, { kind: 'copy' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { from, snapshot } = source;
+    const root = kind.root(pool);
+    const fromPath =
+      snapshot === undefined ? volumePathIn(root, from) : snapshotPathIn(root, { volume: from, snapshot });
+    if (!(await isDirectory(fromPath)))
+      throw new DriverError('NotFound', `there is no ${label(from, snapshot)} in pool ${pool.name}`);
+    const by = snapshot === undefined ? 'guest' : 'settled';
+    await place.build(root, pathOf(pool, volume), (temporary) => kind.copyTree(fromPath, temporary, by, signal));
+  }
+
+  async function fill(
+    pool: PoolSpec,
+    volume: VolumeRef,
+    source: VolumeSource,
+    progress: Progress,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const root = kind.root(pool);
+    if (source.kind === 'image') return fillFromImage(root, volume, source.image, progress, signal);
+    if (source.kind === 'copy') return fillFromCopy(pool, volume, source, signal);
+    await place.build(root, pathOf(pool, volume), async (temporary) => {
+      if (source.kind === 'tree') return kind.importTree(source.path, temporary, signal);
+      await kind.makeTree(temporary);
+      // 0700: with idmapped mounts the files of a container are real setuid-root files on the host.
+      await chmod(temporary, volume.type === 'custom' ? 0o711 : 0o700);
+      if (volume.type === 'container') await mkdir(join(temporary, 'rootfs'), { mode: 0o755 });
+    });
+  }
+
+  return {
+    name: kind.name,
+    capabilities: kind.capabilities,
+    fillConfig: (pool) => kind.fillConfig(pool),
+    createPool: (pool, signal) => kind.createPool(pool, signal),
+    deletePool: (pool) => kind.deletePool(pool),
+    applyConfig: (pool) => kind.applyConfig(pool),
+    mountPool: (pool) => kind.mountPool(pool, place.busy),
+    resources: async (pool) => {
+      const stats = await statfs(kind.root(pool)).catch((error: unknown) => {
+        throw new DriverError('Failed', `cannot read the resources of pool ${pool.name}`, error);
+      });
+      return {
+        space: { used: (stats.blocks - stats.bfree) * stats.bsize, total: stats.blocks * stats.bsize },
+        inodes: { used: stats.files - stats.ffree, total: stats.files },
+      };
+    },
+    volumePath: pathOf,
+    hasVolume: async (pool, volume) => isDirectory(pathOf(pool, volume)),
+    async createVolume(pool, volume, source, progress, signal) {
+      const path = pathOf(pool, volume);
+      const what = `create ${volume.type} volume ${volume.name} in pool ${pool.name}`;
+      signal.throwIfAborted();
+      // The cache has its own lock per image; two volumes made from one image must not wait for each other here.
+      await mutex.run(path, async () => {
+        if (await exists(path)) throw new DriverError('Exists', `cannot ${what}: it exists`);
+        try {
+          await fill(pool, volume, source, progress, signal);
+        } catch (error) {
+          if (signal.aborted) throw signal.reason;
+          throw asDriverError(`cannot ${what}`, error);
+        }
+      });
+    },
+    async deleteVolume(pool, volume) {
+      const root = kind.root(pool);
+      const path = pathOf(pool, volume);
+      await mutex.run(path, async () => {
+        if (volume.type === 'image') return images.whenUnused(path, () => place.remove(root, path));
+        await snapshots.deleteAll(pool, volume);
+        await place.remove(root, path);
+      });
+    },
+    async renameVolume(pool, volume, newName) {
+      const target: VolumeRef = { type: volume.type, name: newName };
+      if (volume.type === 'image') throw new DriverError('Invalid', 'the volume of an image cannot be renamed');
+      const root = kind.root(pool);
+      const [from, to] = [pathOf(pool, volume), pathOf(pool, target)];
+      if (from === to) return;
+      await mutex.runAll([from, to], async () => {
+        const [hasOld, hasNew] = [await exists(from), await exists(to)];
+        const what = `cannot rename ${volume.type} volume ${volume.name} to ${newName} in pool ${pool.name}`;
+        if (hasOld && hasNew) throw new DriverError('Exists', `${what}: ${newName} exists`);
+        if (!hasOld && !hasNew) throw new DriverError('NotFound', `${what}: there is no ${volume.name}`);
+        try {
+          // The snapshots first: whoever sees the volume at its new name sees them there.
+          const [oldSnapshots, newSnapshots] = [snapshotsPathIn(root, volume), snapshotsPathIn(root, target)];
+          if (await exists(oldSnapshots)) await rename(oldSnapshots, newSnapshots);
+          if (hasOld) await rename(from, to);
+        } catch (error) {
+          throw asDriverError(what, error);
+        }
+      });
+    },
+    async listVolumes(pool) {
+      const root = kind.root(pool);
+      const lists = volumeTypes.map(async (type) => {
+        const entries = await readdir(join(root, volumeFolder(type)), { withFileTypes: true }).catch(
+          (error: unknown) => {
+            throw new DriverError('Failed', `cannot list the volumes of pool ${pool.name}`, error);
+          },
+        );
+        return entries.filter((entry) => entry.isDirectory()).map((entry) => ({ type, name: entry.name }));
+      });
+      return (await Promise.all(lists)).flat().filter(isVolumeName);
+    },
+    async limitVolume(pool, volume, bytes) {
+      const path = pathOf(pool, volume);
+      await mutex.run(path, async () => {
+        try {
+          await kind.limitTree(path, bytes);
+        } catch (error) {
+          throw asDriverError(`cannot limit ${volume.type} volume ${volume.name} of pool ${pool.name}`, error);
+        }
+      });
+    },
+    ...snapshots.methods,
+  };
+}
+
+function label(volume: VolumeRef, snapshot: string | undefined): string {
+  const name = `${volume.type} volume ${volume.name}`;
+  return snapshot === undefined ? name : `snapshot ${snapshot} of ${name}`;
+}
+
+function isVolumeName(volume: VolumeRef): boolean {
+  try {
+    checkVolumeName(volume);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,32 @@
+// What a storage driver that keeps volumes as directory trees of one place adds to tree-driver.ts: how a tree is made, copied
+// and removed there.
+import type { PoolSpec, StorageCapabilities } from './driver.ts';
+
+export interface TreeKind {
+  readonly name: string;
+  readonly capabilities: StorageCapabilities;
+  /** Directory that holds the folders of layout.ts. */
+  root(pool: PoolSpec): string;
+  fillConfig(pool: PoolSpec): Promise<Record<string, string>>;
+  createPool(pool: PoolSpec, signal: AbortSignal): Promise<void>;
+  deletePool(pool: PoolSpec): Promise<void>;
+  applyConfig(pool: PoolSpec): Promise<void>;
+  /** Makes the place usable; leftovers apart from `busy` paths are removed. */
+  mountPool(pool: PoolSpec, busy: ReadonlySet<string>): Promise<void>;
+  /** An empty tree. On a throw of this and the next two the caller removes what is there. */
+  makeTree(path: string): Promise<void>;
+  /** `to` is absent. `settled`: nobody changes `from` meanwhile; `guest`: somebody hostile may. */
+  copyTree(from: string, to: string, by: 'settled' | 'guest', signal: AbortSignal): Promise<void>;
+  /** As copyTree, from another file system; always as from a guest. */
+  importTree(from: string, to: string, signal: AbortSignal): Promise<void>;
+  removeTree(path: string): Promise<void>;
+  /** Present when a snapshot is made in one atomic step, and dropped where it lies. Else they are copies like others. */
+  readonly atomic?: {
+    snapshot(from: string, to: string, signal: AbortSignal): Promise<void>;
+    drop(path: string): Promise<void>;
+    /** A snapshot that was made as a copy becomes one that cannot be changed. */
+    seal(path: string): Promise<void>;
+  };
+  /** Undefined: no limit. */
+  limitTree(path: string, bytes: number | undefined): Promise<void>;
+}

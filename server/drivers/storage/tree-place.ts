@@ -1,0 +1,98 @@
+// How trees appear and vanish in a pool's directory: made in its temporary folder and moved, moved there and then removed.
+import { randomUUID } from 'node:crypto';
+import { lstat, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorText, type Log } from '../../lib/log.ts';
+import { DriverError } from '../driver-error.ts';
+import { temporaryFolder } from './layout.ts';
+import { hasCode } from './remove-tree.ts';
+import type { TreeKind } from './tree-kind.ts';
+
+export interface TreePlace {
+  /** Temporary paths in use by this process; mountPool leaves them alone. */
+  readonly busy: Set<string>;
+  /** Makes the tree under a temporary name and moves it to `path` when it is complete. */
+  build(root: string, path: string, fill: (temporary: string) => Promise<void>): Promise<void>;
+  /** The same, but `move` puts the finished tree where it belongs. */
+  make(
+    root: string,
+    fill: (temporary: string) => Promise<void>,
+    move: (temporary: string) => Promise<void>,
+  ): Promise<void>;
+  /** Gone for its users as soon as it is moved; a crash after that is cleaned up by mountPool. Nothing there is fine. */
+  remove(root: string, path: string): Promise<void>;
+}
+
+export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): TreePlace {
+  const busy = new Set<string>();
+
+  async function make(
+    root: string,
+    fill: (temporary: string) => Promise<void>,
+    move: (temporary: string) => Promise<void>,
+  ): Promise<void> {
+    const temporary = join(root, temporaryFolder, randomUUID());
+    busy.add(temporary);
+    try {
+      await fill(temporary);
+      await move(temporary);
+    } catch (error) {
+      await discard(temporary);
+      throw error;
+    } finally {
+      busy.delete(temporary);
+    }
+  }
+
+  async function remove(root: string, path: string): Promise<void> {
+    const temporary = join(root, temporaryFolder, randomUUID());
+    busy.add(temporary);
+    try {
+      await rename(path, temporary);
+      await discard(temporary);
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT')) throw new DriverError('Failed', `cannot delete ${path}`, error);
+    } finally {
+      busy.delete(temporary);
+    }
+  }
+
+  async function discard(temporary: string): Promise<void> {
+    try {
+      await kind.removeTree(temporary);
+    } catch (error) {
+      log.warn('cannot remove a temporary directory; it is tried again when the pool is mounted', {
+        path: temporary,
+        error: errorText(error),
+      });
+    }
+  }
+
+  return {
+    busy,
+    make,
+    remove,
+    build: (root, path, fill) => make(root, fill, (temporary) => rename(temporary, path)),
+  };
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return false;
+      throw error;
+    },
+  );
+}
+
+/** The directory itself, not one that a symbolic link leads to. */
+export async function isDirectory(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (stats) => stats.isDirectory(),
+    (error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return false;
+      throw error;
+    },
+  );
+}

@@ -1,0 +1,176 @@
+// Snapshots of volumes that are trees: made, dropped, renamed beside their volume, and put back in its place.
+import { mkdir, readdir, rename, rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { DriverError } from '../driver-error.ts';
+import { asDriverError } from './copy-tree.ts';
+import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef } from './driver.ts';
+import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
+import { hasCode } from './remove-tree.ts';
+import type { TreeKind } from './tree-kind.ts';
+import { exists, isDirectory, type TreePlace } from './tree-place.ts';
+
+interface Deps {
+  readonly kind: TreeKind;
+  readonly place: TreePlace;
+  /** Held per path of a volume. */
+  readonly mutex: KeyedMutex;
+}
+
+type Methods = Pick<
+  StorageDriver,
+  'snapshotPath' | 'createSnapshot' | 'restoreSnapshot' | 'deleteSnapshot' | 'renameSnapshot' | 'listSnapshots'
+>;
+
+export interface TreeSnapshots {
+  readonly methods: Methods;
+  /** The caller holds the volume's lock. */
+  deleteAll(pool: PoolSpec, volume: VolumeRef): Promise<void>;
+}
+
+export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
+  const rootOf = (pool: PoolSpec): string => kind.root(pool);
+  const pathOf = (pool: PoolSpec, snapshot: SnapshotRef): string => snapshotPathIn(rootOf(pool), snapshot);
+
+  async function fill(
+    pool: PoolSpec,
+    snapshot: SnapshotRef,
+    source: SnapshotSource,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const root = rootOf(pool);
+    const path = pathOf(pool, snapshot);
+    const from =
+      source.kind === 'tree'
+        ? source.path
+        : source.kind === 'copy'
+          ? snapshotPathIn(root, source.from)
+          : volumePathIn(root, snapshot.volume);
+    if (!(await isDirectory(from))) throw new DriverError('NotFound', `there is no directory ${from}`);
+    if (source.kind === 'tree') {
+      await place.build(root, path, (temporary) => kind.importTree(from, temporary, signal));
+      await kind.atomic?.seal(path);
+    } else if (kind.atomic === undefined) {
+      const by = source.kind === 'now' ? 'guest' : 'settled';
+      await place.build(root, path, (temporary) => kind.copyTree(from, temporary, by, signal));
+    } else {
+      await kind.atomic.snapshot(from, path, signal);
+    }
+  }
+
+  async function drop(root: string, path: string): Promise<void> {
+    if (kind.atomic === undefined) await place.remove(root, path);
+    else if (await exists(path)) await kind.atomic.drop(path);
+  }
+
+  async function namesOf(pool: PoolSpec, volume: VolumeRef): Promise<readonly string[]> {
+    return readdir(snapshotsPathIn(rootOf(pool), volume)).catch((error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return [];
+      throw error;
+    });
+  }
+
+  /** The old content moves aside, the new one in; mountPool and the next restore know what to do with a half of that. */
+  async function swapIn(root: string, volume: VolumeRef, fresh: string): Promise<void> {
+    const [path, aside] = [volumePathIn(root, volume), replacedPathIn(root, volume)];
+    place.busy.add(aside);
+    try {
+      if (await exists(aside)) await settleAside(root, path, aside);
+      await rename(path, aside);
+      await rename(fresh, path).catch(async (error: unknown) => {
+        await rename(aside, path);
+        throw error;
+      });
+      await place.remove(root, aside);
+    } finally {
+      place.busy.delete(aside);
+    }
+  }
+
+  async function settleAside(root: string, path: string, aside: string): Promise<void> {
+    if (await exists(path)) await place.remove(root, aside);
+    else await rename(aside, path);
+  }
+
+  const methods: Methods = {
+    snapshotPath: pathOf,
+    async createSnapshot(pool, snapshot, source, signal) {
+      const path = pathOf(pool, snapshot);
+      const what = `cannot make snapshot ${snapshot.snapshot} of ${nameOf(snapshot.volume)} in pool ${pool.name}`;
+      signal.throwIfAborted();
+      await mutex.run(volumePathIn(rootOf(pool), snapshot.volume), async () => {
+        if (await exists(path)) throw new DriverError('Exists', `${what}: it exists`);
+        if (!(await isDirectory(volumePathIn(rootOf(pool), snapshot.volume))))
+          throw new DriverError('NotFound', `${what}: there is no such volume`);
+        try {
+          await mkdir(dirname(path), { mode: 0o700, recursive: true });
+          await fill(pool, snapshot, source, signal);
+        } catch (error) {
+          await removeEmpty(dirname(path));
+          if (signal.aborted) throw signal.reason;
+          throw asDriverError(what, error);
+        }
+      });
+    },
+    async restoreSnapshot(pool, snapshot, signal) {
+      const { volume } = snapshot;
+      const root = rootOf(pool);
+      const from = pathOf(pool, snapshot);
+      const what = `cannot restore snapshot ${snapshot.snapshot} of ${nameOf(volume)} in pool ${pool.name}`;
+      signal.throwIfAborted();
+      await mutex.run(volumePathIn(root, volume), async () => {
+        if (!(await isDirectory(from))) throw new DriverError('NotFound', `${what}: there is no such snapshot`);
+        try {
+          await place.make(
+            root,
+            (temporary) => kind.copyTree(from, temporary, 'settled', signal),
+            (temporary) => swapIn(root, volume, temporary),
+          );
+        } catch (error) {
+          if (signal.aborted) throw signal.reason;
+          throw asDriverError(what, error);
+        }
+      });
+    },
+    async deleteSnapshot(pool, snapshot) {
+      const path = pathOf(pool, snapshot);
+      await mutex.run(volumePathIn(rootOf(pool), snapshot.volume), async () => {
+        await drop(rootOf(pool), path);
+        await removeEmpty(dirname(path));
+      });
+    },
+    async renameSnapshot(pool, snapshot, newName) {
+      const [from, to] = [pathOf(pool, snapshot), pathOf(pool, { volume: snapshot.volume, snapshot: newName })];
+      if (from === to) return;
+      await mutex.run(volumePathIn(rootOf(pool), snapshot.volume), async () => {
+        const [hasOld, hasNew] = [await exists(from), await exists(to)];
+        const what = `cannot rename snapshot ${snapshot.snapshot} of ${nameOf(snapshot.volume)} to ${newName}`;
+        if (hasOld && hasNew) throw new DriverError('Exists', `${what}: ${newName} exists`);
+        if (!hasOld && !hasNew) throw new DriverError('NotFound', `${what}: it does not exist`);
+        if (!hasOld) return;
+        await rename(from, to).catch((error: unknown) => {
+          throw asDriverError(what, error);
+        });
+      });
+    },
+    listSnapshots: async (pool, volume) => (await namesOf(pool, volume)).toSorted(),
+  };
+
+  return {
+    methods,
+    async deleteAll(pool, volume) {
+      const root = rootOf(pool);
+      const directory = snapshotsPathIn(root, volume);
+      for (const name of await namesOf(pool, volume)) await drop(root, join(directory, name));
+      await removeEmpty(directory);
+    },
+  };
+}
+
+const nameOf = (volume: VolumeRef): string => `${volume.type} volume ${volume.name}`;
+
+async function removeEmpty(directory: string): Promise<void> {
+  await rmdir(directory).catch((error: unknown) => {
+    if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
+  });
+}
