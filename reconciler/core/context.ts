@@ -2,7 +2,7 @@
 import type { Effect } from '../../server/api/field.ts';
 import { addressOf, type Address, type Document, type JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';
-import { effectBetween, expandContainer } from './expand.ts';
+import { effectBetween, expandContainer, isSameExpansion } from './expand.ts';
 import type { Observed } from './observed.ts';
 import type { Affected, PlanOptions } from './plan.ts';
 import type { Change } from './change.ts';
@@ -54,13 +54,14 @@ export class PlanContext {
   readonly profileAfter = (name: string): JsonObject | undefined =>
     this.#profilesAfter.get(name) ?? this.profileNow(name);
 
-  /** Containers that an edit of this profile, network or pool reaches, with what the edit alone costs them. */
-  affectedBy(address: Address, effectOn: (container: JsonObject) => Effect): readonly Affected[] {
+  /** Containers that an edit of this profile, network or pool reaches, with what the edit alone costs them; undefined: no reach. */
+  affectedBy(address: Address, effectOn: (container: JsonObject) => Effect | undefined): readonly Affected[] {
     return this.usersOf(address).flatMap((user): Affected[] => {
       const name = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
       const live = name === undefined ? undefined : this.observed.containers.get(name)?.object;
       if (name === undefined || live === undefined) return [];
       const effect = effectOn(live);
+      if (effect === undefined) return [];
       const container = addressOf('container', name);
       return [
         {
@@ -72,10 +73,11 @@ export class PlanContext {
     });
   }
 
-  /** What the edits of one profile cost a container that uses it, all else as it is. */
-  effectOfProfile(container: JsonObject, name: string): Effect {
+  /** What the edits of one profile cost a container that uses it, all else as it is; undefined when others overrule all of them. */
+  effectOfProfile(container: JsonObject, name: string): Effect | undefined {
     const after = (other: string): JsonObject | undefined =>
       other === name ? this.profileAfter(other) : this.profileNow(other);
-    return effectBetween(expandContainer(container, this.profileNow), expandContainer(container, after));
+    const [is, will] = [expandContainer(container, this.profileNow), expandContainer(container, after)];
+    return isSameExpansion(is, will) ? undefined : effectBetween(is, will);
   }
 }

@@ -202,7 +202,7 @@ const calmed = (changes: readonly Change[], document: Document): readonly Change
 function affectedOf(document: Document, diff: Diff, context: PlanContext): readonly Affected[] {
   if (diff.changes.length === 0 || document.kind === 'container') return noAffected;
   const isProfile = document.kind === 'profile';
-  return context.affectedBy(usageAddress(document), (container): Effect =>
+  return context.affectedBy(usageAddress(document), (container): Effect | undefined =>
     isProfile ? context.effectOfProfile(container, document.name) : 'live',
   );
 }

@@ -35,6 +35,16 @@ export function effectBetween(before: Expanded, after: Expanded): Effect {
   return worst;
 }
 
+/** Whether a container gets the same from both, in whatever spelling. */
+export function isSameExpansion(a: Expanded, b: Expanded): boolean {
+  const isSame = (x: Device | undefined, y: Device | undefined): boolean =>
+    x !== undefined && y !== undefined && [...namesOf(x, y)].every((key) => sameText(key, x[key] ?? '', y[key] ?? ''));
+  return (
+    isSame(a.config, b.config) &&
+    [...namesOf(a.devices, b.devices)].every((name) => isSame(a.devices[name], b.devices[name]))
+  );
+}
+
 const namesOf = (a: object, b: object): ReadonlySet<string> => new Set([...Object.keys(a), ...Object.keys(b)]);
 
 type Device = Expanded['devices'][string];

@@ -235,7 +235,6 @@ describe('profiles', () => {
     const made = plan([edit, ...mine], observed);
     expect(made.changes.find((change) => change.address === 'profile/web')?.affects).toEqual([
       { address: 'container/mine', effect: 'restart', foreign: false },
-      { address: 'container/own-value', effect: 'live', foreign: false },
       { address: 'container/stopped', effect: 'live', foreign: true },
       { address: 'container/stranger', effect: 'restart', foreign: true },
     ]);

@@ -1,0 +1,39 @@
+// Reads the console blocks of a document as commands with what they print, and compares that with what they really print.
+import { expect } from 'vitest';
+
+export interface Typed {
+  readonly command: string;
+  readonly output: readonly string[];
+}
+
+/** `$ command` lines of all ```console blocks, each with the lines up to the next. */
+export function readTranscript(markdown: string): readonly Typed[] {
+  const typed: { command: string; output: string[] }[] = [];
+  for (const [, block = ''] of markdown.matchAll(/^```console\n([\s\S]*?)^```$/gm)) {
+    for (const line of block.replace(/\n$/, '').split('\n')) {
+      if (line.startsWith('$ ')) typed.push({ command: line.slice(2), output: [] });
+      else typed.at(-1)?.output.push(line);
+    }
+  }
+  return typed;
+}
+
+/** What differs from run to run: durations, addresses handed out, fingerprints, sizes of images, padding that follows from them. */
+export const withoutChance = (text: string): string =>
+  text
+    .replaceAll(/\b(?:\d+m)?\d+(?:\.\d)?s\b/g, '<time>')
+    .replaceAll(/\b10\.123\.0\.\d+(?!\d|\/)/g, '<address>')
+    .replaceAll(/\b[0-9a-f]{64}\b/g, '<fingerprint>')
+    .replaceAll(/\b[0-9a-f]{12}\b(?= \()/g, '<fingerprint>')
+    .replaceAll(/\b\d+(?:\.\d+)?[kMG]i?B(?=\))/g, '<size>');
+
+/** `...` in what is expected stands for any lines, also none. */
+export function expectOutput(command: string, expected: readonly string[], printed: string): void {
+  const actual = withoutChance(printed).replace(/\n$/, '');
+  const parts = withoutChance(expected.join('\n')).split(/^\.\.\.$/m);
+  const pattern = parts
+    .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`))
+    .join(String.raw`(?:[\s\S]*)`);
+  const isSame = new RegExp(`^${pattern}$`).test(parts.length === 1 ? actual : `${actual}`);
+  if (!isSame) expect(actual, `$ ${command}`).toBe(withoutChance(expected.join('\n')));
+}
