@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { errors } from '../api/errors.ts';
+import { aliasName } from '../api/names.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
 
 interface ReceivedFiles {
@@ -23,6 +24,7 @@ export async function receiveUpload(
 ): Promise<Upload> {
   const { headers } = request;
   const header = (name: string): string | undefined => first(headers[`${headerPrefix}${name}`]);
+  const aliases = aliasesOf(headers, headerPrefix);
   const isMultipart = (headers['content-type'] ?? '').toLowerCase().startsWith('multipart/form-data');
   const files = isMultipart ? await receiveParts(request, dir, signal) : await receiveRaw(request, dir, signal);
   const fingerprint = header('fingerprint');
@@ -33,7 +35,7 @@ export async function receiveUpload(
     public: /^(true|1|yes|on)$/i.test(header('public') ?? ''),
     properties: propertiesOf(headers, headerPrefix),
     ...(fingerprint === undefined ? {} : { fingerprint: fingerprint.toLowerCase() }),
-    aliases: aliasesOf(headers, headerPrefix),
+    aliases,
   };
 }
 
@@ -102,6 +104,10 @@ function propertiesOf(headers: IncomingHttpHeaders, prefix: string): Record<stri
 
 /** Extension image_create_aliases for uploads: `alias=name` pairs as a query string. */
 function aliasesOf(headers: IncomingHttpHeaders, prefix: string): readonly { name: string; description: string }[] {
-  const text = first(headers[`${prefix}aliases`]) ?? '';
-  return new URLSearchParams(text).getAll('alias').map((name) => ({ name, description: '' }));
+  const names = new Set(new URLSearchParams(first(headers[`${prefix}aliases`]) ?? '').getAll('alias'));
+  for (const name of names) {
+    const rule = aliasName(name);
+    if (rule !== undefined) throw errors.invalidName('image alias', name, rule);
+  }
+  return [...names].map((name) => ({ name, description: '' }));
 }

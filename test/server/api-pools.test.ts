@@ -96,7 +96,8 @@ describe('creating a pool', () => {
   test('with a taken name answers 409; ten at once make one', async () => {
     const name = fresh();
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name })));
-    expect(answers.map((answer) => answer.status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 409)]);
+    expect(answers.map((answer) => answer.status).filter((status) => status === 200)).toHaveLength(1);
+    expect(answers.every((answer) => answer.status === 200 || answer.status === 409)).toBe(true);
     expect((await daemon.get(`/1.0/storage-pools/${name}`)).status).toBe('Created');
   });
 });

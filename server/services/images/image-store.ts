@@ -70,21 +70,28 @@ export class ImageStore {
     return { object, etag: etagOf.image(entry.document) };
   }
 
+  /** Private images that the caller may not see count for nothing, also not for whether a prefix is unique. */
   visible(prefix: string, trusted: boolean, secret?: string): Entry<ImageDocument> {
-    const entry = this.find(prefix);
-    if (trusted || entry.document.public || (secret !== undefined && this.#deps.secrets.use(entry.name, secret)))
-      return entry;
-    throw errors.notFound('image', prefix);
+    const isOpen = ({ name, document }: Entry<ImageDocument>): boolean =>
+      trusted || document.public || (secret !== undefined && this.#deps.secrets.use(name, secret));
+    return this.#only(prefix, this.#matching(prefix).filter(isOpen));
   }
 
   /** By fingerprint or a unique prefix of it. */
   find(prefix: string): Entry<ImageDocument> {
+    return this.#only(prefix, this.#matching(prefix));
+  }
+
+  #matching(prefix: string): readonly Entry<ImageDocument>[] {
     const exact = this.#deps.records.images.get(prefix);
-    if (exact !== undefined && exact.document.lifecycle === 'ready') return exact;
-    if (!/^[0-9a-f]{1,64}$/.test(prefix)) throw errors.notFound('image', prefix);
-    const found = this.#deps.records.images
+    if (exact !== undefined && exact.document.lifecycle === 'ready') return [exact];
+    if (!/^[0-9a-f]{1,64}$/.test(prefix)) return [];
+    return this.#deps.records.images
       .list()
       .filter((entry) => entry.name.startsWith(prefix) && entry.document.lifecycle === 'ready');
+  }
+
+  #only(prefix: string, found: readonly Entry<ImageDocument>[]): Entry<ImageDocument> {
     if (found.length > 1) {
       throw errors.badRequest(`The fingerprint prefix ${prefix} fits ${found.length} images; give more of it`);
     }
