@@ -191,10 +191,10 @@ describe('failures leave nothing behind', () => {
     const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
     const make = (name: string, stop: AbortController) =>
       where.storage.createVolume(where.pool, container(name), { kind: 'image', image }, () => {}, stop.signal);
-    const outcomes = [make('a', first), make('b', second), make('c', third)].map((work) =>
-      work.then(() => 'made', String),
-    );
+    const outcomeOf = (work: Promise<void>): Promise<string> => work.then(() => 'made', String);
+    const outcomes = [outcomeOf(make('a', first))];
     await until(() => calls === 1);
+    outcomes.push(outcomeOf(make('b', second)), outcomeOf(make('c', third)));
     third.abort('third');
     expect(await outcomes[2]).toBe('third');
     expect(calls).toBe(1);
