@@ -184,8 +184,8 @@ describe('failures leave nothing behind', () => {
   test('an unpack that is aborted, while another waits for the same image', async () => {
     let calls = 0;
     const where = await place(async (files, target, options, signal) => {
-      calls += 1;
       await simpleUnpack(files, target, options, signal);
+      calls += 1;
       if (calls === 1) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     });
     const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
