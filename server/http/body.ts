@@ -12,7 +12,8 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
   if (announced > limit) throw errors.tooLarge(limit);
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // Leaving the loop early must not cut the connection: the refusal still has to be sent on it.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > limit) throw errors.tooLarge(limit);
     chunks.push(chunk);
@@ -30,16 +31,21 @@ export function parseJson(bytes: Buffer): unknown {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw errors.badRequest(`The request body is not JSON: ${why}`, [{ path: '', message: why }]);
   }
-  // Such a key could change what an object inherits once maps are merged.
-  if (text.includes('__proto__') && hasProto(value))
-    throw errors.badRequest('The request body has a member named __proto__');
+  // Such a key could change what an object inherits once maps are merged; it may be spelt with an escape.
+  const isPossible = text.includes('__proto__') || text.includes('\\u');
+  if (isPossible && hasProto(value)) throw errors.badRequest('The request body has a member named __proto__');
   return value;
 }
 
+/** Without recursion: a body may be nested deeper than the stack. */
 function hasProto(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  if (Object.hasOwn(value, '__proto__')) return true;
-  return Object.values(value).some((member) => hasProto(member));
+  const open: unknown[] = [value];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    if (Object.hasOwn(next, '__proto__')) return true;
+    for (const member of Object.values(next)) if (typeof member === 'object' && member !== null) open.push(member);
+  }
+  return false;
 }
 
 export function checkBody(schema: TSchema, value: unknown): unknown {

@@ -285,7 +285,7 @@ export class Pools {
   }
 
   #availableDriver(name: string): StorageDriver {
-    const driver = this.#deps.drivers[name];
+    const driver = Object.hasOwn(this.#deps.drivers, name) ? this.#deps.drivers[name] : undefined;
     if (driver !== undefined) return driver;
     const available = Object.keys(this.#deps.drivers).join(', ');
     if ((poolDrivers as readonly string[]).includes(name)) {

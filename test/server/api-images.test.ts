@@ -106,7 +106,7 @@ describe('uploading an image', () => {
       expires_at: '2030-03-17T17:46:40Z',
       properties: { os: 'busybox', release: 'new, er', variant: 'a b' },
     });
-    expect((image.aliases as Json[]).map((alias) => alias.name).toSorted()).toEqual(['a/second', 'first']);
+    expect((image.aliases as Json[]).map((alias) => alias.name as string).toSorted()).toEqual(['a/second', 'first']);
     await listening.next((event) => lifecycleOf(event).source === `/1.0/images/${fingerprint}`);
     listening.close();
   });

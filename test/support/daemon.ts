@@ -94,6 +94,8 @@ export interface TestDaemon extends Wire {
   readonly sim: SimRuntime;
   readonly simNetwork: SimNetwork;
   readonly logged: string[];
+  /** Sends a line to the listeners of logging events. */
+  publish(message: string): void;
   call(method: string, path: string, body?: Sent, headers?: OutgoingHttpHeaders): Promise<Answer>;
   get(path: string): Promise<Json>;
   /** Sends, expects 202, waits for the end and returns the ended operation. */
@@ -115,6 +117,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
   const dir = options.dir ?? (await mkdtemp(join(await realpath(tmpdir()), 'gtya-')));
   const runtime = options.runtime ?? 'sim';
   const logged: string[] = [];
+  let publish: (level: string, message: string) => void = () => {};
   let host: HostDrivers | undefined;
   let daemon: Daemon | undefined;
   const sockets = new Set<WebSocket>();
@@ -123,7 +126,10 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       stateDir: dir,
       runtime,
       ...(options.https === undefined ? {} : { https: options.https }),
-      log: (events) => loggingTo(logged, (level, message) => events.logging({ level, message, context: {} })),
+      log: (events) => {
+        publish = (level, message) => events.logging({ level, message, context: {} });
+        return loggingTo(logged, publish);
+      },
       drivers: async (given) => {
         host = await openHostDrivers(given);
         return host;
@@ -142,6 +148,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
     dir,
     socketPath,
     logged,
+    publish: (message) => publish('info', message),
     get daemon() {
       return need(daemon);
     },

@@ -116,7 +116,7 @@ function clashes(devices: Devices): Problem[] {
   for (const name of Object.keys(devices).toSorted()) {
     const device = devices[name] ?? {};
     if (isRoot(device)) continue;
-    for (const property of uniqueProperties[device['type'] ?? ''] ?? []) {
+    for (const property of uniqueOf(device['type'] ?? '')) {
       if (!isSet(device, property)) continue;
       const place = `${device['type']} ${property} ${device[property]}`;
       const owner = owners.get(place);
@@ -127,10 +127,11 @@ function clashes(devices: Devices): Problem[] {
   return problems;
 }
 
-const uniqueProperties: Readonly<Record<string, readonly string[]>> = {
-  disk: ['path'],
-  nic: ['name', 'host_name', 'hwaddr'],
-};
+const uniqueProperties = { disk: ['path'], nic: ['name', 'host_name', 'hwaddr'] } as const;
+
+/** Type names come from users: `constructor` must not find what every object has. */
+const uniqueOf = (type: string): readonly string[] =>
+  Object.hasOwn(uniqueProperties, type) ? uniqueProperties[type as keyof typeof uniqueProperties] : [];
 
 /** What turning one device into the other costs a running container; undefined stands for "not there". */
 export function effectOfDeviceChange(
