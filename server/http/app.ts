@@ -47,12 +47,19 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
       new AppError('notFound', `There is no endpoint ${request.method} ${request.url.split('?')[0] ?? ''}`),
     );
   });
-  app.setErrorHandler((error, request, reply) => answerError(deps, request, reply, toAppError(error)));
+  app.setErrorHandler((error, request, reply) => answerError(deps, request, reply, fromFramework(error)));
   addEndpoints(app, deps);
   await app.ready();
   return (request, response) => {
     app.routing(request, response);
   };
+}
+
+/** What fastify itself refuses (a content type that is none) is the caller's mistake. */
+function fromFramework(error: unknown): AppError {
+  const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
+  const isRefusal = typeof status === 'number' && status >= 400 && status < 500;
+  return isRefusal ? errors.badRequest(`The request is malformed: ${errorText(error)}`) : toAppError(error);
 }
 
 function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
@@ -156,7 +163,8 @@ function answerResult(
 }
 
 function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
-  if (error.code === 'internal') deps.log.error(`${request.method} ${request.url} failed: ${errorText(error)}`);
+  // A caller who went away breaks the request off; that is no failure of ours.
+  if (error.code === 'internal' && !reply.raw.destroyed) deps.log.error(`${request.method} ${request.url} failed: ${errorText(error)}`);
   const rendered = deps.dialect.error(error);
   // An unread body would be taken for the next request of the connection.
   const headers = request.raw.complete ? rendered.headers : { ...rendered.headers, connection: 'close' };
