@@ -25,11 +25,11 @@ export async function clientOptionsOf(options: CliOptions): Promise<ClientOption
   }
   const isFingerprint = serverCert !== undefined && /^[0-9A-Fa-f:]{64,}$/.test(serverCert);
   const tls = {
-    ...(clientCert === undefined ? {} : { certificate: await readPem('--client-cert', clientCert) }),
-    ...(clientKey === undefined ? {} : { key: await readPem('--client-key', clientKey) }),
+    ...(clientCert === undefined ? {} : { certificate: await readPem('--client-cert', clientCert, 'CERTIFICATE') }),
+    ...(clientKey === undefined ? {} : { key: await readPem('--client-key', clientKey, 'PRIVATE KEY') }),
     ...(serverCert === undefined
       ? {}
-      : { serverCertificate: isFingerprint ? serverCert : await readPem('--server-cert', serverCert) }),
+      : { serverCertificate: isFingerprint ? serverCert : await readPem('--server-cert', serverCert, 'CERTIFICATE') }),
   };
   return {
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
@@ -37,11 +37,17 @@ export async function clientOptionsOf(options: CliOptions): Promise<ClientOption
   };
 }
 
-async function readPem(flag: string, path: string): Promise<string> {
+async function readPem(flag: string, path: string, what: 'CERTIFICATE' | 'PRIVATE KEY'): Promise<string> {
+  let text: string;
   try {
-    return await readFile(path, 'utf8');
+    text = await readFile(path, 'utf8');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new CliError(`Cannot read ${flag}: ${why}`, exitCodes.usage, error);
   }
+  // `RSA PRIVATE KEY` and `EC PRIVATE KEY` are keys too.
+  if (!new RegExp(`-----BEGIN (?:[A-Z]+ )?${what}-----`).test(text)) {
+    throw usageError(`${flag} ${path} holds no PEM ${what.toLowerCase()}`);
+  }
+  return text;
 }

@@ -62,7 +62,10 @@ async function connectTo(context: CliContext, host: string): Promise<Client> {
     return await connect(host, options, context.stop);
   } catch (error) {
     if (context.stop.aborted) throw context.stop.reason;
-    if (error instanceof ClientError) throw new CliError(error.message, exitCodes.unreachable, error);
+    if (error instanceof ClientError) {
+      const flags = error.code === 'untrusted' ? ' (--server-cert, --client-cert, --client-key)' : '';
+      throw new CliError(`${error.message}${flags}`, exitCodes.unreachable, error);
+    }
     throw usageError(error instanceof Error ? error.message : String(error));
   }
 }

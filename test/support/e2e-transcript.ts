@@ -34,6 +34,6 @@ export function expectOutput(command: string, expected: readonly string[], print
   const pattern = parts
     .map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`))
     .join(String.raw`(?:[\s\S]*)`);
-  const isSame = new RegExp(`^${pattern}$`).test(parts.length === 1 ? actual : `${actual}`);
+  const isSame = new RegExp(`^${pattern}$`).test(actual);
   if (!isSame) expect(actual, `$ ${command}`).toBe(withoutChance(expected.join('\n')));
 }

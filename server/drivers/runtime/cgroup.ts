@@ -1,5 +1,5 @@
 // Finds, reads, writes and removes control groups of both generations by path. Knows nothing of containers' configuration.
-import { readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { constants, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../driver-error.ts';
 import type { CgroupValue } from './limits.ts';
@@ -85,7 +85,8 @@ export function writeGroupFiles(tree: CgroupTree, group: string, values: readonl
       const dir = groupDir(tree, controllerOf(file), group);
       if (dir === undefined) return false;
       try {
-        writeFileSync(`${dir}/${file}`, value);
+        // Without O_CREAT: for a file that a kernel does not have, that would be answered with EACCES instead of ENOENT.
+        writeFileSync(`${dir}/${file}`, value, { flag: constants.O_WRONLY });
         return false;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
