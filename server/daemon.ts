@@ -13,6 +13,7 @@ import { svcDialect } from './http/dialects/svc.ts';
 import type { Identify } from './http/identity.ts';
 import { listenUnix, type Listener } from './http/listeners.ts';
 import { certificateRoutes } from './http/routes/certificates.ts';
+import { containerFileRoutes } from './http/routes/container-files.ts';
 import { containerRoutes } from './http/routes/containers.ts';
 import { imageRoutes } from './http/routes/images.ts';
 import { networkRoutes } from './http/routes/networks.ts';
@@ -30,6 +31,7 @@ import { Sagas } from './operations/saga.ts';
 import { Records } from './records/records.ts';
 import { Certificates } from './services/certificates.ts';
 import { Containers } from './services/containers/containers.ts';
+import { ContainerFiles } from './services/containers/files.ts';
 import { NetworkHosts } from './services/containers/network-hosts.ts';
 import { ContainerView } from './services/containers/view.ts';
 import { addImage, addImageSaga, sweepImageDir } from './services/images/add-image.ts';
@@ -197,6 +199,7 @@ function buildServices(parts: Parts) {
     networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
     certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()) }),
     server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
+    containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMap: host.idMap }),
     containers: new Containers({
       records,
       runtime,
@@ -252,6 +255,7 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
     ...serverRoutes(services.server),
     ...certificateRoutes(services.certificates),
     ...containerRoutes(services.containers),
+    ...containerFileRoutes(services.containerFiles, svcDialect.headerPrefix),
     ...imageRoutes({
       images: services.images,
       aliases: services.aliases,

@@ -97,6 +97,12 @@ const rules: readonly Rule[] = [
     why: 'a driver knows nothing above it and no other family',
   },
   {
+    from: /^server\/drivers\/files\//,
+    own: family('files'),
+    packages: anyPackage,
+    why: 'a driver knows nothing above it and no other family',
+  },
+  {
     from: /^server\/drivers\/devices\//,
     own: family('devices'),
     packages: anyPackage,

@@ -157,7 +157,10 @@ function answerResult(
   reply: FastifyReply,
   result: RouteReply,
 ): FastifyReply {
-  if (result.kind === 'sync') return answer(deps, request, reply, deps.dialect.sync(endpoint, result));
+  if (result.kind === 'sync') {
+    const rendered = deps.dialect.sync(endpoint, result);
+    return answer(deps, request, reply, { ...rendered, headers: { ...rendered.headers, ...result.headers } });
+  }
   if (result.kind === 'async') return answer(deps, request, reply, deps.dialect.async(result.operation));
   return reply.headers({ ...deps.commonHeaders(request.headers.origin), ...result.headers }).send(result.stream);
 }

@@ -21,7 +21,14 @@ export interface RouteContext {
 }
 
 export type RouteReply =
-  | { readonly kind: 'sync'; readonly metadata: unknown; readonly etag?: string; readonly location?: string }
+  | {
+      readonly kind: 'sync';
+      readonly metadata: unknown;
+      readonly etag?: string;
+      readonly location?: string;
+      /** Besides those of the dialect. */
+      readonly headers?: Readonly<Record<string, string>>;
+    }
   | { readonly kind: 'async'; readonly operation: Operation }
   | { readonly kind: 'stream'; readonly headers: Readonly<Record<string, string>>; readonly stream: Readable };
 

@@ -78,15 +78,12 @@ export const containerEndpoints = [
     extension: 'console',
   }),
   endpoint('containers.files.get', 'GET /1.0/containers/:name/files', 'raw', 'Read a file, directory or symlink.', {
-    ...unbuilt,
     query: ['path'],
   }),
   endpoint('containers.files.post', 'POST /1.0/containers/:name/files', 'sync', 'Write a file, directory or symlink.', {
-    ...unbuilt,
     query: ['path'],
   }),
   endpoint('containers.files.delete', 'DELETE /1.0/containers/:name/files', 'sync', 'Remove a file.', {
-    ...unbuilt,
     query: ['path'],
     extension: 'file_delete',
   }),

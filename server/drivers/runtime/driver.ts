@@ -65,6 +65,16 @@ export interface RuntimeExecResult {
   readonly stderr: string;
 }
 
+/** The file tree of a running container as the host reaches it. */
+export interface FileView {
+  /** Leads to its `/` with all its mounts, while `isCurrent`. */
+  readonly path: string;
+  /** Ids of files there (`hostid`) as the container sees them (`nsid`); empty = the same. */
+  readonly idmap: readonly IdMapEntry[];
+  /** False once the container has stopped or rebooted; the path may then lead anywhere. */
+  readonly isCurrent: () => boolean;
+}
+
 export interface RuntimeDriver {
   readonly name: 'lxc' | 'sim';
   readonly version: string;
@@ -100,6 +110,8 @@ export interface RuntimeDriver {
     options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
     signal: AbortSignal,
   ): Promise<RuntimeExecResult>;
+  /** Power of runtimes whose containers see more than the directory `rootfs`. Undefined when it does not run (any more). */
+  fileView?(name: string): FileView | undefined;
   /** Forgets a stopped container: config, run directory, stale cgroups. Idempotent. Logs are not touched. */
   forget(name: string): Promise<void>;
   onExit(listener: (exit: RuntimeExit) => void): () => void;

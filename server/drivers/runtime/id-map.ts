@@ -111,3 +111,13 @@ export function toHostId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', id: nu
   const entry = map.find((one) => one[flag] && id >= one.nsid && id < one.nsid + one.maprange);
   return entry === undefined ? undefined : entry.hostid + (id - entry.nsid);
 }
+
+const nobody = 65_534;
+
+/** A host id as the container sees it: nobody when the map does not contain it. */
+export function toGuestId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', hostId: number): number {
+  if (map.length === 0) return hostId;
+  const flag = kind === 'uid' ? 'isuid' : 'isgid';
+  const entry = map.find((one) => one[flag] && hostId >= one.hostid && hostId < one.hostid + one.maprange);
+  return entry === undefined ? nobody : entry.nsid + (hostId - entry.hostid);
+}

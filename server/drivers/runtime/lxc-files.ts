@@ -10,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import type { IdMapEntry, MountRun, RunConfig } from './driver.ts';
@@ -121,4 +122,13 @@ export function removeContainerDir(deps: Pick<FileDeps, 'places' | 'libc'>, name
     else rmSync(`${dir}/${entry.name}`, { force: true });
   }
   rmdirSync(dir);
+}
+
+/** LXC gives up when the container's root cannot go through its path; nobody else gets more than that. */
+export function makePassable(dir: string): void {
+  mkdirSync(dir, { recursive: true, mode: 0o711 });
+  for (const path of [dirname(dir), dir]) {
+    const mode = statSync(path).mode & 0o7777;
+    if ((mode & 0o011) !== 0o011) chmodSync(path, mode | 0o011);
+  }
 }

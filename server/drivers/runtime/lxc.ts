@@ -1,6 +1,5 @@
 // Runs containers with LXC's tools: one generated configuration and one lxc-start each. Reads and live changes go straight to the kernel.
-import { chmodSync, mkdirSync, realpathSync, rmdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, realpathSync, rmdirSync } from 'node:fs';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/log.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -8,6 +7,7 @@ import { DriverError } from '../driver-error.ts';
 import { attachCommand } from './attach.ts';
 import { type CgroupTree, isFrozen, readCgroupTree, removeEmptyGroup, removeGroup, setFrozen } from './cgroup.ts';
 import type {
+  FileView,
   RunConfig,
   RuntimeDriver,
   RuntimeExecResult,
@@ -15,11 +15,12 @@ import type {
   RuntimeMetrics,
   RuntimeProbe,
 } from './driver.ts';
+import { viewThrough } from './file-view.ts';
 import { ExitSpool } from './exit-spool.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyLimits } from './lxc-limits.ts';
 import { awaitOutcome, awaitRunning, buryRemains, findInit, findMonitor } from './lxc-life.ts';
-import { type FileDeps, removeContainerDir, unmountFiles } from './lxc-files.ts';
+import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
 import { LxcPlaces } from './lxc-places.ts';
 import { startContainer } from './lxc-start.ts';
 import { lxcAvailable, lxcVersion } from './lxc-host.ts';
@@ -258,6 +259,10 @@ class LxcRuntime implements RuntimeDriver {
     return attachCommand({ lxcPath: places.lxcPath, key: places.key(name), name }, argv, options, signal);
   }
 
+  fileView(name: string): FileView | undefined {
+    return viewThrough(this.#live.get(name));
+  }
+
   async forget(name: string): Promise<void> {
     const { tree, places } = this.#deps;
     await this.#mutex.run(name, async () => {
@@ -367,15 +372,6 @@ class LxcRuntime implements RuntimeDriver {
 
 const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
 const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
-
-/** LXC gives up when the container's root cannot go through its path; nobody else gets more than that. */
-function makePassable(dir: string): void {
-  mkdirSync(dir, { recursive: true, mode: 0o711 });
-  for (const path of [dirname(dir), dir]) {
-    const mode = statSync(path).mode & 0o7777;
-    if ((mode & 0o011) !== 0o011) chmodSync(path, mode | 0o011);
-  }
-}
 
 function rmdirIfEmpty(dir: string): void {
   try {

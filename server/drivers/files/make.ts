@@ -1,0 +1,104 @@
+// Makes directories and symbolic links in a container's tree, and removes entries from it.
+import { chmodSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
+import { changing, ownerFor, setOwner } from './act.ts';
+import type { EntryAttributes, FileRoot } from './driver.ts';
+import { failWith } from './file-error.ts';
+import { below, linkText, openPlace, type Place } from './place.ts';
+import { refuseKernelFiles } from './read.ts';
+
+const defaultMode = 0o755;
+
+/** An existing directory is fine, and gets the attributes that are given. */
+export async function makeDirectory(root: FileRoot, path: Buffer, wanted: EntryAttributes): Promise<void> {
+  await changing(root, path, { verb: 'make the directory', followLast: true }, ({ found, making }) => {
+    const { entry } = found;
+    if (entry !== undefined) {
+      if (!entry.stats.isDirectory()) failWith('EEXIST', 'a file is there');
+      refuseKernelFiles(entry);
+      setOwner(entry, ownerFor(root, wanted, entry.stats));
+      if (wanted.mode !== undefined) chmodSync(entry.path, wanted.mode);
+      return;
+    }
+    const owner = ownerFor(root, wanted);
+    const at = below(found.parent, found.name);
+    making(() => mkdirSync(at, 0o700));
+    orUndo(
+      () => {
+        dressNew(
+          at,
+          (made) => made.stats.isDirectory(),
+          (made) => {
+            setOwner(made, owner);
+            chmodSync(made.path, wanted.mode ?? defaultMode);
+          },
+        );
+      },
+      () => rmdirSync(at),
+    );
+  });
+}
+
+/** The same link being there already is fine. */
+export async function makeSymlink(
+  root: FileRoot,
+  path: Buffer,
+  target: Buffer,
+  wanted: EntryAttributes,
+): Promise<void> {
+  await changing(root, path, { verb: 'make the symbolic link', followLast: false }, ({ found, making }) => {
+    if (target.length === 0 || target.includes(0)) failWith('EINVAL', 'its target is empty or has a NUL byte in it');
+    const { entry } = found;
+    if (entry !== undefined) {
+      const isSame = entry.stats.isSymbolicLink() && linkText(found.parent, found.name).equals(target);
+      if (!isSame) failWith('EEXIST');
+      return;
+    }
+    const owner = ownerFor(root, wanted);
+    const at = below(found.parent, found.name);
+    making(() => symlinkSync(target, at));
+    orUndo(
+      () =>
+        dressNew(
+          at,
+          (made) => made.stats.isSymbolicLink(),
+          (made) => setOwner(made, owner),
+        ),
+      () => unlinkSync(at),
+    );
+  });
+}
+
+/** A file, link, FIFO or socket, or an empty directory. A link is removed itself. */
+export async function removeEntry(root: FileRoot, path: Buffer): Promise<void> {
+  await changing(root, path, { verb: 'delete', followLast: false }, ({ found }) => {
+    if (found.name.length === 0) failWith('EBUSY', 'it is the root directory');
+    if (found.entry === undefined) failWith('ENOENT');
+    const at = below(found.parent, found.name);
+    if (found.entry.stats.isDirectory()) rmdirSync(at);
+    else unlinkSync(at);
+  });
+}
+
+/** Somebody inside may have put something else in its place already: that is left as it is. */
+function dressNew(at: Buffer, isOurs: (made: Place) => boolean, dress: (made: Place) => void): void {
+  const made = openPlace(at);
+  try {
+    if (!isOurs(made)) failWith('EEXIST', 'it was replaced while it was made');
+    dress(made);
+  } finally {
+    made.close();
+  }
+}
+
+function orUndo(work: () => void, undo: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    try {
+      undo();
+    } catch {
+      // Not what we made any more.
+    }
+    throw error;
+  }
+}

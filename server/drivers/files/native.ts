@@ -1,0 +1,70 @@
+// The system calls that writing into a container's tree needs and Node lacks, through koffi; undefined where there is none.
+
+export interface Native {
+  /** Runs `work`, which must not wait, with files made in it belonging to these host ids; all rights are kept. */
+  makingAs<T>(uid: number, gid: number, work: () => T): T;
+  /** Gives the open nameless file a name. Throws an error with the code of link(2). */
+  nameFile(fd: number, path: Buffer): void;
+}
+
+const atFdcwd = -100;
+const followLinks = 0x400;
+const getSecureBits = 27;
+const setSecureBits = 28;
+const keepRights = 1 << 2;
+
+let loaded: Promise<Native | undefined> | undefined;
+
+export function loadNative(): Promise<Native | undefined> {
+  loaded ??= load();
+  return loaded;
+}
+
+async function load(): Promise<Native | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    const koffi = (await import('koffi')).default;
+    const libc = koffi.load(null);
+    const linkat = libc.func('int linkat(int from, const uint8_t *old, int to, const uint8_t *path, int flags)');
+    const setfsuid = libc.func('int setfsuid(uint id)') as (id: number) => number;
+    const setfsgid = libc.func('int setfsgid(uint id)') as (id: number) => number;
+    const prctl = libc.func('int prctl(int option, ulong value, ulong a, ulong b, ulong c)');
+    const codes = new Map(Object.entries(koffi.os.errno).map(([code, value]) => [value, code]));
+    return {
+      makingAs: (uid, gid, work) => makingAs({ setfsuid, setfsgid, prctl }, uid, gid, work),
+      nameFile(fd, path) {
+        const old = Buffer.from(`/proc/self/fd/${fd}\0`);
+        const named = linkat(atFdcwd, old, atFdcwd, Buffer.concat([path, Buffer.of(0)]), followLinks) as number;
+        if (named === 0) return;
+        const code = codes.get(koffi.errno()) ?? 'EIO';
+        throw Object.assign(new Error(`${code}: link`), { code });
+      },
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+interface Calls {
+  readonly setfsuid: (id: number) => number;
+  readonly setfsgid: (id: number) => number;
+  readonly prctl: (...args: number[]) => number;
+}
+
+/** The ids and bits are those of the calling thread only, and nothing else runs on it before they are back. */
+function makingAs<T>(calls: Calls, uid: number, gid: number, work: () => T): T {
+  const { setfsuid, setfsgid, prctl } = calls;
+  const bits = prctl(getSecureBits, 0, 0, 0, 0);
+  // Without this the kernel takes the rights over files away together with user id 0.
+  prctl(setSecureBits, bits | keepRights, 0, 0, 0);
+  const before = { gid: setfsgid(gid), uid: setfsuid(uid) };
+  try {
+    return work();
+  } finally {
+    setfsuid(before.uid);
+    setfsgid(before.gid);
+    prctl(setSecureBits, bits, 0, 0, 0);
+    // Going on as somebody else would give the host's files to a container.
+    if (setfsuid(before.uid) !== before.uid || setfsgid(before.gid) !== before.gid) process.abort();
+  }
+}

@@ -1,0 +1,102 @@
+// Reads one entry of a container's tree: a file as a stream, the names in a directory, or the text of a symbolic link.
+import { closeSync, constants, fstatSync, read, type Stats } from 'node:fs';
+import { opendir } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { EntryFacts, FileRoot, ReadEntry } from './driver.ts';
+import { asFileError, failWith } from './file-error.ts';
+import { kernelFileSystem, linkText, reopen, type Place } from './place.ts';
+import { resolvePath, type Found } from './resolve.ts';
+
+/** What a listing can hold: a container must not fill the daemon's memory with names. */
+export const maxNames = 200_000;
+const chunkBytes = 256 * 1024;
+
+/** Links on the way are followed inside the tree, one at the end is not. The caller reads or destroys the content. */
+export async function readEntry(root: FileRoot, path: Buffer): Promise<ReadEntry> {
+  const what = `Cannot read ${path.toString()} in ${root.label}`;
+  let found: Found | undefined;
+  try {
+    found = resolvePath(root, path, { followLast: false });
+    const { entry, parent, name } = found;
+    if (entry === undefined) return failWith('ENOENT');
+    const { stats } = entry;
+    const facts = factsOf(root, stats);
+    if (stats.isDirectory()) return { ...facts, type: 'directory', names: await namesIn(entry) };
+    if (stats.isSymbolicLink()) return { ...facts, type: 'symlink', target: linkText(parent, name) };
+    refuseOddFile(entry);
+    const fd = reopen(entry, constants.O_RDONLY);
+    const { size } = fstatSync(fd);
+    return { ...facts, type: 'file', size, content: contentOf(fd, size, what) };
+  } catch (error) {
+    throw asFileError(what, error);
+  } finally {
+    found?.close();
+  }
+}
+
+export function factsOf(root: FileRoot, stats: Stats): EntryFacts {
+  return {
+    uid: root.ids.toGuest('uid', stats.uid),
+    gid: root.ids.toGuest('gid', stats.gid),
+    mode: stats.mode & 0o7777,
+    modified: stats.mtime,
+  };
+}
+
+/** Only regular files have content. */
+export function refuseOddFile(entry: Place): void {
+  const { stats } = entry;
+  if (!stats.isFile()) failWith('EINVAL', `it is ${oddKind(stats)}, not a file`);
+  refuseKernelFiles(entry);
+}
+
+/** The daemon would act on these with the rights of the host. */
+export function refuseKernelFiles(place: Place): void {
+  const system = kernelFileSystem(place);
+  if (system !== undefined) failWith('EINVAL', `it belongs to the kernel's ${system}: use a command in the container`);
+}
+
+function oddKind(stats: Stats): string {
+  if (stats.isFIFO()) return 'a FIFO';
+  if (stats.isSocket()) return 'a socket';
+  return stats.isDirectory() ? 'a directory' : 'a device';
+}
+
+async function namesIn(place: Place): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const entry of await opendir(place.path, { bufferSize: 256 })) {
+    if (names.length === maxNames) failWith('EINVAL', `the directory has more than ${maxNames} entries`);
+    names.push(entry.name);
+  }
+  return names;
+}
+
+/** Exactly `size` bytes: that is what was promised. A file that shrinks meanwhile ends in an error. */
+function contentOf(fd: number, size: number, what: string): Readable {
+  let position = 0;
+  return new Readable({
+    highWaterMark: chunkBytes * 2,
+    read() {
+      const left = size - position;
+      if (left === 0) {
+        this.push(null);
+        return;
+      }
+      const chunk = Buffer.allocUnsafeSlow(Math.min(chunkBytes, left));
+      read(fd, chunk, 0, chunk.length, position, (error, count) => {
+        if (error !== null) this.destroy(asFileError(what, error) as Error);
+        else if (count === 0) this.destroy(asFileError(what, shrunk()) as Error);
+        else {
+          position += count;
+          this.push(chunk.subarray(0, count));
+        }
+      });
+    },
+    destroy(error, done) {
+      closeSync(fd);
+      done(error);
+    },
+  });
+}
+
+const shrunk = (): Error => Object.assign(new Error('it got shorter while it was read'), { code: 'EIO', ours: true });

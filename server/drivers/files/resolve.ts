@@ -1,0 +1,142 @@
+// Walks a path inside a tree part by part, never leaving it: links are read as text and start again at the tree's own root.
+import { failWith } from './file-error.ts';
+import type { FileRoot } from './driver.ts';
+import { below, linkText, openPlace, type Place } from './place.ts';
+
+export const maxPathBytes = 4096;
+const maxLinks = 40;
+/** Of one walk, links included; also bounds the descriptors that it holds. */
+const maxSteps = 2048;
+const maxDepth = 512;
+
+export interface Found {
+  readonly parent: Place;
+  /** Name in `parent`; empty for the root of the tree. */
+  readonly name: Buffer;
+  /** Undefined: `parent` has nothing of that name. */
+  readonly entry: Place | undefined;
+  close(): void;
+}
+
+interface Level {
+  readonly place: Place;
+  readonly name: Buffer;
+}
+
+/** `followLast`: a link at the end of the path is followed too. Throws errors with the codes of open(2). */
+export function resolvePath(root: FileRoot, path: Buffer, options: { readonly followLast: boolean }): Found {
+  checkPath(path);
+  const levels: Level[] = [{ place: openRoot(root), name: Buffer.alloc(0) }];
+  try {
+    return walk(root, levels, path, options.followLast);
+  } catch (error) {
+    closeDownTo(levels, 0);
+    throw error;
+  }
+}
+
+function checkPath(path: Buffer): void {
+  if (path.length === 0) failWith('EINVAL', 'the path is empty');
+  if (path.includes(0)) failWith('EINVAL', 'the path has a NUL byte in it');
+  if (path.length > maxPathBytes) failWith('ENAMETOOLONG', `the path is longer than ${maxPathBytes} bytes`);
+}
+
+function openRoot(root: FileRoot): Place {
+  const place = openPlace(Buffer.from(root.path));
+  // Asked after opening: if it holds now, the path meant the right tree a moment ago too.
+  if (root.isCurrent() && place.stats.isDirectory()) return place;
+  place.close();
+  return failWith('ESRCH');
+}
+
+function walk(root: FileRoot, levels: Level[], path: Buffer, followLast: boolean): Found {
+  const todo = partsOf(path);
+  let links = 0;
+  for (let steps = 0; ; steps++) {
+    if (steps > maxSteps || levels.length > maxDepth) failWith('ENAMETOOLONG', 'the path has too many parts');
+    const part = todo.pop();
+    if (part === undefined) return found(levels);
+    if (isDotDot(part)) {
+      closeDownTo(levels, Math.max(1, levels.length - 1));
+      continue;
+    }
+    const dir = top(levels).place;
+    if (!dir.stats.isDirectory()) failWith('ENOTDIR');
+    const entry = openIfThere(below(dir, part));
+    if (entry === undefined) {
+      if (todo.length > 0) failWith('ENOENT');
+      return found(levels, part);
+    }
+    if (!entry.stats.isSymbolicLink() || (todo.length === 0 && !followLast)) {
+      levels.push({ place: entry, name: part });
+      continue;
+    }
+    entry.close();
+    if (root.refuseLinks === true) failWith('ELOOP', 'symbolic links are not followed here');
+    links++;
+    if (links > maxLinks) failWith('ELOOP');
+    const text = textOfLink(dir, part);
+    // No longer a link: looked at again.
+    if (text === undefined) todo.push(part);
+    else {
+      if (text[0] === slash) closeDownTo(levels, 1);
+      todo.push(...partsOf(text));
+    }
+  }
+}
+
+function found(levels: readonly Level[], missing?: Buffer): Found {
+  const close = (): void => closeDownTo([...levels], 0);
+  const last = top(levels);
+  if (missing !== undefined) return { parent: last.place, name: missing, entry: undefined, close };
+  const parent = levels.at(-2) ?? last;
+  return { parent: parent.place, name: last.name, entry: last.place, close };
+}
+
+const slash = 0x2f;
+
+/** Last part first; without empty ones and dots. */
+function partsOf(path: Buffer): Buffer[] {
+  const parts: Buffer[] = [];
+  for (let from = 0; from <= path.length;) {
+    const at = path.indexOf(slash, from);
+    const end = at < 0 ? path.length : at;
+    const part = path.subarray(from, end);
+    if (part.length > 0 && !(part.length === 1 && part[0] === dot)) parts.push(part);
+    from = end + 1;
+  }
+  return parts.toReversed();
+}
+
+const dot = 0x2e;
+const isDotDot = (part: Buffer): boolean => part.length === 2 && part[0] === dot && part[1] === dot;
+
+function openIfThere(path: Buffer): Place | undefined {
+  try {
+    return openPlace(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function textOfLink(dir: Place, name: Buffer): Buffer | undefined {
+  try {
+    return linkText(dir, name);
+  } catch (error) {
+    if (['EINVAL', 'ENOENT'].includes(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
+
+function top(levels: readonly Level[]): Level {
+  const level = levels.at(-1);
+  if (level === undefined) throw new Error('the root of a tree cannot be left');
+  return level;
+}
+
+function closeDownTo(levels: Level[], count: number): void {
+  while (levels.length > count) levels.pop()?.place.close();
+}

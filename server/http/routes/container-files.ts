@@ -1,0 +1,131 @@
+// File endpoints of containers: headers and query to use cases, entries to answers.
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errors } from '../../api/errors.ts';
+import type { Problem } from '../../api/problem.ts';
+import type { ContainerFiles, FileWrite } from '../../services/containers/files.ts';
+import { readBytes } from '../body.ts';
+import { queryBytes } from '../query-bytes.ts';
+import { done, param, type RouteContext, type RouteReply, type RouteTable } from '../route.ts';
+
+const maxTargetBytes = 4096;
+/** How long the rest of a refused upload is read, so that the client gets to see why. */
+const drainMs = 3000;
+
+export function containerFileRoutes(files: ContainerFiles, headerPrefix: string): RouteTable {
+  return {
+    'containers.files.get': async (context) => {
+      const path = pathOf(context);
+      const entry = await files.read(param(context, 'name'), path);
+      const headers = {
+        [`${headerPrefix}uid`]: String(entry.uid),
+        [`${headerPrefix}gid`]: String(entry.gid),
+        [`${headerPrefix}mode`]: entry.mode.toString(8).padStart(4, '0'),
+        [`${headerPrefix}type`]: entry.type,
+      };
+      if (entry.type === 'directory') return { kind: 'sync', metadata: entry.names, headers };
+      const file = { ...headers, ...fileHeaders(path), 'last-modified': entry.modified.toUTCString() };
+      if (entry.type === 'symlink') return bytesReply(file, entry.target);
+      return { kind: 'stream', headers: { ...file, 'content-length': String(entry.size) }, stream: entry.content };
+    },
+    'containers.files.post': async (context) => {
+      try {
+        await post(files, context, readHeaders(context.request.headers, headerPrefix));
+      } catch (error) {
+        await drain(context.request);
+        throw error;
+      }
+      return done;
+    },
+    'containers.files.delete': async (context) => {
+      await files.delete(param(context, 'name'), pathOf(context));
+      return done;
+    },
+  };
+}
+
+async function post(files: ContainerFiles, context: RouteContext, sent: SentEntry): Promise<void> {
+  const name = param(context, 'name');
+  const path = pathOf(context);
+  if (sent.type === 'directory') await files.makeDirectory(name, path, sent);
+  else if (sent.type === 'file') await files.write(name, path, context.request, sent, context.signal);
+  else await files.makeSymlink(name, path, await readBytes(context.request, maxTargetBytes), sent);
+}
+
+function pathOf(context: RouteContext): Buffer {
+  const path = queryBytes(context.request.url ?? '', 'path');
+  if (path === undefined || path.length === 0) {
+    throw errors.badRequest('The query parameter path is missing: which file is meant?', [
+      { path: 'path', message: 'is required' },
+    ]);
+  }
+  return path;
+}
+
+interface SentEntry extends FileWrite {
+  readonly type: 'file' | 'directory' | 'symlink';
+}
+
+/** Throws badRequest with every header that is wrong. */
+export function readHeaders(headers: IncomingHttpHeaders, prefix: string): SentEntry {
+  const problems: Problem[] = [];
+  const take = <T>(key: string, fallback: T, read: (text: string) => T | undefined, rule: string): T => {
+    const text = String(headers[`${prefix}${key}`] ?? '').trim();
+    if (text === '') return fallback;
+    const value = read(text);
+    if (value === undefined)
+      problems.push({ path: `${prefix}${key}`, message: `must be ${rule}, is ${JSON.stringify(text)}` });
+    return value ?? fallback;
+  };
+  const idRule = 'a number from 0 to 4294967294';
+  const uid = take('uid', undefined, readId, idRule);
+  const gid = take('gid', undefined, readId, idRule);
+  const mode = take('mode', undefined, readMode, 'up to four octal digits such as 0644');
+  const type = take('type', 'file', (text) => entryTypes.find((one) => one === text), entryTypes.join(', '));
+  const write = take('write', 'overwrite', (text) => writes.find((one) => one === text), writes.join(' or '));
+  if (problems.length > 0) throw errors.invalid('file headers', problems);
+  return {
+    type,
+    append: write === 'append',
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+    ...(mode === undefined ? {} : { mode }),
+  };
+}
+
+const entryTypes = ['file', 'directory', 'symlink'] as const;
+const writes = ['overwrite', 'append'] as const;
+
+function readId(text: string): number | undefined {
+  return /^\d{1,10}$/.test(text) && Number(text) < 0xffff_ffff ? Number(text) : undefined;
+}
+
+function readMode(text: string): number | undefined {
+  return /^0?[0-7]{1,4}$/.test(text) ? Number.parseInt(text, 8) : undefined;
+}
+
+function fileHeaders(path: Buffer): Record<string, string> {
+  const name = path.toString().split('/').filter(Boolean).at(-1) ?? '';
+  return {
+    'content-type': 'application/octet-stream',
+    'content-disposition': `inline;filename="${name.replaceAll(/[^ !#-[\]-~]/g, '_')}"`,
+  };
+}
+
+/** An answer of bytes that are in memory already. */
+export function bytesReply(headers: Readonly<Record<string, string>>, bytes: Buffer): RouteReply {
+  const stream = Readable.from(bytes.length === 0 ? [] : [bytes]);
+  return { kind: 'stream', headers: { ...headers, 'content-length': String(bytes.length) }, stream };
+}
+
+async function drain(request: IncomingMessage & Readable): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  request.resume();
+  const over = new AbortController();
+  const ended = new Promise<void>((resolve) =>
+    request.once('end', resolve).once('close', resolve).once('error', resolve),
+  );
+  await Promise.race([ended, sleep(drainMs, undefined, { signal: over.signal }).catch(() => {})]);
+  over.abort();
+}
