@@ -39,7 +39,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
   };
 
   beforeAll(async () => {
-    harness = await makeBridgeHarness();
+    harness = await makeBridgeHarness(1);
   });
   afterAll(async () => {
     await harness?.cleanup();

@@ -6,7 +6,7 @@ import { makeBridgeHarness } from '../support/network-bridge-harness.ts';
 
 const available = await bridgeAvailable();
 if (available.ok) {
-  networkConformance('bridge networks', makeBridgeHarness);
+  networkConformance('bridge networks', () => makeBridgeHarness(0));
 } else {
   console.log(`bridge networks skipped: ${available.reason}`);
   describe.skip(`bridge networks (${available.reason})`, () => {

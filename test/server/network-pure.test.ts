@@ -27,6 +27,7 @@ import {
   renderHosts,
   withoutLeases,
 } from '../../server/drivers/network/dnsmasq.ts';
+import { dhcpRelease } from '../../server/drivers/network/dhcp-release.ts';
 import { renderFirewall } from '../../server/drivers/network/firewall.ts';
 import {
   addressCommands,
@@ -479,6 +480,16 @@ describe('dnsmasq', () => {
         .join('\n'),
     );
     expect(withoutLeases(file, () => false)).toBe(file);
+  });
+
+  it('a release carries the address, the hardware address and the client identifier of the lease', () => {
+    const [lease] = parseLeases(file).leases;
+    const server = parseIp('10.213.250.1')!;
+    const message = dhcpRelease(lease!, server, 0x01020304);
+    expect(message.subarray(0, 8).toString('hex')).toBe('0101060001020304');
+    expect(message.subarray(12, 16).toString('hex')).toBe('0ad5faa2');
+    expect(message.subarray(28, 34).toString('hex')).toBe('020000000002');
+    expect(message.subarray(236).toString('hex')).toBe('6382536335010736040ad5fa013d0701020000000002ff');
   });
 
   it('reading never fails, whatever the file holds', () => {

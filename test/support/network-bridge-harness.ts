@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { Resolver } from 'node:dns/promises';
-import { tmpdir } from 'node:os';
+import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openBridgeNetwork } from '../../server/drivers/network/bridge.ts';
 import { openNetworkFiles } from '../../server/drivers/network/network-files.ts';
@@ -20,13 +20,14 @@ export interface BridgeHarness extends NetworkHarness {
   dnsmasqPid(network: string): number;
 }
 
-export async function makeBridgeHarness(): Promise<BridgeHarness> {
+/** `half`: test files that run at the same time use different halves of 10.213.0.0/16. */
+export async function makeBridgeHarness(half: 0 | 1 = 0): Promise<BridgeHarness> {
   const dir = await mkdtemp(join(tmpdir(), 'gtyn-bridge-'));
   const files = openNetworkFiles(dir, runDir);
   const prefix = `gtyn${Math.floor(Math.random() * 36 ** 3)
     .toString(36)
     .padStart(3, '0')}`;
-  let octet = Math.floor(Math.random() * 60);
+  let octet = Math.floor(Math.random() * 64) * 2;
   let count = 0;
   const used: string[] = [];
   const foreign: string[] = [];
@@ -38,10 +39,12 @@ export async function makeBridgeHarness(): Promise<BridgeHarness> {
     open: () => openBridgeNetwork({ dir, log: silentLog, runDir }),
     fresh() {
       count += 1;
-      octet += 2;
+      do octet = (octet + 2) % 128;
+      while (isUsed(octet + 128 * half) || isUsed(octet + 1 + 128 * half));
+      const third = octet + 128 * half;
       const name = `${prefix}n${count}`;
       used.push(name);
-      return { name, ipv4: `10.213.${octet}`, otherIpv4: `10.213.${octet + 1}`, ipv6: `fd42:213:${octet}` };
+      return { name, ipv4: `10.213.${third}`, otherIpv4: `10.213.${third + 1}`, ipv6: `fd42:213:${third}` };
     },
     join: (network, client) => joinNetns(prefix, network, client),
     resolve: (network, hostname) => resolveAt(network, `${hostname}.gantry`),
@@ -61,6 +64,11 @@ export async function makeBridgeHarness(): Promise<BridgeHarness> {
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+function isUsed(third: number): boolean {
+  const all = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
+  return all.some((entry) => entry.address.startsWith(`10.213.${third}.`));
 }
 
 /** What the DNS server on the bridge says; empty when it says that there is no such name or that it does not know. */

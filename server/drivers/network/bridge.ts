@@ -1,24 +1,21 @@
 // The network driver for a real host: Linux bridges, nftables and dnsmasq. Ordering, locking and undoing are here; the
-// steps themselves in converge.ts, all texts in the pure files beside it.
-import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+// steps themselves in converge.ts, leases in bridge-leases.ts, all texts in the pure files beside it.
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Log } from '../../lib/log.ts';
 import { withRevert } from '../../lib/revert.ts';
 import { DriverError } from '../driver-error.ts';
+import { listLeases, releaseLeases, setReservations } from './bridge-leases.ts';
 import { planNetwork } from './config.ts';
-import { converge, editLeases, ownTunnels } from './converge.ts';
-import { dnsmasqArguments, distinctHosts, parseLeases, renderHosts, withoutLeases } from './dnsmasq.ts';
-import type { LeaseLine } from './dnsmasq.ts';
-import { findDnsmasq, reloadDnsmasq, startDnsmasq, stopDnsmasq } from './dnsmasq-process.ts';
-import type { NetworkDriver, NetworkHost, NetworkSpec } from './driver.ts';
+import { converge, ownTunnels } from './converge.ts';
+import type { ConvergeDeps } from './converge.ts';
+import { stopDnsmasq } from './dnsmasq-process.ts';
+import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { renderFirewallRemoval } from './firewall.ts';
 import { findTool, ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
 import { hostInterface, linkState } from './ip-commands.ts';
 import type { Link } from './ip-commands.ts';
-import { sendReleases } from './lease-release.ts';
 import { openNetworkFiles } from './network-files.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
 import { hostHasIpv6 } from './sysctls.ts';
@@ -32,10 +29,6 @@ export interface BridgeNetworkDeps {
   /** Default /run/gantry/networks. Pid files and what dnsmasq's unprivileged user must read. */
   readonly runDir?: string;
 }
-
-/** How long a released lease may take to leave the file before dnsmasq is restarted without it. Usually a millisecond, but
- *  dnsmasq flushes each lease to disk, and may be waiting for that. */
-const releaseWaitMs = 2000;
 
 export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
   const files = openNetworkFiles(deps.dir, deps.runDir ?? '/run/gantry/networks');
@@ -53,15 +46,9 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
       await mutex.run(spec.name, () => bringUp(context, spec, signal));
     },
     down: (name) => mutex.run(name, () => takeDown(context, name, 'all')),
-    setHosts: (name, hosts) => mutex.run(name, () => replaceHosts(context, name, hosts)),
-    releaseLease: (name, hwaddr) => mutex.run(name, () => release(context, name, hwaddr)),
-    async leases(name) {
-      const now = Date.now() / 1000;
-      const { leases } = parseLeases(await readFile(files.leaseFile(name), 'utf8').catch(() => ''));
-      return leases
-        .filter((lease) => lease.expiry === 0 || lease.expiry > now)
-        .map(({ hostname, hwaddr, address }) => ({ hostname, hwaddr, address }));
-    },
+    setHosts: (name, hosts) => mutex.run(name, () => setReservations(context, name, hosts)),
+    releaseLease: (name, hwaddr) => mutex.run(name, () => releaseLeases(context, name, hwaddr)),
+    leases: (name) => listLeases(context, name),
     async state(name) {
       if (!/^[^\s/]{1,15}$/.test(name)) return undefined;
       const link = await readLink(name);
@@ -74,10 +61,7 @@ export function openBridgeNetwork(deps: BridgeNetworkDeps): NetworkDriver {
   };
 }
 
-interface Context {
-  readonly files: NetworkFiles;
-  readonly log: Log;
-}
+type Context = ConvergeDeps;
 
 async function routedSubnets(): Promise<string[]> {
   const read = async (family: '-4' | '-6'): Promise<string[]> =>
@@ -146,62 +130,4 @@ async function takeDown(context: Context, name: string, what: 'volatile' | 'all'
   ]);
   await nftApply(`remove the firewall of network ${name}`, renderFirewallRemoval(name));
   await files.remove(name, what);
-}
-
-async function mustRead(context: Context, name: string, doing: string): Promise<NetworkRecord> {
-  const record = await context.files.read(name);
-  if (record === undefined) throw new DriverError('NotFound', `${doing}: network ${name} was never brought up here`);
-  return record;
-}
-
-async function replaceHosts(context: Context, name: string, hosts: readonly NetworkHost[]): Promise<void> {
-  const { files, log } = context;
-  const record = await mustRead(context, name, 'set reservations');
-  const { kept, dropped } = distinctHosts(hosts);
-  for (const reason of dropped) log.warn('reservation left out', { network: name, reason });
-  const plan = planNetwork({ name, config: record.config });
-  await files.write(name, { ...record, hosts: kept });
-  // A reload makes dnsmasq forget what the file said before and read it anew, without losing a query.
-  if (await files.writeHosts(name, renderHosts(kept, plan.dnsMode))) await reloadDnsmasq(files.pidFile(name));
-}
-
-async function release(context: Context, name: string, hwaddr: string): Promise<void> {
-  const { files, log } = context;
-  const record = await mustRead(context, name, `release the lease of ${hwaddr}`);
-  const path = files.leaseFile(name);
-  const isTheirs = (lease: LeaseLine): boolean => lease.hwaddr === hwaddr.toLowerCase();
-  const read = async (): Promise<ReturnType<typeof parseLeases>> =>
-    parseLeases(await readFile(path, 'utf8').catch(() => ''));
-  const file = await read();
-  const theirs = file.leases.filter(isTheirs);
-  if (theirs.length === 0) return;
-  const plan = planNetwork({ name, config: record.config });
-  if ((await findDnsmasq(files.pidFile(name))) !== undefined) {
-    const isSent = await sendReleases(plan, file, theirs).then(
-      () => true,
-      (error: unknown) => {
-        log.warn('release message not sent', { network: name, error: errorText(error) });
-        return false;
-      },
-    );
-    const end = Date.now() + (isSent ? releaseWaitMs : 0);
-    for (; Date.now() < end; await sleep(3)) {
-      if (!(await read()).leases.some(isTheirs)) return;
-    }
-  }
-  await restartWithout(context, plan, isTheirs);
-}
-
-/** Costs some ten milliseconds of service, so it is the second choice. */
-async function restartWithout(
-  context: Context,
-  plan: ReturnType<typeof planNetwork>,
-  drop: (lease: LeaseLine) => boolean,
-): Promise<void> {
-  const { files } = context;
-  const wasRunning = (await findDnsmasq(files.pidFile(plan.name))) !== undefined;
-  await stopDnsmasq(files.pidFile(plan.name));
-  await editLeases(files.leaseFile(plan.name), (text) => withoutLeases(text, drop));
-  if (!wasRunning) return;
-  await startDnsmasq(plan.name, dnsmasqArguments(plan, await files.places(plan.name, plan.rawDnsmasq)));
 }

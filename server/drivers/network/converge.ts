@@ -1,7 +1,7 @@
 // Makes the host match one network plan step by step: bridge, switches, addresses, routes, members, tunnels, firewall, dnsmasq.
 // What to do if a step fails is the caller's decision.
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { planNetwork } from './config.ts';
@@ -13,6 +13,7 @@ import { renderFirewall } from './firewall.ts';
 import { ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
 import { addressCommands, bridgeCommands, memberCommands, routeCommands, tunnelCommands } from './ip-commands.ts';
 import type { Link } from './ip-commands.ts';
+import { editLeases } from './lease-file.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
 import { applySwitches } from './sysctls.ts';
 
@@ -185,11 +186,4 @@ async function ensureDnsmasq(
   if (!isNeeded) return;
   await editLeases(places.leaseFile, (text) => withoutLeases(text, (lease) => isForeignLease(plan, lease)));
   await startDnsmasq(plan.name, wanted);
-}
-
-/** Only while no dnsmasq runs: it holds the file open and writes what it remembers. */
-export async function editLeases(path: string, edit: (text: string) => string): Promise<void> {
-  const text = await readFile(path, 'utf8').catch(() => '');
-  const edited = edit(text);
-  if (edited !== text) await writeFile(path, edited);
 }

@@ -1,0 +1,109 @@
+// Leases and reservations of a running bridge network: what its dnsmasq gave, is to give, and must take back.
+import { formatIp } from '../../api/ip.ts';
+import { errorText } from '../../lib/log.ts';
+import { DriverError } from '../driver-error.ts';
+import { planNetwork } from './config.ts';
+import type { NetworkPlan } from './config.ts';
+import type { ConvergeDeps } from './converge.ts';
+import { distinctHosts, dnsmasqArguments, renderHosts, withoutLeases } from './dnsmasq.ts';
+import type { LeaseFile, LeaseLine } from './dnsmasq.ts';
+import { findDnsmasq, reloadDnsmasq, startDnsmasq, stopDnsmasq } from './dnsmasq-process.ts';
+import { settleDnsmasq } from './dnsmasq-settle.ts';
+import type { DynamicLease, NetworkHost } from './driver.ts';
+import { editLeases, readLeaseFile } from './lease-file.ts';
+import { sendReleases } from './lease-release.ts';
+import type { NetworkRecord } from './network-files.ts';
+
+/** How long a released lease may take to go before dnsmasq is restarted without it. */
+const releaseWaitMs = 2000;
+const settleMs = 500;
+
+/** Empty for a network that was never brought up. */
+export async function listLeases(deps: ConvergeDeps, name: string): Promise<DynamicLease[]> {
+  const record = await deps.files.read(name);
+  if (record === undefined) return [];
+  const { leases } = await read(deps, planNetwork({ name, config: record.config }));
+  const now = Date.now() / 1000;
+  return leases
+    .filter((lease) => lease.expiry === 0 || lease.expiry > now)
+    .map(({ hostname, hwaddr, address }) => ({ hostname, hwaddr, address }));
+}
+
+/** In effect when it resolves, unless dnsmasq is too busy to say so. */
+export async function setReservations(deps: ConvergeDeps, name: string, hosts: readonly NetworkHost[]): Promise<void> {
+  const { files, log } = deps;
+  const { record, plan } = await mustRead(deps, name, 'set reservations');
+  const { kept, dropped } = distinctHosts(hosts);
+  for (const reason of dropped) log.warn('reservation left out', { network: name, reason });
+  await files.write(name, { ...record, hosts: kept });
+  if (!(await files.writeHosts(name, renderHosts(kept, plan.dnsMode)))) return;
+  // A reload makes dnsmasq forget what the file said before and read it anew, without losing a query.
+  if (await reloadDnsmasq(files.pidFile(name))) await settle(plan);
+}
+
+export async function releaseLeases(deps: ConvergeDeps, name: string, hwaddr: string): Promise<void> {
+  const { plan } = await mustRead(deps, name, `release the lease of ${hwaddr}`);
+  const isTheirs = (lease: LeaseLine): boolean => lease.hwaddr === hwaddr.toLowerCase();
+  const file = await read(deps, plan);
+  const theirs = file.leases.filter(isTheirs);
+  if (theirs.length === 0) return;
+  if ((await findDnsmasq(deps.files.pidFile(name))) !== undefined) {
+    const isSent = await trySending(deps, plan, file, theirs);
+    const end = Date.now() + (isSent ? releaseWaitMs : 0);
+    while (Date.now() < end) {
+      if (!(await read(deps, plan)).leases.some(isTheirs)) return;
+    }
+  }
+  await restartWithout(deps, plan, isTheirs);
+}
+
+async function mustRead(
+  deps: ConvergeDeps,
+  name: string,
+  doing: string,
+): Promise<{ readonly record: NetworkRecord; readonly plan: NetworkPlan }> {
+  const record = await deps.files.read(name);
+  if (record === undefined) throw new DriverError('NotFound', `${doing}: network ${name} was never brought up here`);
+  return { record, plan: planNetwork({ name, config: record.config }) };
+}
+
+async function settle(plan: NetworkPlan): Promise<boolean> {
+  const [family] = plan.families;
+  return family !== undefined && settleDnsmasq(formatIp(family.address.ip), settleMs);
+}
+
+function read(deps: ConvergeDeps, plan: NetworkPlan): Promise<LeaseFile> {
+  return readLeaseFile(deps.files.leaseFile(plan.name), async () => {
+    if ((await findDnsmasq(deps.files.pidFile(plan.name))) === undefined) return 'ended';
+    return (await settle(plan)) ? 'idle' : 'silent';
+  });
+}
+
+async function trySending(
+  deps: ConvergeDeps,
+  plan: NetworkPlan,
+  file: LeaseFile,
+  leases: readonly LeaseLine[],
+): Promise<boolean> {
+  try {
+    await sendReleases(plan, file, leases);
+    return true;
+  } catch (error) {
+    deps.log.warn('release message not sent', { network: plan.name, error: errorText(error) });
+    return false;
+  }
+}
+
+/** Costs some ten milliseconds of service, so it is the second choice. */
+async function restartWithout(
+  deps: ConvergeDeps,
+  plan: NetworkPlan,
+  drop: (lease: LeaseLine) => boolean,
+): Promise<void> {
+  const { files } = deps;
+  const wasRunning = (await findDnsmasq(files.pidFile(plan.name))) !== undefined;
+  await stopDnsmasq(files.pidFile(plan.name));
+  await editLeases(files.leaseFile(plan.name), (text) => withoutLeases(text, drop));
+  if (!wasRunning) return;
+  await startDnsmasq(plan.name, dnsmasqArguments(plan, await files.places(plan.name, plan.rawDnsmasq)));
+}
