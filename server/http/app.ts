@@ -33,6 +33,9 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
     exposeHeadRoutes: false,
     // Names have up to 64 characters, percent-encoded three times that; aliases 255.
     routerOptions: { maxParamLength: 1024, caseSensitive: true },
+    // Bodies are checked against the contract by body.ts and answers rendered by dialects; fastify's own two compilers
+    // would be loaded at start (some megabytes) and never asked.
+    schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
     frameworkErrors: (error, request, reply) => {
       answerError(deps, request, reply, errors.badRequest(`The request is malformed: ${error.message}`));
     },
@@ -60,6 +63,10 @@ function fromFramework(error: unknown): AppError {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   const isRefusal = typeof status === 'number' && status >= 400 && status < 500;
   return isRefusal ? errors.badRequest(`The request is malformed: ${errorText(error)}`) : toAppError(error);
+}
+
+function refuseSchemas(): never {
+  throw new Error('routes have no fastify schemas: declare body and query in the endpoint table');
 }
 
 function addEndpoints(app: FastifyInstance, deps: AppDeps): void {

@@ -1,10 +1,10 @@
 // Tells from the kernel's processes and control groups whether a container lives, and clears away what a dead one left.
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec } from '../../lib/exec.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/log.ts';
-import { type CgroupTree, groupPids, removeGroup } from './cgroup.ts';
+import { type CgroupTree, groupPids, listGroups, removeGroup } from './cgroup.ts';
 import type { LxcPlaces } from './lxc-places.ts';
 import { findProgram } from './lxc-host.ts';
 import { isSameProcess, readCommandLine, readNamespacePids, readProcess } from './proc.ts';
@@ -25,6 +25,14 @@ export function findInit(tree: CgroupTree, group: string): LiveProcess | undefin
     if (facts !== undefined && !facts.isZombie) return { pid, startTime: facts.startTime };
   }
   return undefined;
+}
+
+/**
+ * Keys of the containers that have anything here: files or control groups. Most of a host that starts up have nothing, and
+ * asking the kernel about each of them would take its time.
+ */
+export function findRemains(tree: CgroupTree, places: LxcPlaces): ReadonlySet<string> {
+  return new Set([...readdirSync(places.lxcPath), ...listGroups(tree, places.groupRoot)]);
 }
 
 /** The LXC process that watches this init and cleans up after it; undefined when it was killed. */

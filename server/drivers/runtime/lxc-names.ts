@@ -5,6 +5,7 @@ const longest = 180;
 
 /** Injective. Letters, digits, `_`, `.` and `-` stay, but no leading dot or dash; other bytes become `@` and two hex digits. */
 export function encodeName(name: string): string {
+  if (name.length <= longest && /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/.test(name)) return name;
   const encoded = [...Buffer.from(name, 'utf8')]
     .map((byte, index) => {
       const char = String.fromCharCode(byte);

@@ -4,7 +4,8 @@ import { dirTag, encodeName } from './lxc-names.ts';
 export class LxcPlaces {
   readonly lxcPath: string;
   readonly exits: string;
-  readonly #groupRoot: string;
+  /** Parent of the control groups of all containers. */
+  readonly groupRoot: string;
 
   /**
    * `dir` with all links resolved: two daemons with different directories share no name. LXC insists that a container's root can
@@ -14,7 +15,7 @@ export class LxcPlaces {
   constructor(dir: string, runDir = '/run/gantry') {
     this.lxcPath = `${runDir}/runtime-${dirTag(dir)}`;
     this.exits = `${dir}/exits`;
-    this.#groupRoot = `gantry/${dirTag(dir)}`;
+    this.groupRoot = `gantry/${dirTag(dir)}`;
   }
 
   /** The container's name as LXC, paths and control groups know it. */
@@ -43,17 +44,17 @@ export class LxcPlaces {
   }
   /** Control group that holds the container's limits, below every hierarchy's root. */
   group(name: string): string {
-    return `${this.#groupRoot}/${encodeName(name)}`;
+    return `${this.groupRoot}/${encodeName(name)}`;
   }
   monitorGroup(name: string): string {
-    return `${this.#groupRoot}.monitor/${encodeName(name)}`;
+    return `${this.groupRoot}.monitor/${encodeName(name)}`;
   }
   /** Parents of all groups above, to be removed when nothing is left in them. */
   get groupParents(): readonly string[] {
-    return [this.#groupRoot, `${this.#groupRoot}.monitor`, this.pivotGroup];
+    return [this.groupRoot, `${this.groupRoot}.monitor`, this.pivotGroup];
   }
   /** Where monitors wait for their own end while their group is removed. */
   get pivotGroup(): string {
-    return `${this.#groupRoot}.pivot`;
+    return `${this.groupRoot}.pivot`;
   }
 }

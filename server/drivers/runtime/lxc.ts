@@ -19,7 +19,7 @@ import { viewThrough } from './file-view.ts';
 import { ExitSpool } from './exit-spool.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyLimits } from './lxc-limits.ts';
-import { awaitOutcome, awaitRunning, buryRemains, findInit, findMonitor } from './lxc-life.ts';
+import { awaitOutcome, awaitRunning, buryRemains, findInit, findMonitor, findRemains } from './lxc-life.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
 import { LxcPlaces } from './lxc-places.ts';
 import { startContainer } from './lxc-start.ts';
@@ -103,7 +103,10 @@ class LxcRuntime implements RuntimeDriver {
   }
 
   async recover(names: readonly string[]): Promise<void> {
-    await Promise.all(names.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
+    const { places, tree } = this.#deps;
+    const remains = findRemains(tree, places);
+    const found = names.filter((name) => remains.has(places.key(name)));
+    await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
   }
 
   async #recoverOne(name: string): Promise<void> {
