@@ -34,7 +34,10 @@ export class ExecError extends Error {
   }
 }
 
-/** Resolves at the program's exit (not at the closing of its pipes: a grandchild may hold them). Throws ExecError. */
+/** How long the pipes of a program may stay open after its exit. */
+const closeGraceMs = 500;
+
+/** Resolves when the program has ended and its output was read. Throws ExecError. */
 export async function exec(
   argv: readonly string[],
   options: ExecOptions = {},
@@ -64,23 +67,26 @@ export async function exec(
       clearTimeout(timer);
       reject(new ExecError(`cannot run ${file}: ${cause.message}`, argv, -1, err.text()));
     });
-    child.on('exit', (code, killedBy) => {
+    let ended = false;
+    const end = (code: number | null, killedBy: NodeJS.Signals | null): void => {
+      if (ended) return;
+      ended = true;
       clearTimeout(timer);
-      // Data already in the pipes is read in this turn of the loop; a grandchild holding them must not keep us waiting.
-      setImmediate(() => {
-        child.stdout?.destroy();
-        child.stderr?.destroy();
-        const stderr = err.text();
-        if (timedOut) {
-          reject(new ExecError(`${file} did not finish in ${options.timeoutMs ?? 30_000} ms`, argv, -1, stderr));
-        } else if (code === null || !okCodes.includes(code)) {
-          const how = code === null ? `was killed by ${killedBy}` : `failed with code ${code}`;
-          reject(new ExecError(`${file} ${how}${stderr === '' ? '' : `: ${stderr.trim()}`}`, argv, code ?? -1, stderr));
-        } else {
-          resolve({ code, stdout: out.text(), stderr });
-        }
-      });
-    });
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      const stderr = err.text();
+      if (timedOut) {
+        reject(new ExecError(`${file} did not finish in ${options.timeoutMs ?? 30_000} ms`, argv, -1, stderr));
+      } else if (code === null || !okCodes.includes(code)) {
+        const how = code === null ? `was killed by ${killedBy}` : `failed with code ${code}`;
+        reject(new ExecError(`${file} ${how}${stderr === '' ? '' : `: ${stderr.trim()}`}`, argv, code ?? -1, stderr));
+      } else {
+        resolve({ code, stdout: out.text(), stderr });
+      }
+    };
+    // `close` comes when all output was read. A grandchild may hold the pipes for ever, so the exit ends the wait soon after.
+    child.on('close', end);
+    child.on('exit', (code, killedBy) => void setTimeout(end, closeGraceMs, code, killedBy));
     if (options.input !== undefined && child.stdin) {
       child.stdin.on('error', () => {}); // the program may end before reading all of its input; its exit code decides
       child.stdin.end(options.input);
