@@ -76,7 +76,6 @@ function walk(root: FileRoot, levels: Level[], path: Buffer, followLast: boolean
     links++;
     if (links > maxLinks) failWith('ELOOP');
     const text = textOfLink(dir, part);
-    // No longer a link: looked at again.
     if (text === undefined) todo.push(part);
     else {
       if (text[0] === slash) closeDownTo(levels, 1);
@@ -120,11 +119,12 @@ function openIfThere(path: Buffer): Place | undefined {
   }
 }
 
+/** Undefined: it is a link no more. Links of /proc can be there and yet lead nowhere for the host. */
 function textOfLink(dir: Place, name: Buffer): Buffer | undefined {
   try {
     return linkText(dir, name);
   } catch (error) {
-    if (['EINVAL', 'ENOENT'].includes(codeOf(error))) return undefined;
+    if (codeOf(error) === 'EINVAL') return undefined;
     throw error;
   }
 }
