@@ -1,4 +1,6 @@
 // Deleting and renaming a stopped container, each as a saga.
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { isTrue } from '../../api/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import { containerName } from '../../api/names.ts';
@@ -12,7 +14,7 @@ import type { NetworkHosts } from './network-hosts.ts';
 
 type RemoveDeps = Pick<
   ContainerDeps,
-  'records' | 'runtime' | 'network' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'log'
+  'records' | 'runtime' | 'network' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'log' | 'logsDir'
 > & { readonly hosts: NetworkHosts };
 
 interface DeleteParams {
@@ -20,7 +22,9 @@ interface DeleteParams {
   readonly pool: string;
 }
 
-export function deleteContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>): Saga<DeleteParams> {
+export function deleteContainerSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
+): Saga<DeleteParams> {
   return {
     kind: 'container-delete',
     onRestart: 'finish',
@@ -30,6 +34,11 @@ export function deleteContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
     },
     steps: [
       { name: 'runtime', execute: ({ name }) => deps.runtime.forget(name), undo: () => Promise.resolve() },
+      {
+        name: 'logs',
+        execute: ({ name }) => rm(join(deps.logsDir, name), { recursive: true, force: true }),
+        undo: () => Promise.resolve(),
+      },
       {
         name: 'volume',
         execute: ({ name, pool }) => deps.pools.deleteVolume(pool, { type: 'container', name }),
@@ -92,7 +101,9 @@ interface RenameParams {
   readonly pool: string;
 }
 
-export function renameContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>): Saga<RenameParams> {
+export function renameContainerSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
+): Saga<RenameParams> {
   const volume = (name: string) => ({ type: 'container', name }) as const;
   return {
     kind: 'container-rename',
@@ -111,6 +122,13 @@ export function renameContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
         },
       },
       { name: 'runtime', execute: ({ from }) => deps.runtime.forget(from), undo: () => Promise.resolve() },
+      {
+        name: 'logs',
+        execute: ({ from, to }) => moveLogs(deps.logsDir, from, to),
+        async undo({ from, to }) {
+          if (deps.records.containers.has(from)) await moveLogs(deps.logsDir, to, from);
+        },
+      },
     ],
     commit(changes, { from, to }) {
       const { document } = readyContainer(deps.records, from);
@@ -120,6 +138,13 @@ export function renameContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
     },
     rollBack: () => {},
   };
+}
+
+/** A container that never started has none. */
+async function moveLogs(logsDir: string, from: string, to: string): Promise<void> {
+  await rename(join(logsDir, from), join(logsDir, to)).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  });
 }
 
 /** POST {name}: an existing target answers 409 before anything else (spec 7.3). */
