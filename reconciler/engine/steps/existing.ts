@@ -34,8 +34,8 @@ export async function recogniseExisting(
   });
 }
 
-/** An operation of the lost connection may still be at work on the object. */
-async function settle(client: EngineClient, kind: KindName, name: string, signal: AbortSignal): Promise<void> {
+/** Waits for operations that are at work on the object: of a lost connection, or of an earlier run. */
+export async function settle(client: EngineClient, kind: KindName, name: string, signal: AbortSignal): Promise<void> {
   if (kind !== 'container') return;
   const ids = await client.operations.list(signal);
   for (const id of ids) {

@@ -1,15 +1,38 @@
-// Which file does which step.
+// Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
 import type { Step } from '../../core/plan.ts';
+import { ClientError } from '../../../server/client/client-error.ts';
 import { assertNever } from '../assert-never.ts';
 import type { Note, StepContext } from './context.ts';
 import { createImage } from './create-image.ts';
 import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
+import { settle } from './existing.ts';
 import { changePower } from './power.ts';
 import { updateObject } from './update.ts';
 import { waitFor } from './wait.ts';
 
-export function runStep(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
+const attempts = 5;
+const pauseMs = 100;
+
+/** An operation goes on when the client that began it is gone, so the next run may meet it. */
+export async function runStep(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await act(context, step, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (attempt >= attempts || !isBusy(error)) throw error;
+      context.onProgress('waiting for what is going on with it');
+      await settle(context.client, step.kind, step.name, signal);
+      await context.pause(pauseMs, signal);
+    }
+  }
+}
+
+/** No code of its own says so: the daemon and real LXD both answer with this word. */
+const isBusy = (error: unknown): boolean => error instanceof ClientError && /\bbusy\b/i.test(error.message);
+
+function act(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
   switch (step.action) {
     case 'create':
       return step.upload === undefined
