@@ -1,4 +1,5 @@
 // Storage pools: use cases of the API, and the volumes of a pool for other services.
+import { DriverError } from '../drivers/driver-error.ts';
 import type { PoolResources, StorageDriver, VolumeRef, VolumeSource } from '../drivers/storage/driver.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
 import { poolDrivers } from '../api/pool.ts';
@@ -136,6 +137,13 @@ export class Pools {
     return driver.volumePath(pool, volume);
   }
 
+  /** Throws when something is where the volume would be: no record knows it, so somebody put it there. */
+  async refuseVolume(poolOf: string, volume: VolumeRef): Promise<void> {
+    const { driver, pool } = this.#open(poolOf);
+    if (await driver.hasVolume(pool, volume)) throw errors.exists(`${volume.type} volume`, volume.name);
+  }
+
+  /** Idempotent, for sagas: a volume that is there is taken for the one made before; see `refuseVolume`. */
   async createVolume(
     poolOf: string,
     volume: VolumeRef,
@@ -144,7 +152,9 @@ export class Pools {
     signal: AbortSignal,
   ): Promise<void> {
     const { driver, pool } = this.#open(poolOf);
-    await driver.createVolume(pool, volume, source, progress, signal);
+    await driver.createVolume(pool, volume, source, progress, signal).catch((error: unknown) => {
+      if (!(error instanceof DriverError && error.code === 'Exists')) throw error;
+    });
   }
 
   async deleteVolume(poolOf: string, volume: VolumeRef): Promise<void> {

@@ -43,6 +43,12 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
     },
     steps: [
       {
+        // Apart from making it: what was there before us is not ours to undo.
+        name: 'place',
+        execute: ({ name, document }) => deps.pools.refuseVolume(document.pool, { type: 'container', name }),
+        undo: () => Promise.resolve(),
+      },
+      {
         name: 'volume',
         execute: ({ name, document, source }, context) =>
           deps.pools.createVolume(

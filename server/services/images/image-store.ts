@@ -1,5 +1,5 @@
 // Images and their files: reading, looking up, changing and deleting. Adding one is in add-image.ts.
-import { rename, rm } from 'node:fs/promises';
+import { access, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContainerSource } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
@@ -269,15 +269,27 @@ export class ImageStore {
   }
 }
 
-/** Moves finished upload files to their final names. */
+/** Moves finished upload files to their final names. Idempotent. */
 export async function placeImageFiles(
   dir: string,
   fingerprint: string,
   metadataPath: string,
   rootfsPath?: string,
 ): Promise<void> {
-  if (rootfsPath !== undefined) await rename(rootfsPath, join(dir, `${fingerprint}.rootfs`));
-  await rename(metadataPath, join(dir, fingerprint));
+  if (rootfsPath !== undefined) await moveFile(rootfsPath, join(dir, `${fingerprint}.rootfs`));
+  await moveFile(metadataPath, join(dir, fingerprint));
+}
+
+async function moveFile(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    const isMoved = await access(to).then(
+      () => true,
+      () => false,
+    );
+    if (!isMoved) throw error;
+  }
 }
 
 function render(
