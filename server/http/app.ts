@@ -58,15 +58,15 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
   };
 }
 
+function refuseSchemas(): never {
+  throw new Error('routes have no fastify schemas: declare body and query in the endpoint table');
+}
+
 /** What fastify itself refuses (a content type that is none) is the caller's mistake. */
 function fromFramework(error: unknown): AppError {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   const isRefusal = typeof status === 'number' && status >= 400 && status < 500;
   return isRefusal ? errors.badRequest(`The request is malformed: ${errorText(error)}`) : toAppError(error);
-}
-
-function refuseSchemas(): never {
-  throw new Error('routes have no fastify schemas: declare body and query in the endpoint table');
 }
 
 function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
@@ -110,8 +110,6 @@ async function serve(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const abort = new AbortController();
-  reply.raw.once('close', () => abort.abort());
   try {
     const identity = identityOf(deps.identify, request.raw);
     const query = request.query as Record<string, string>;
@@ -126,12 +124,24 @@ async function serve(
       ifMatch: request.headers['if-match'],
       body: hasBody && endpoint.body !== undefined ? await readBody(request.raw, endpoint.body) : undefined,
       request: request.raw,
-      signal: abort.signal,
+      get signal() {
+        return goneSignal(reply.raw);
+      },
     });
     return answerResult(deps, endpoint, request, reply, result);
   } catch (error) {
     return answerError(deps, request, reply, toAppError(error));
   }
+}
+
+/** Aborts when the client goes away before its answer is complete. Made when asked for: most handlers wait for nothing. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  if (response.destroyed) return AbortSignal.abort();
+  const abort = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) abort.abort();
+  });
+  return abort.signal;
 }
 
 function checkAccess(
@@ -174,7 +184,8 @@ function answerResult(
 
 function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
   // A caller who went away breaks the request off; that is no failure of ours.
-  if (error.code === 'internal' && !reply.raw.destroyed) deps.log.error(`${request.method} ${request.url} failed: ${errorText(error)}`);
+  if (error.code === 'internal' && !reply.raw.destroyed)
+    deps.log.error(`${request.method} ${request.url} failed: ${errorText(error)}`);
   const rendered = deps.dialect.error(error);
   // An unread body would be taken for the next request of the connection.
   const headers = request.raw.complete ? rendered.headers : { ...rendered.headers, connection: 'close' };

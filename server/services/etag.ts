@@ -12,10 +12,21 @@ import type {
 } from '../records/documents.ts';
 import { withoutServerKeys } from './expand.ts';
 
+/** Documents never change, so neither do their ETags; containers are what is read over and over. */
+const ofContainers = new WeakMap<ContainerDocument, string>();
+
+function containerEtag(c: ContainerDocument): string {
+  const known = ofContainers.get(c);
+  if (known !== undefined) return known;
+  const content = [c.architecture, withoutServerKeys(c.config), c.description, c.devices, c.ephemeral, c.profiles];
+  const etag = canonicalHash(content);
+  ofContainers.set(c, etag);
+  return etag;
+}
+
 /** What each kind's ETag is computed from; server-kept keys, states and derived members are left out. */
 export const etagOf = {
-  container: (c: ContainerDocument) =>
-    canonicalHash([c.architecture, withoutServerKeys(c.config), c.description, c.devices, c.ephemeral, c.profiles]),
+  container: containerEtag,
   profile: (p: ProfileDocument) => canonicalHash([p.config, p.description, p.devices]),
   network: (n: NetworkDocument) => canonicalHash([n.config, n.description]),
   pool: (p: PoolDocument) => canonicalHash([p.config, p.description]),
