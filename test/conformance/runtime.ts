@@ -1,13 +1,24 @@
 // What every runtime driver must do, as one suite; each driver's test file only says how to open it and how to act from inside.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../server/drivers/runtime/driver.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type {
+  RunConfig,
+  RuntimeCommand,
+  RuntimeDriver,
+  RuntimeExit,
+  RuntimeProcess,
+} from '../../server/drivers/runtime/driver.ts';
 import { until } from '../support/until.ts';
+
+/** `deaf` never shuts down when asked, `short-lived` ends by itself at once, `with-console` has a shell on its console. */
+export type RuntimeTestKind = 'ordinary' | 'deaf' | 'short-lived' | 'with-console';
 
 export interface RuntimeHarness {
   /** Opens the driver on the same directory each time. */
   open(): Promise<RuntimeDriver>;
-  /** A fresh container: `deaf` never shuts down when asked, `short-lived` ends by itself at once. */
-  prepare(name: string, kind?: 'ordinary' | 'deaf' | 'short-lived'): Promise<RunConfig>;
+  /** A fresh container. */
+  prepare(name: string, kind?: RuntimeTestKind): Promise<RunConfig>;
   poweroffInside(driver: RuntimeDriver, name: string): Promise<void>;
   rebootInside(driver: RuntimeDriver, name: string): Promise<void>;
   /** Lets the container end or reboot while no driver is open. */
@@ -36,7 +47,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
       exits = [];
       to.onExit((exit) => exits.push(exit));
     };
-    const prepare = async (name: string, kind?: 'ordinary' | 'deaf' | 'short-lived'): Promise<RunConfig> => {
+    const prepare = async (name: string, kind?: RuntimeTestKind): Promise<RunConfig> => {
       used.add(name);
       return harness.prepare(name, kind);
     };
@@ -481,6 +492,167 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
       });
     });
 
+    describe('spawn', () => {
+      beforeEach(async () => {
+        await started('c1');
+      });
+      const size = { columns: 80, rows: 24 };
+      const spawned = (
+        argv: readonly string[],
+        kind: 'pipes' | 'null' = 'pipes',
+        more: Partial<RuntimeCommand> = {},
+      ): Promise<RuntimeProcess> => driver.spawn('c1', { argv, stdio: { kind }, ...more }, never);
+      const onTerminal = (argv: readonly string[]): Promise<RuntimeProcess> =>
+        driver.spawn('c1', { argv, stdio: { kind: 'terminal', size } }, never);
+
+      it('gives three pipes: input in, output and errors apart, the exit code at the end', async () => {
+        const command = await spawned(['sh', '-c', 'cat; echo oops >&2; exit 7']);
+        const [stdout, stderr] = [textOf(command.stdout), textOf(command.stderr)];
+        command.stdin?.write('one\n');
+        command.stdin?.end(Buffer.from([0, 255, 10]));
+        expect(await command.exited).toBe(7);
+        expect(Buffer.from(await stdout, 'latin1')).toEqual(Buffer.from('one\n\0\xff\n', 'latin1'));
+        expect(await stderr).toBe('oops\n');
+      });
+
+      it('with null streams gives none, and the command finds its input empty', async () => {
+        const command = await spawned(['sh', '-c', 'cat && exit 4'], 'null');
+        expect([command.stdin, command.stdout, command.stderr]).toEqual([undefined, undefined, undefined]);
+        expect(await command.exited).toBe(4);
+      });
+
+      it.each([
+        [['no-such-program'], 127],
+        [['/etc/passwd'], 126],
+        [['sh', '-c', 'kill -9 $$; sleep 5'], 137],
+        [['sh', '-c', 'kill -15 $$; sleep 5'], 143],
+      ])('%j ends with %i', async (argv, code) => {
+        expect(await (await spawned(argv, 'null')).exited).toBe(code);
+      });
+
+      it('signals reach the command itself, also those sent at once; kill ends what it started, too', async () => {
+        const early = await spawned(['sleep', '600'], 'null');
+        early.signal(15);
+        expect(await early.exited).toBe(143);
+        const family = await spawned(['sh', '-c', 'echo up; sleep 600; echo never']);
+        await firstOf(family);
+        family.kill();
+        family.kill();
+        expect(await family.exited).toBe(137);
+        family.signal(15);
+        expect(await textOf(family.stdout)).toBe('');
+      });
+
+      it('the environment is the usual one below the given one', async () => {
+        const command = await spawned(['env'], 'pipes', { env: { HOME: '/srv', MULTI: 'a\nb' } });
+        const lines = (await textOf(command.stdout)).split('\n');
+        expect(lines).toEqual(expect.arrayContaining(['HOME=/srv', 'USER=root', 'LANG=C.UTF-8', 'MULTI=a', 'b']));
+        expect(lines.find((line) => line.startsWith('PATH='))).toMatch(/^PATH=\/usr\/local\/sbin:.*:\/bin$/);
+      });
+
+      it('runs as the user, the group and in the directory that it is told', async () => {
+        const identity = { uid: 1234, gid: 4321, cwd: '/etc' };
+        const command = await spawned(['sh', '-c', 'id -u; id -g; pwd'], 'pipes', identity);
+        expect(await textOf(command.stdout)).toBe('1234\n4321\n/etc\n');
+      });
+
+      it('output that nobody reads stops the command, and reading goes on with every byte', async () => {
+        const command = await spawned(['head', '-c', '3000000', '/dev/zero']);
+        let isOver = false;
+        void command.exited.then(() => (isOver = true));
+        await new Promise((resolve) => setTimeout(resolve, 150));
+        expect(isOver).toBe(false);
+        expect((await textOf(command.stdout)).length).toBe(3_000_000);
+        expect(await command.exited).toBe(0);
+      });
+
+      it('a reader that goes away ends a command that writes', async () => {
+        const command = await spawned(['head', '-c', '999999999999', '/dev/zero']);
+        await firstOf(command);
+        command.stdout?.destroy();
+        expect(await command.exited).toBeGreaterThan(0);
+      });
+
+      it('a terminal has the size it was given, and the one it is given later', async () => {
+        const command = await onTerminal(['sh']);
+        const seen = watched(command);
+        command.stdin?.write('stty size\n');
+        await until(() => seen().includes('24 80'));
+        command.resize({ columns: 132, rows: 50 });
+        command.stdin?.write('stty size\n');
+        await until(() => seen().includes('50 132'));
+        command.stdin?.write('exit 6\n');
+        expect(await command.exited).toBe(6);
+        command.resize(size);
+      });
+
+      it('output on a terminal ends lines as terminals do, and is there to its last byte', async () => {
+        const command = await onTerminal(['sh', '-c', 'tty; seq 1 20000; exit 3']);
+        const lines = (await textOf(command.stdout)).split('\r\n');
+        expect(await command.exited).toBe(3);
+        expect(lines[0]).toMatch(/^\/dev\/pts\/[0-9]+$/);
+        expect(lines.slice(1)).toEqual([...Array.from({ length: 20_000 }, (_, index) => `${index + 1}`), '']);
+      });
+
+      it('what is typed at a terminal comes back once, and ^C interrupts', async () => {
+        const command = await onTerminal(['cat']);
+        const seen = watched(command);
+        command.stdin?.write('hello\r');
+        await until(() => seen() === 'hello\r\nhello\r\n');
+        command.stdin?.write('\u0003');
+        expect(await command.exited).toBe(130);
+      });
+
+      it('a stop of the container ends its commands', async () => {
+        const [piped, typed] = [await spawned(['sh', '-c', 'echo up; sleep 600']), await onTerminal(['cat'])];
+        await firstOf(piped);
+        const output = textOf(typed.stdout);
+        await kill('c1');
+        expect(await piped.exited).toBe(137);
+        await output;
+        expect(await typed.exited).toBeGreaterThan(0);
+      });
+
+      it('refuses no command, a frozen container, and one that does not run', async () => {
+        await expect(spawned([])).rejects.toMatchObject({ code: 'Invalid' });
+        await driver.freeze('c1');
+        await expect(spawned(['true'])).rejects.toMatchObject({ code: 'Failed' });
+        await expect(driver.spawn('nobody', { argv: ['true'], stdio: { kind: 'null' } }, never)).rejects.toMatchObject({
+          code: 'NotFound',
+        });
+      });
+    });
+
+    describe('console', () => {
+      const size = { columns: 80, rows: 24 };
+      it('several viewers share it; one may go, another come, and all end with the container', async () => {
+        const run = await prepare('c1', 'with-console');
+        await driver.start(run, never);
+        const [one, two] = [driver.console('c1', size), driver.console('c1', size)];
+        const [seenByOne, seenByTwo] = [watched({ stdout: one.output }), watched({ stdout: two.output })];
+        one.input.write('\recho $((40+2))x\r');
+        await until(() => /(42|\$\(\(40\+2\)\))x\r\n/.test(seenByOne()) && seenByTwo().includes('x\r\n'));
+        expect(seenByOne()).not.toContain('\r\r\n');
+        one.close();
+        one.close();
+        two.resize({ columns: 132, rows: 50 });
+        two.input.write('echo two\r');
+        await until(() => /two\r\n.*two\r\n/s.test(seenByTwo()));
+        two.close();
+        const three = driver.console('c1', size);
+        const seenByThree = watched({ stdout: three.output });
+        three.input.write('echo three\r');
+        await until(() => /three\r\n.*three\r\n/s.test(seenByThree()));
+        expect(readFileSync(join(run.logDir, 'console.log'), 'utf8')).toContain('three');
+        await kill('c1');
+        await until(() => three.output.readableEnded);
+      });
+
+      it('a container that does not run has none', async () => {
+        expect(() => driver.console('nobody', size)).toThrow(/nobody/);
+      });
+    });
+
     describe('forget', () => {
       it('is idempotent, works for strangers, and keeps the logs', async () => {
         const run = await started('c1');
@@ -508,6 +680,28 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
       await kill('c1');
       expect(heard).toHaveLength(1);
       expect(exits).toHaveLength(2);
+    });
+  });
+}
+
+async function textOf(stream: RuntimeProcess['stdout']): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of (stream ?? []) as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('latin1');
+}
+
+/** All output so far, at each call. */
+function watched(command: Pick<RuntimeProcess, 'stdout'>): () => string {
+  let text = '';
+  command.stdout?.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+  return () => text;
+}
+
+function firstOf(command: RuntimeProcess): Promise<void> {
+  return new Promise((resolve) => {
+    command.stdout?.once('data', () => {
+      command.stdout?.pause();
+      resolve();
     });
   });
 }

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { readCgroupTree, readGroupFile } from '../../server/drivers/runtime/cgroup.ts';
 import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../server/drivers/runtime/driver.ts';
 import { openLxcRuntime } from '../../server/drivers/runtime/lxc.ts';
+import { readProcess } from '../../server/drivers/runtime/proc.ts';
 import { readRunState, removeRunState } from '../../server/drivers/runtime/run-state.ts';
 import { loadLibc } from '../../server/drivers/runtime/syscalls.ts';
 import { silentLog } from '../../server/lib/log.ts';
@@ -63,6 +64,7 @@ function quirks(): void {
         await driver.start(run, never);
         const { monitorPid } = readRunState(harness.places.stateFile('c1')) ?? { monitorPid: 0 };
         process.kill(monitorPid, 'SIGKILL');
+        await until(() => readProcess(monitorPid)?.isZombie !== false);
       });
 
       it('counts as running, is not started a second time, and can be ended by force', async () => {

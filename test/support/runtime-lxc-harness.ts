@@ -55,6 +55,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
       await makeBusyboxRootfs(join(home, 'rootfs'), {
         dhcp: false,
         ...(kind === 'deaf' ? { deafToShutdown: true } : {}),
+        ...(kind === 'with-console' ? { consoleShell: true } : {}),
         ...(kind === 'short-lived' ? { init: '#!/bin/sh\nexit 3\n' } : {}),
       });
       const hostName = `gtyt${tag}${number}`;

@@ -1,137 +1,217 @@
-// Runs one command in a running container through lxc-attach, with captured output. For terminals and streams look elsewhere.
+// Runs commands in a running container through lxc-attach, on pipes or a terminal. What is read from them is others' business.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, fchownSync, readdirSync, readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { type Readable, Writable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
-import type { RuntimeExecResult } from './driver.ts';
+import { carriageReturnFilter, CommandOutput } from './command-output.ts';
+import type { RuntimeCommand, RuntimeProcess, TerminalSize } from './driver.ts';
 import { findProgram } from './lxc-host.ts';
+import { hostIdOf, readCommandLine, readProcess } from './proc.ts';
+import { killBelow, killTree, ProcessInside, sendSignal, signalNumber } from './process-inside.ts';
+import { openPipe, openTerminal, pipeReader, pipeWriter, type Terminal } from './pty.ts';
+import type { Libc } from './syscalls.ts';
 
 export interface AttachTarget {
   readonly lxcPath: string;
   readonly key: string;
   readonly name: string;
+  readonly initPid: number;
+  readonly libc: Libc | undefined;
 }
 
-export interface AttachOptions {
-  readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-  readonly timeoutMs?: number;
-}
+/** Marks the host's side of a command, so that a later daemon knows what an earlier one left. */
+export const attachMark = 'GANTRY_ATTACH';
 
-const defaultTimeoutMs = 60_000;
-const maxOutputBytes = 1024 * 1024;
-const baseEnv: Readonly<Record<string, string>> = {
-  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-  HOME: '/root',
-  USER: 'root',
-  LANG: 'C.UTF-8',
-};
+const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Pure: the environment of a command whose own variables win. */
+export function commandEnv(
+  env: Readonly<Record<string, string>>,
+  about: { readonly uid: number; readonly hasSnap: boolean },
+): Readonly<Record<string, string>> {
+  return {
+    PATH: about.hasSnap ? `${usualPath}:/snap/bin` : usualPath,
+    ...(about.uid === 0 ? { HOME: '/root', USER: 'root' } : {}),
+    LANG: 'C.UTF-8',
+    ...env,
+  };
+}
 
 /** Pure: the host command for a command in the container. */
 export function attachArgv(
-  target: AttachTarget,
-  argv: readonly string[],
-  env: Readonly<Record<string, string>>,
-  cwd: string | undefined,
+  target: Pick<AttachTarget, 'lxcPath' | 'key'>,
+  command: Pick<RuntimeCommand, 'argv' | 'env' | 'cwd' | 'uid' | 'gid'>,
 ): readonly string[] {
-  const variables = Object.entries({ ...baseEnv, ...env }).flatMap(([key, value]) => ['-v', `${key}=${value}`]);
+  const { argv, env = {}, cwd, uid, gid } = command;
+  const variables = Object.entries(env).flatMap(([key, value]) => ['-v', `${key}=${value}`]);
   // lxc-attach has no option for a directory; a shell inside changes to it, with every word passed as it is.
   const inside = cwd === undefined ? argv : ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', cwd, ...argv];
+  const ids = [
+    ...(uid === undefined ? [] : ['-u', uid.toString()]),
+    ...(gid === undefined ? [] : ['-g', gid.toString()]),
+  ];
   const quiet = ['-o', '/dev/null', '-l', 'FATAL'];
-  return ['-P', target.lxcPath, '-n', target.key, ...quiet, '--clear-env', ...variables, '--', ...inside];
+  return ['-P', target.lxcPath, '-n', target.key, ...quiet, '--clear-env', ...variables, ...ids, '--', ...inside];
 }
 
-/** Resolves at the end of the command, also when something it started keeps its output open. */
-export async function attachCommand(
+export function spawnAttached(target: AttachTarget, command: RuntimeCommand): RuntimeProcess {
+  if (command.argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${target.name}"`);
+  const uid = command.uid ?? 0;
+  const hasSnap = existsSync(`/proc/${target.initPid}/root/snap`);
+  const env = commandEnv(command.env ?? {}, { uid, hasSnap });
+  const argv = [findProgram('lxc-attach') ?? 'lxc-attach', ...attachArgv(target, { ...command, env })];
+  const { stdio } = command;
+  if (stdio.kind === 'terminal') return spawnOnTerminal(target, argv, { size: stdio.size, carriageReturns: 1 });
+  if (stdio.kind === 'null') return processOf(start(argv, ['ignore', 'ignore', 'ignore']), {});
+  return spawnOnPipes(target, argv, { uid, gid: command.gid ?? 0 });
+}
+
+// lxc-attach enters, inside, the directory it was started in. Its own environment is not the command's.
+const start = (argv: readonly string[], stdio: ('ignore' | 'pipe' | number)[]): ChildProcess =>
+  spawn(argv[0] ?? '', argv.slice(1), { env: { [attachMark]: '1' }, cwd: existsSync('/root') ? '/root' : '/', stdio });
+
+/** Real pipes that belong to the command's user: it may open them again by name, as in `echo > /dev/stderr`. */
+function spawnOnPipes(
   target: AttachTarget,
   argv: readonly string[],
-  options: AttachOptions,
-  signal: AbortSignal,
-): Promise<RuntimeExecResult> {
-  signal.throwIfAborted();
-  if (argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${target.name}"`);
-  const child = spawn(
-    findProgram('lxc-attach') ?? 'lxc-attach',
-    attachArgv(target, argv, options.env ?? {}, options.cwd),
-    // lxc-attach enters, inside, the directory it was started in.
-    { env: {}, cwd: existsSync('/root') ? '/root' : '/', stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  const stdout = collect(child.stdout);
-  const stderr = collect(child.stderr);
-  const timeoutMs = options.timeoutMs ?? defaultTimeoutMs;
-  const code = await untilExit(child, timeoutMs, signal, `${argv[0]} in container "${target.name}"`);
-  child.stdout.destroy();
-  child.stderr.destroy();
-  return { exitCode: code, stdout: stdout(), stderr: stderr() };
-}
-
-function collect(stream: NodeJS.ReadableStream): () => string {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  stream.on('data', (chunk: Buffer) => {
-    if (size < maxOutputBytes) chunks.push(chunk);
-    size += chunk.length;
-  });
-  stream.on('error', () => {});
-  return () => Buffer.concat(chunks).subarray(0, maxOutputBytes).toString('utf8');
-}
-
-async function untilExit(child: ChildProcess, timeoutMs: number, signal: AbortSignal, what: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    let failure: unknown;
-    const give = (reason: unknown): void => {
-      failure ??= reason;
-      killInside(child);
-    };
-    const timer = setTimeout(
-      () => give(new DriverError('Timeout', `${what} did not end in ${timeoutMs} ms`)),
-      timeoutMs,
-    );
-    const aborted = (): void => give(signal.reason);
-    signal.addEventListener('abort', aborted, { once: true });
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', aborted);
-    };
-    child.on('error', (cause) => {
-      done();
-      reject(new DriverError('Failed', `Cannot run ${what}`, cause));
+  ids: { readonly uid: number; readonly gid: number },
+): RuntimeProcess {
+  if (target.libc === undefined) {
+    const child = start(argv, ['pipe', 'pipe', 'pipe']);
+    const [stdin, stdout, stderr] = [child.stdin, child.stdout, child.stderr] as [Writable, Socket, Socket];
+    return processOf(child, { stdin, stdout: new CommandOutput(stdout), stderr: new CommandOutput(stderr) });
+  }
+  const { libc, initPid } = target;
+  const pipes: { readonly reader: number; readonly writer: number }[] = [];
+  try {
+    for (let count = 0; count < 3; count++) pipes.push(openPipe(libc));
+    const [input, output, errors] = pipes as [(typeof pipes)[0], (typeof pipes)[0], (typeof pipes)[0]];
+    const theirs = [input.reader, output.writer, errors.writer];
+    const [uid, gid] = [hostIdOf(initPid, 'uid', ids.uid), hostIdOf(initPid, 'gid', ids.gid)];
+    for (const fd of theirs) fchownSync(fd, uid, gid);
+    const child = start(argv, theirs);
+    for (const fd of theirs) closeSync(fd);
+    return processOf(child, {
+      stdin: pipeWriter(input.writer),
+      stdout: new CommandOutput(pipeReader(output.reader)),
+      stderr: new CommandOutput(pipeReader(errors.reader)),
     });
-    child.on('exit', (code) => {
-      done();
-      // What is in the pipes already is read before they are let go.
-      setTimeout(() => {
-        if (failure === undefined) resolve(code ?? 255);
-        else reject(failure);
-      }, 1);
-    });
-  });
-}
-
-/**
- * Killing lxc-attach alone would leave the command running: its child is the command. lxc-attach itself ends after its child and
- * collects it, so that no zombie keeps the container's control group; only a stuck one is killed.
- */
-function killInside(child: ChildProcess): void {
-  const { pid } = child;
-  if (pid === undefined) return;
-  const stuck = setTimeout(() => child.kill('SIGKILL'), 1_000);
-  child.once('exit', () => clearTimeout(stuck));
-  const inner = readChildren(pid);
-  // Not that far yet: it has nothing to leave behind.
-  if (inner.length === 0) child.kill('SIGKILL');
-  for (const one of inner) {
-    try {
-      process.kill(one, 'SIGKILL');
-    } catch {
-      // Already gone.
-    }
+  } catch (error) {
+    for (const { reader, writer } of pipes) for (const fd of [reader, writer]) closeQuietly(fd);
+    throw error;
   }
 }
 
-function readChildren(pid: number): readonly number[] {
+/**
+ * The terminal's session must outlive the program in it: at the death of a session's leader the kernel throws away what was not
+ * yet read. So a shell leads, lets go of the terminal when the program has ended (its output then reads to an end), and ends
+ * itself with the program's code when descriptor 3 is closed.
+ */
+const leader = `"$@" 3<&-; code=$?; trap '' HUP; exec </dev/null >/dev/null 2>&1; read -r end <&3; exit $code`;
+
+export function spawnOnTerminal(
+  target: Pick<AttachTarget, 'name' | 'libc'>,
+  argv: readonly string[],
+  options: { readonly size: TerminalSize; readonly carriageReturns: number },
+): RuntimeProcess {
+  const setsid = findProgram('setsid');
+  if (target.libc === undefined || setsid === undefined) {
+    const missing = target.libc === undefined ? 'koffi (npm)' : 'setsid (package util-linux)';
+    throw new DriverError('NotSupported', `Terminals in containers need ${missing}, which this host lacks`);
+  }
+  const terminal = openTerminal(target.libc, options.size);
+  const { socket, farSide } = terminal;
   try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+    const child = start([setsid, '-c', '/bin/sh', '-c', leader, 'sh', ...argv], [farSide, farSide, farSide, 'pipe']);
+    const output = new CommandOutput(socket, carriageReturnFilter(options.carriageReturns));
+    const release = child.stdio[3] as Socket;
+    release.on('error', () => {});
+    output.once('close', () => release.destroy());
+    output.once('end', () => release.destroy());
+    return processOf(child, { stdin: heldInput(terminal, child), stdout: output, resize: terminal.resize });
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    closeSync(farSide);
+  }
+}
+
+/** Input that waits until the program has set up the terminal: what comes earlier would be lost. */
+function heldInput(terminal: Terminal, child: ChildProcess): Writable {
+  const { socket } = terminal;
+  let isReady = false;
+  const whenReady = (act: () => void): void => {
+    isReady ||= socket.destroyed || child.exitCode !== null || terminal.isTaken();
+    if (isReady) act();
+    else setTimeout(whenReady, 2, act);
+  };
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => whenReady(() => void socket.write(chunk, done)),
+    // Ctrl-D: terminals have no other end of input.
+    final: (done) => whenReady(() => void socket.write('\u0004', () => done())),
+  });
+}
+
+/** What an earlier daemon left running when it was killed. A command on a terminal ended with its terminal. */
+export function endOrphans(lxcPath: string): void {
+  for (const pid of readdirSync('/proc')
+    .filter((name) => /^[0-9]+$/.test(name))
+    .map(Number)) {
+    if (!readCommandLine(pid).includes(` -P ${lxcPath} `) || !isMarked(pid)) continue;
+    if (readProcess(pid)?.parentPid !== process.pid) killBelow(pid);
+  }
+}
+
+function isMarked(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${attachMark}=1`);
   } catch {
-    return [];
+    return false;
+  }
+}
+
+interface Streams {
+  readonly stdin?: Writable;
+  readonly stdout?: Readable & { settle(): void };
+  readonly stderr?: Readable & { settle(): void };
+  readonly resize?: (this: void, size: TerminalSize) => void;
+}
+
+function processOf(child: ChildProcess, streams: Streams): RuntimeProcess {
+  const { stdin, stdout, stderr, resize } = streams;
+  const inside = new ProcessInside(child);
+  // A command may end before it has read its input; its exit code tells what there is to tell.
+  stdin?.on('error', () => {});
+  const exited = new Promise<number>((resolve) => {
+    child.once('error', () => resolve(127));
+    child.once('exit', (code, signal) => resolve(code ?? 128 + signalNumber(signal)));
+  });
+  const settle = (): void => {
+    stdin?.destroy();
+    stdout?.settle();
+    stderr?.settle();
+  };
+  child.once('exit', settle);
+  child.once('error', settle);
+  return {
+    ...(stdin === undefined ? {} : { stdin }),
+    ...(stdout === undefined ? {} : { stdout }),
+    ...(stderr === undefined ? {} : { stderr }),
+    resize: (size) => {
+      if (stdout?.destroyed === false && !stdout.readableEnded) resize?.(size);
+    },
+    signal: (number) => inside.find((pid) => sendSignal(pid, number)),
+    kill: () => inside.find(killTree, true),
+    exited,
+  };
+}
+
+function closeQuietly(fd: number): void {
+  try {
+    closeSync(fd);
+  } catch {
+    // Closed already.
   }
 }

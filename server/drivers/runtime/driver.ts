@@ -1,5 +1,6 @@
 // What every container runtime must do: run one container described as plain data, tell its state, say when it ends.
 // Knows nothing of records, operations or HTTP; names are opaque and unique on this host.
+import type { Readable, Writable } from 'node:stream';
 import type { InterfaceState } from '../interface-state.ts';
 import type { MountRun, NicRun } from '../run-parts.ts';
 
@@ -75,6 +76,57 @@ export interface FileView {
   readonly isCurrent: () => boolean;
 }
 
+export interface TerminalSize {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What a command's standard streams are: nothing, a real pipe each, or one terminal for all three. */
+export type RuntimeStdio =
+  | { readonly kind: 'null' }
+  | { readonly kind: 'pipes' }
+  | { readonly kind: 'terminal'; readonly size: TerminalSize };
+
+export interface RuntimeCommand {
+  readonly argv: readonly string[];
+  /** Over the usual PATH, HOME, USER and LANG; nothing else of the host's gets in. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Default /root. */
+  readonly cwd?: string;
+  /** Ids inside the container; default 0. */
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly stdio: RuntimeStdio;
+}
+
+/** A command at work. Whoever has it reads its outputs to their end, or destroys them: an unread one stops the command. */
+export interface RuntimeProcess {
+  /** With a terminal all input. Absent with stdio null, as the outputs are. */
+  readonly stdin?: Writable;
+  /** With a terminal all output. Ends soon after the command's end, also when something it left behind keeps it open. */
+  readonly stdout?: Readable;
+  readonly stderr?: Readable;
+  /** Without a terminal, or after the end: does nothing. */
+  resize(size: TerminalSize): void;
+  /** Sends the signal with this number to the command itself. After the end: does nothing. */
+  signal(number: number): void;
+  /** Ends the command and all it has started, by force. Idempotent. */
+  kill(): void;
+  /** Never rejects: the exit code, 126 or 127 when the command cannot be run, 128+n when a signal ended it. With a terminal it
+   *  resolves only once the output was read. */
+  readonly exited: Promise<number>;
+}
+
+/** One viewer of a container's console; all viewers see the same. */
+export interface RuntimeConsole {
+  readonly input: Writable;
+  /** Ends when the container stops. What a viewer does not read in time is lost to it. */
+  readonly output: Readable;
+  resize(size: TerminalSize): void;
+  /** Idempotent. */
+  close(): void;
+}
+
 export interface RuntimeDriver {
   readonly name: 'lxc' | 'sim';
   readonly version: string;
@@ -103,6 +155,11 @@ export interface RuntimeDriver {
   metrics(name: string): Promise<RuntimeMetrics>;
   /** Applies the live keys among limits.* of the whole expanded config to a running container. */
   updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void>;
+  /** Starts a command in a running container. Not running -> DriverError NotFound; frozen -> Failed. Its life ends with
+   *  `kill`, not with the signal, which only ends the starting. */
+  spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess>;
+  /** Looks at /dev/console of a running container; any number of viewers at a time. Not running -> DriverError NotFound. */
+  console(name: string, size: TerminalSize): RuntimeConsole;
   /** Runs a command as root in the container with captured, bounded output. 126/127/128+n as a shell would say. */
   exec(
     name: string,

@@ -4,16 +4,22 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/log.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
-import { attachCommand } from './attach.ts';
+import { endOrphans, spawnAttached } from './attach.ts';
+import { captureOutput } from './capture.ts';
 import { type CgroupTree, isFrozen, readCgroupTree, removeEmptyGroup, removeGroup, setFrozen } from './cgroup.ts';
+import { ConsoleHub } from './console-hub.ts';
 import type {
   FileView,
   RunConfig,
+  RuntimeCommand,
+  RuntimeConsole,
   RuntimeDriver,
   RuntimeExecResult,
   RuntimeExit,
   RuntimeMetrics,
   RuntimeProbe,
+  RuntimeProcess,
+  TerminalSize,
 } from './driver.ts';
 import { viewThrough } from './file-view.ts';
 import { ExitSpool } from './exit-spool.ts';
@@ -21,6 +27,7 @@ import { requestShutdown } from './halt-signal.ts';
 import { applyLimits } from './lxc-limits.ts';
 import { awaitOutcome, awaitRunning, buryRemains, findInit, findMonitor, findRemains } from './lxc-life.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
+import { openLxcConsole } from './lxc-console.ts';
 import { LxcPlaces } from './lxc-places.ts';
 import { startContainer } from './lxc-start.ts';
 import { lxcAvailable, lxcVersion } from './lxc-host.ts';
@@ -86,6 +93,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly #mutex = new KeyedMutex();
   readonly #slots = new Slots(startsAtOnce);
   readonly #spool: ExitSpool;
+  readonly #consoles: ConsoleHub;
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
   #sweeper: NodeJS.Timeout | undefined;
   #closed = false;
@@ -95,6 +103,8 @@ class LxcRuntime implements RuntimeDriver {
     this.version = deps.version;
     this.rootfsIdmapped = deps.rootfsIdmapped;
     this.#spool = new ExitSpool(deps.places.exits);
+    this.#consoles = new ConsoleHub((name, size) => openLxcConsole(deps, name, size));
+    endOrphans(deps.places.lxcPath);
     this.#spool.start(
       (key) => this.#wake(key),
       (error) => deps.log.warn('cannot watch for exits, falling back to polling', { reason: errorText(error) }),
@@ -245,21 +255,34 @@ class LxcRuntime implements RuntimeDriver {
     });
   }
 
-  async exec(
-    name: string,
-    argv: readonly string[],
-    options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
-    signal: AbortSignal,
-  ): Promise<RuntimeExecResult> {
+  async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
+    signal.throwIfAborted();
     const state = this.#need(name);
-    const { tree, places } = this.#deps;
+    const { tree, places, libc } = this.#deps;
     const refuse = (reason: string): never => {
       throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error(reason));
     };
     // lxc-attach would hang in the first case, and in the second end as if the command had failed.
     if (isFrozen(tree, places.group(name))) refuse('it is frozen');
     if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');
-    return attachCommand({ lxcPath: places.lxcPath, key: places.key(name), name }, argv, options, signal);
+    const { lxcPath } = places;
+    return spawnAttached({ lxcPath, key: places.key(name), name, initPid: state.initPid, libc }, command);
+  }
+
+  console(name: string, size: TerminalSize): RuntimeConsole {
+    this.#need(name);
+    return this.#consoles.attach(name, size);
+  }
+
+  async exec(
+    name: string,
+    argv: readonly string[],
+    options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<RuntimeExecResult> {
+    const { timeoutMs, ...rest } = options;
+    const command = await this.spawn(name, { ...rest, argv, stdio: { kind: 'pipes' } }, signal);
+    return captureOutput(command, `${argv[0] ?? ''} in container "${name}"`, timeoutMs, signal);
   }
 
   fileView(name: string): FileView | undefined {
@@ -286,6 +309,7 @@ class LxcRuntime implements RuntimeDriver {
     this.#closed = true;
     clearTimeout(this.#sweeper);
     this.#spool.close();
+    this.#consoles.close();
     await this.#deps.namespaces.close();
     if (this.#live.size > 0) return;
     // Empty ones only: what still runs, known or not, keeps its own.

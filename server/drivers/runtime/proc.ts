@@ -61,6 +61,15 @@ export function readCommandLine(pid: number): string {
   return (read(`/proc/${pid}/cmdline`) ?? '').replaceAll('\0', ' ').trim();
 }
 
+/** Host id of an id in the user namespace of a process; the id itself where its map does not say. */
+export function hostIdOf(pid: number, kind: 'uid' | 'gid', id: number): number {
+  for (const line of (read(`/proc/${pid}/${kind}_map`) ?? '').split('\n')) {
+    const [inside = 0, outside = 0, count = 0] = line.trim().split(/\s+/).map(Number);
+    if (id >= inside && id < inside + count) return outside + (id - inside);
+  }
+  return id;
+}
+
 export function readBootId(): string {
   return read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
 }

@@ -1,23 +1,31 @@
 // A runtime without containers: the same states, events and errors as a real one, kept in small files. Needs no root and no Linux.
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
 import type { InterfaceAddress } from '../interface-state.ts';
+import { captureOutput } from './capture.ts';
+import { ConsoleHub } from './console-hub.ts';
 import { parseCpus, pickCpus } from './cpu-limits.ts';
 import type {
   NicRun,
   RunConfig,
+  RuntimeCommand,
+  RuntimeConsole,
   RuntimeDriver,
   RuntimeExecResult,
   RuntimeExit,
   RuntimeMetrics,
   RuntimeProbe,
+  RuntimeProcess,
+  TerminalSize,
 } from './driver.ts';
 import { readLimits } from './limits.ts';
 import { renderLxcConfig } from './lxc-config.ts';
-import { runSimCommand } from './sim-exec.ts';
 import { SimFaults } from './sim-faults.ts';
+import { appendConsole } from './sim-console-log.ts';
 import { simHost, simMetrics } from './sim-metrics.ts';
+import { startSimProcess } from './sim-process.ts';
 import { type SimState, SimStateFiles } from './sim-state.ts';
 import { nextStop } from './wait-exit.ts';
 
@@ -63,6 +71,8 @@ class Sim implements SimRuntime {
   readonly #live = new Map<string, SimState>();
   readonly #mutex = new KeyedMutex();
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
+  readonly #processes = new Map<string, Set<RuntimeProcess>>();
+  readonly #consoles = new ConsoleHub((name, size) => this.#openConsole(name, size));
   #lastPid = firstPid;
   #closed = false;
 
@@ -104,6 +114,8 @@ class Sim implements SimRuntime {
 
   #begin(run: RunConfig, limits: Readonly<Record<string, string>>, announce?: 'reboot'): SimState {
     this.#lastPid++;
+    this.#killAll(run.name);
+    appendConsole(join(run.logDir, 'console.log'), Buffer.from('sim: init started\n'));
     const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt: this.#now(), limits };
     this.#remember(state);
     if (announce !== undefined) this.#announce({ name: run.name, target: announce });
@@ -112,6 +124,7 @@ class Sim implements SimRuntime {
 
   #end(name: string): void {
     this.#live.delete(name);
+    this.#killAll(name);
     this.#files.remove(name);
     this.#announce({ name, target: 'stop' });
   }
@@ -190,35 +203,53 @@ class Sim implements SimRuntime {
     });
   }
 
+  async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
+    const { run, status } = this.#need(name);
+    if (command.argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${name}"`);
+    if (status === 'frozen') {
+      throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error('it is frozen'));
+    }
+    await this.faults.pass('exec', name, signal);
+    return this.#started(name, startSimProcess(command, run));
+  }
+
+  /** A process ends with its container. */
+  #started(name: string, process: RuntimeProcess): RuntimeProcess {
+    const processes = this.#processes.get(name) ?? new Set();
+    this.#processes.set(name, processes.add(process));
+    void process.exited.then(() => processes.delete(process));
+    return process;
+  }
+
+  #killAll(name: string): void {
+    for (const process of this.#processes.get(name) ?? []) process.kill();
+    this.#processes.delete(name);
+  }
+
+  console(name: string, size: TerminalSize): RuntimeConsole {
+    this.#need(name);
+    return this.#consoles.attach(name, size);
+  }
+
+  #openConsole(name: string, size: TerminalSize): RuntimeProcess {
+    const { run } = this.#need(name);
+    const log = join(run.logDir, 'console.log');
+    const onOutput = (chunk: Buffer): void => appendConsole(log, chunk);
+    return this.#started(
+      name,
+      startSimProcess({ argv: ['sh'], cwd: '/', stdio: { kind: 'terminal', size } }, { ...run, onOutput }),
+    );
+  }
+
   async exec(
     name: string,
     argv: readonly string[],
     options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
     signal: AbortSignal,
   ): Promise<RuntimeExecResult> {
-    const { run, status } = this.#need(name);
-    if (argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${name}"`);
-    if (status === 'frozen') {
-      throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error('it is frozen'));
-    }
-    await this.faults.pass('exec', name, signal);
-    const timeoutMs = options.timeoutMs ?? 60_000;
-    const limit = new AbortController();
-    const timer = setTimeout(
-      () => limit.abort(new DriverError('Timeout', `${argv[0]} in container "${name}" did not end in ${timeoutMs} ms`)),
-      timeoutMs,
-    );
-    try {
-      const context = {
-        rootfs: run.rootfs,
-        hostname: run.hostname,
-        env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', USER: 'root', ...options.env },
-        cwd: options.cwd ?? '/root',
-      };
-      return await runSimCommand(argv, context, AbortSignal.any([signal, limit.signal]));
-    } finally {
-      clearTimeout(timer);
-    }
+    const { timeoutMs, ...rest } = options;
+    const command = await this.spawn(name, { ...rest, argv, stdio: { kind: 'pipes' } }, signal);
+    return captureOutput(command, `${argv[0] ?? ''} in container "${name}"`, timeoutMs, signal);
   }
 
   async forget(name: string): Promise<void> {
@@ -240,6 +271,8 @@ class Sim implements SimRuntime {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#consoles.close();
+    for (const name of this.#processes.keys()) this.#killAll(name);
   }
 
   #announce(exit: RuntimeExit): void {

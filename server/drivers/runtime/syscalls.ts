@@ -11,6 +11,14 @@ export interface Libc {
   send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
   recv(fd: number, bytes: Uint8Array, length: number, flags: number): number;
   if_indextoname(index: number, name: Uint8Array): unknown;
+  /** Fills two descriptors: the end to read from and the end to write to. */
+  pipe2(ends: Int32Array, flags: number): number;
+  unlockpt(fd: number): number;
+  ptsname_r(fd: number, name: Uint8Array, length: number): number;
+  tcgetattr(fd: number, settings: Uint8Array): number;
+  tcsetattr(fd: number, when: number, settings: Uint8Array): number;
+  cfmakeraw(settings: Uint8Array): void;
+  ioctl(fd: number, request: number, argument: Uint8Array): number;
 }
 
 let loaded: Promise<Libc | undefined> | undefined;
@@ -44,6 +52,13 @@ async function load(): Promise<Libc | undefined> {
       send: libc.func('long send(int fd, const uint8_t *bytes, ulong length, int flags)'),
       recv: libc.func('long recv(int fd, _Out_ uint8_t *bytes, ulong length, int flags)'),
       if_indextoname: libc.func('void *if_indextoname(uint index, _Out_ uint8_t *name)'),
+      pipe2: libc.func('int pipe2(_Out_ int *ends, int flags)'),
+      unlockpt: libc.func('int unlockpt(int fd)'),
+      ptsname_r: libc.func('int ptsname_r(int fd, _Out_ uint8_t *name, ulong length)'),
+      tcgetattr: libc.func('int tcgetattr(int fd, _Out_ uint8_t *settings)'),
+      tcsetattr: libc.func('int tcsetattr(int fd, int when, const uint8_t *settings)'),
+      cfmakeraw: libc.func('void cfmakeraw(_Inout_ uint8_t *settings)'),
+      ioctl: libc.func('int ioctl(int fd, ulong request, const uint8_t *argument)'),
     };
   } catch {
     return undefined;

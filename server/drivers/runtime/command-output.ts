@@ -1,0 +1,119 @@
+// Reads what a command puts out, to an end of its own: strangers may hold the other end open after the command is gone.
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+
+/** Between two looks at an output whose command has ended. */
+const lookMs = 20;
+
+export class CommandOutput extends Readable {
+  readonly #source: Socket;
+  readonly #filter: OutputFilter | undefined;
+  #received = 0;
+  #over = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(source: Socket, filter?: OutputFilter) {
+    super({ highWaterMark: 64 * 1024 });
+    this.#source = source;
+    this.#filter = filter;
+    source.on('data', (chunk: Buffer) => {
+      this.#received += chunk.length;
+      this.#give(filter === undefined ? chunk : filter.pass(chunk, (late) => this.#give(late)));
+    });
+    // A terminal whose other side is closed reads as an input/output error.
+    source.on('error', () => this.#end());
+    source.on('end', () => this.#end());
+    source.on('close', () => this.#end());
+  }
+
+  /** The command has ended: what lies in the pipe is still read, but nobody's later words are waited for. */
+  settle(): void {
+    if (this.#over || this.#timer !== undefined) return;
+    let before = -1;
+    this.#timer = setInterval(() => {
+      const isWaiting = !this.#source.isPaused() && this.#received === before;
+      before = this.#received;
+      if (isWaiting) this.#end();
+    }, lookMs);
+  }
+
+  override _read(): void {
+    this.#source.resume();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#over = true;
+    clearInterval(this.#timer);
+    this.#source.destroy();
+    done(error);
+  }
+
+  #give(chunk: Buffer): void {
+    if (this.#over || chunk.length === 0) return;
+    if (!this.push(chunk)) this.#source.pause();
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    if (this.#filter !== undefined) this.#give(this.#filter.rest());
+    this.#over = true;
+    clearInterval(this.#timer);
+    this.#source.destroy();
+    this.push(null);
+  }
+}
+
+export interface OutputFilter {
+  /** What can be given on now. What is held back comes by `late` when nothing follows soon. */
+  pass(chunk: Buffer, late: (chunk: Buffer) => void): Buffer;
+  rest(): Buffer;
+}
+
+const carriageReturn = 0x0d;
+const lineFeed = 0x0a;
+const holdMs = 10;
+
+/** Takes away the `count` carriage returns that nested terminals add before each line feed. */
+export function carriageReturnFilter(count: number): OutputFilter {
+  let held = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const release = (): Buffer => {
+    clearTimeout(timer);
+    const rest = Buffer.alloc(held, carriageReturn);
+    held = 0;
+    return rest;
+  };
+  return {
+    pass(chunk, late) {
+      const { bytes, trailing } = dropCarriageReturns(Buffer.concat([release(), chunk]), count);
+      held = trailing;
+      // A program that returns to the start of its line without ending it must not wait for its next words.
+      if (held > 0) timer = setTimeout(() => late(release()), holdMs);
+      return bytes;
+    },
+    rest: release,
+  };
+}
+
+/** Pure. Carriage returns at the end may belong to a line feed that has not come yet: they are counted, not given. */
+export function dropCarriageReturns(
+  input: Buffer,
+  count: number,
+): { readonly bytes: Buffer; readonly trailing: number } {
+  const output = Buffer.allocUnsafe(input.length);
+  let length = 0;
+  let pending = 0;
+  for (const byte of input) {
+    if (byte === carriageReturn) {
+      pending += 1;
+      continue;
+    }
+    const kept = byte === lineFeed ? Math.max(pending - count, 0) : pending;
+    output.fill(carriageReturn, length, length + kept);
+    length += kept;
+    pending = 0;
+    output[length] = byte;
+    length += 1;
+  }
+  return { bytes: output.subarray(0, length), trailing: pending };
+}
