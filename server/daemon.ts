@@ -20,10 +20,11 @@ import { networkRoutes } from './http/routes/networks.ts';
 import { operationRoutes } from './http/routes/operations.ts';
 import { poolRoutes } from './http/routes/pools.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
+import { snapshotRoutes } from './http/routes/snapshots.ts';
 import { serverRoutes } from './http/routes/server.ts';
 import { TlsListener } from './http/tls-listener.ts';
 import { Websockets } from './http/websocket.ts';
-import { systemClock } from './lib/clock.ts';
+import { systemClock, type Clock } from './lib/clock.ts';
 import { KeyedMutex } from './lib/keyed-mutex.ts';
 import { errorText, type Log } from './lib/log.ts';
 import { Operations } from './operations/manager.ts';
@@ -33,6 +34,8 @@ import { Certificates } from './services/certificates.ts';
 import { Containers } from './services/containers/containers.ts';
 import { ContainerFiles } from './services/containers/files.ts';
 import { NetworkHosts } from './services/containers/network-hosts.ts';
+import { snapshotTasks } from './services/containers/snapshot-schedule.ts';
+import { Snapshots } from './services/containers/snapshots.ts';
 import { ContainerView } from './services/containers/view.ts';
 import { addImage, addImageSaga, sweepImageDir } from './services/images/add-image.ts';
 import { Aliases } from './services/images/aliases.ts';
@@ -41,6 +44,7 @@ import { ImageStore } from './services/images/image-store.ts';
 import { Networks } from './services/networks.ts';
 import { Pools } from './services/pools.ts';
 import { Profiles } from './services/profiles.ts';
+import { Scheduler, systemMinutes, type MinuteTimer } from './services/scheduler.ts';
 import { ServerSettings } from './services/server.ts';
 import { openSqliteStore } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
@@ -55,6 +59,8 @@ export interface DaemonOptions {
   readonly log: (events: EventHub) => Log;
   /** Other drivers than those of this host: an embedding program may bring, or look into, its own. */
   readonly drivers?: (options: HostDriverOptions) => Promise<HostDrivers>;
+  /** Other time than that of this host: what it is, and when a minute has passed. */
+  readonly time?: { readonly clock: Clock; readonly minutes: MinuteTimer };
 }
 
 export interface Daemon {
@@ -80,7 +86,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 async function compose(options: DaemonOptions, closers: (() => void | Promise<void>)[]): Promise<Daemon> {
   const dirs = await makeDirectories(options.stateDir);
-  const clock = systemClock();
+  const clock = options.time?.clock ?? systemClock();
   const events = new EventHub(clock);
   const log = options.log(events);
   const store = await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0 });
@@ -130,6 +136,14 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   closers.push(() => tls.close());
   await services.server.attachListener(tls, options.https);
 
+  const scheduler = new Scheduler({
+    tasks: services.scheduled,
+    clock,
+    log,
+    timer: options.time?.minutes ?? systemMinutes,
+  });
+  scheduler.start();
+  closers.push(() => scheduler.stop());
   const autostart = new AbortController();
   const started = services.containers.autostart(autostart.signal);
   return {
@@ -190,7 +204,10 @@ function buildServices(parts: Parts) {
   const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
+  const snapshots = new Snapshots({ records, runtime, pools, view, operations, sagas, events, locks, clock });
   return {
+    snapshots,
+    scheduled: snapshotTasks({ records, runtime, view, operations, locks, log, snapshots }),
     imageDeps,
     images,
     pools,
@@ -241,6 +258,7 @@ async function recover(
     addImageSaga({ records: deps.records, dir: deps.dirs.images }),
     ...services.profiles.sagas(),
     ...services.containers.sagas(),
+    ...services.snapshots.sagas(),
   ]);
   await sweepImageDir({ records: deps.records, dir: deps.dirs.images }).catch((error: unknown) => {
     deps.log.warn(`Removing left-over image files failed: ${errorText(error)}`);
@@ -267,5 +285,6 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
     ...operationRoutes(operations),
     ...poolRoutes(services.pools),
     ...profileRoutes(services.profiles),
+    ...snapshotRoutes(services.snapshots),
   };
 }

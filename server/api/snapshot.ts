@@ -27,7 +27,10 @@ export const SnapshotCreate = Type.Object({
   description: Type.Optional(Type.String()),
 });
 
+export type SnapshotCreate = Static<typeof SnapshotCreate>;
+
 export const SnapshotPut = Type.Object({
   expires_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   description: Type.Optional(Type.String()),
 });
+export type SnapshotPut = Static<typeof SnapshotPut>;

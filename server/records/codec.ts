@@ -4,9 +4,12 @@ import type { Documents, Kind } from './documents.ts';
 
 const newestVersion: { readonly [K in Kind]: number } = {
   containers: 1,
+  snapshots: 1,
   profiles: 1,
   networks: 1,
   pools: 1,
+  volumes: 1,
+  volumeSnapshots: 1,
   images: 1,
   aliases: 1,
   certificates: 1,

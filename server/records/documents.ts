@@ -23,6 +23,23 @@ export interface ContainerDocument {
   readonly lifecycle: Lifecycle;
 }
 
+/** A container as it was. Stored under `<uuid of the container>/<name>`, so that a rename of the container does not touch it. */
+export interface SnapshotDocument {
+  readonly v: 1;
+  readonly architecture: string;
+  readonly profiles: readonly string[];
+  readonly ephemeral: boolean;
+  readonly config: ConfigMap;
+  readonly devices: DeviceMap;
+  readonly description: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string;
+  readonly stateful: boolean;
+  /** The zero time: never. */
+  readonly expiresAt: string;
+  readonly lifecycle: Lifecycle;
+}
+
 export interface ProfileDocument {
   readonly v: 1;
   readonly description: string;
@@ -43,6 +60,26 @@ export interface PoolDocument {
   readonly description: string;
   readonly driver: string;
   readonly config: ConfigMap;
+  readonly lifecycle: Lifecycle;
+}
+
+/** A custom storage volume. Stored under `<pool>/<name>`. */
+export interface VolumeDocument {
+  readonly v: 1;
+  /** Never changes, also not by rename or move. */
+  readonly uuid: string;
+  readonly description: string;
+  readonly config: ConfigMap;
+  readonly createdAt: string;
+  readonly lifecycle: Lifecycle;
+}
+
+/** Stored under `<uuid of the volume>/<name>`. */
+export interface VolumeSnapshotDocument {
+  readonly v: 1;
+  readonly description: string;
+  readonly config: ConfigMap;
+  readonly createdAt: string;
   readonly lifecycle: Lifecycle;
 }
 
@@ -93,9 +130,12 @@ export interface SagaDocument {
 
 export interface Documents {
   readonly containers: ContainerDocument;
+  readonly snapshots: SnapshotDocument;
   readonly profiles: ProfileDocument;
   readonly networks: NetworkDocument;
   readonly pools: PoolDocument;
+  readonly volumes: VolumeDocument;
+  readonly volumeSnapshots: VolumeSnapshotDocument;
   readonly images: ImageDocument;
   readonly aliases: AliasDocument;
   readonly certificates: CertificateDocument;
@@ -107,9 +147,12 @@ export type Kind = keyof Documents;
 
 export const kindNames = [
   'containers',
+  'snapshots',
   'profiles',
   'networks',
   'pools',
+  'volumes',
+  'volumeSnapshots',
   'images',
   'aliases',
   'certificates',

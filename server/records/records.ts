@@ -128,6 +128,9 @@ export class Records {
   get containers(): Collection<'containers'> {
     return this.#collections.containers;
   }
+  get snapshots(): Collection<'snapshots'> {
+    return this.#collections.snapshots;
+  }
   get profiles(): Collection<'profiles'> {
     return this.#collections.profiles;
   }
@@ -136,6 +139,12 @@ export class Records {
   }
   get pools(): Collection<'pools'> {
     return this.#collections.pools;
+  }
+  get volumes(): Collection<'volumes'> {
+    return this.#collections.volumes;
+  }
+  get volumeSnapshots(): Collection<'volumeSnapshots'> {
+    return this.#collections.volumeSnapshots;
   }
   get images(): Collection<'images'> {
     return this.#collections.images;

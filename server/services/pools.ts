@@ -1,6 +1,6 @@
 // Storage pools: use cases of the API, and the volumes of a pool for other services.
 import { DriverError } from '../drivers/driver-error.ts';
-import type { PoolResources, StorageDriver, VolumeRef, VolumeSource } from '../drivers/storage/driver.ts';
+import type { PoolResources, PoolSpec, StorageDriver, VolumeRef, VolumeSource } from '../drivers/storage/driver.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
 import { poolDrivers } from '../api/pool.ts';
 import { errors } from '../api/errors.ts';
@@ -26,6 +26,8 @@ export interface PoolsDeps {
   readonly locks: KeyedMutex;
   readonly log: Log;
 }
+
+type CopySource = Extract<VolumeSource, { kind: 'copy' | 'tree' }>;
 
 interface PoolParams {
   readonly name: string;
@@ -165,6 +167,20 @@ export class Pools {
   async renameVolume(poolOf: string, volume: VolumeRef, newName: string): Promise<void> {
     const { driver, pool } = this.#open(poolOf);
     await driver.renameVolume(pool, volume, newName);
+  }
+
+  /** The driver of a pool and what it calls the pool, for work on volumes and snapshots. */
+  use(poolOf: string): { readonly driver: StorageDriver; readonly pool: PoolSpec } {
+    return this.#open(poolOf);
+  }
+
+  /** Where to take a volume, or its snapshot, from when it is copied into `to`. */
+  copySource(from: string, volume: VolumeRef, snapshot: string | undefined, to: string): CopySource {
+    if (from === to) return { kind: 'copy', from: volume, ...(snapshot === undefined ? {} : { snapshot }) };
+    const { driver, pool } = this.#open(from);
+    const path =
+      snapshot === undefined ? driver.volumePath(pool, volume) : driver.snapshotPath(pool, { volume, snapshot });
+    return { kind: 'tree', path };
   }
 
   /** Drops the unpacked copies of an image from every pool. */

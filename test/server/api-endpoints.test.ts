@@ -63,6 +63,11 @@ const freshContainer = async (): Promise<string> => {
   await createContainer(daemon, name);
   return `/1.0/containers/${name}`;
 };
+const freshSnapshot = async (): Promise<string> => {
+  const container = await freshContainer();
+  await daemon.ok('POST', `${container}/snapshots`, { name: 's' });
+  return `${container}/snapshots/s`;
+};
 const freshProfile = async (): Promise<string> => {
   const name = fresh();
   await daemon.call('POST', '/1.0/profiles', { name });
@@ -130,6 +135,16 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'containers.delete': on('DELETE', freshContainer),
   'containers.state.get': get('/1.0/containers/c1/state'),
   'containers.state.put': on('PUT', async () => `${await freshContainer()}/state`, { action: 'start' }),
+  'snapshots.list': get('/1.0/containers/c1/snapshots'),
+  'snapshots.create': on(
+    'POST',
+    async () => `${await freshContainer()}/snapshots`,
+    () => ({ name: 's' }),
+  ),
+  'snapshots.get': on('GET', () => freshSnapshot()),
+  'snapshots.post': on('POST', () => freshSnapshot(), { name: 't' }),
+  'snapshots.put': on('PUT', () => freshSnapshot(), { expires_at: '' }),
+  'snapshots.delete': on('DELETE', () => freshSnapshot()),
   'events.get': async () => {
     const listening = await daemon.listen('operation');
     listening.close();

@@ -146,25 +146,21 @@ export const containerEndpoints = [
 ];
 
 export const snapshotEndpoints = [
-  endpoint('snapshots.list', 'GET /1.0/containers/:name/snapshots', 'sync', 'Snapshots.', { ...unbuilt, ...recursion }),
+  endpoint('snapshots.list', 'GET /1.0/containers/:name/snapshots', 'sync', 'Snapshots.', recursion),
   endpoint('snapshots.create', 'POST /1.0/containers/:name/snapshots', 'async', 'Take a snapshot.', {
-    ...unbuilt,
     body: SnapshotCreate,
   }),
   endpoint('snapshots.get', 'GET /1.0/containers/:name/snapshots/:snapshot', 'sync', 'One snapshot.', {
-    ...unbuilt,
     result: Snapshot,
   }),
   endpoint('snapshots.post', 'POST /1.0/containers/:name/snapshots/:snapshot', 'async', 'Rename or migrate.', {
-    ...unbuilt,
     body: ContainerPost,
   }),
   endpoint('snapshots.put', 'PUT /1.0/containers/:name/snapshots/:snapshot', 'async', 'Change the expiry.', {
-    ...unbuilt,
     body: SnapshotPut,
     extension: 'snapshot_expiry',
   }),
-  endpoint('snapshots.delete', 'DELETE /1.0/containers/:name/snapshots/:snapshot', 'async', 'Delete it.', unbuilt),
+  endpoint('snapshots.delete', 'DELETE /1.0/containers/:name/snapshots/:snapshot', 'async', 'Delete it.'),
   endpoint('backups.list', 'GET /1.0/containers/:name/backups', 'sync', 'Backups.', {
     ...unbuilt,
     ...recursion,

@@ -18,6 +18,9 @@ import { createContainer, createContainerSaga } from './create.ts';
 import { lockOf, urlOf } from './deps.ts';
 import { anyContainer } from './find.ts';
 import { deleteContainer, deleteContainerSaga, renameContainer, renameContainerSaga } from './remove.ts';
+import { restoreSnapshot } from './restore.ts';
+import { snapshotsOf } from './snapshot-records.ts';
+import { renderSnapshot } from './snapshots.ts';
 import { afterStop, putState, startNow, type StateDeps } from './state.ts';
 import { patchContainer, putContainer } from './update.ts';
 import type { ContainerEntry } from './view.ts';
@@ -70,6 +73,10 @@ export class Containers {
   }
 
   put(caller: Caller, name: string, body: ContainerPut, ifMatch: string | undefined): Operation {
+    const { restore } = body;
+    if (restore !== undefined && restore !== '') {
+      return restoreSnapshot(this.#deps, caller, name, { ...body, restore }, ifMatch);
+    }
     return putContainer(this.#deps, caller, name, body, ifMatch);
   }
 
@@ -135,7 +142,15 @@ export class Containers {
 
   async #full(entry: ContainerEntry): Promise<ContainerFull> {
     const state = await this.#deps.view.state(entry.name);
-    return { ...this.#deps.view.render(entry), state, snapshots: null, backups: null };
+    const snapshots = snapshotsOf(this.#deps.records, entry.document.uuid).map((snapshot) =>
+      renderSnapshot(this.#deps.records, snapshot),
+    );
+    return {
+      ...this.#deps.view.render(entry),
+      state,
+      snapshots: snapshots.length === 0 ? null : snapshots,
+      backups: null,
+    };
   }
 
   async #recordRunning({ name, document }: ContainerEntry): Promise<void> {

@@ -13,9 +13,11 @@ import type { Caller } from '../caller.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
+import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { petName } from './pet-name.ts';
+import { dropSnapshots, type SnapshotEntry } from './snapshot-records.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
@@ -26,6 +28,8 @@ interface CreateParams {
   readonly name: string;
   readonly document: ContainerDocument;
   readonly source: VolumeSource;
+  /** Snapshots that come along with a copy. */
+  readonly copied?: { readonly from: CopyFrom; readonly snapshots: readonly SnapshotEntry[] };
 }
 
 export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): Saga<CreateParams> {
@@ -60,6 +64,15 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
           ),
         undo: ({ name, document }) => deps.pools.deleteVolume(document.pool, { type: 'container', name }),
       },
+      {
+        name: 'snapshots',
+        async execute({ name, document, copied }, context) {
+          if (copied === undefined || copied.snapshots.length === 0) return;
+          await copySnapshots(deps, copied.from, { name, document }, copied.snapshots, context.signal);
+        },
+        // Their files go with the volume.
+        undo: ({ document }) => dropSnapshots(deps.records, document.uuid),
+      },
     ],
     commit: (changes, { name, document }) => changes.put('containers', name, document),
     rollBack: (changes, { name }) => {
@@ -77,7 +90,16 @@ export function createContainer(deps: CreateDeps, caller: Caller, body: Containe
   if (deps.records.containers.has(name)) throw errors.exists('container', name);
   const origin = findOrigin(deps, body.source);
   const document = draftDocument(deps, name, body, origin);
-  const params: CreateParams = { name, document, source: origin.volume };
+  const params: CreateParams = {
+    name,
+    document,
+    ...(origin.from === undefined
+      ? { source: origin.volume ?? { kind: 'empty' } }
+      : {
+          source: copyVolumeSource(deps.pools, origin.from, document.pool),
+          copied: { from: origin.from, snapshots: origin.snapshots ?? [] },
+        }),
+  };
   const saga = createContainerSaga(deps);
   return deps.operations.start({
     description: 'Creating container',
@@ -97,12 +119,14 @@ export function createContainer(deps: CreateDeps, caller: Caller, body: Containe
 }
 
 interface Origin {
-  readonly volume: VolumeSource;
+  /** Absent for a copy, whose source depends on the pool it goes to. */
+  readonly volume?: VolumeSource;
   /** Config, devices, profiles that the new container starts from. */
   readonly base: Partial<Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>>;
   readonly locks: readonly string[];
   readonly fingerprint?: string;
-  readonly pool?: string;
+  readonly from?: CopyFrom;
+  readonly snapshots?: readonly SnapshotEntry[];
 }
 
 function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, source: ContainerSource): Origin {
@@ -112,7 +136,7 @@ function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, source: Contai
     case 'image':
       return imageOrigin(deps, source);
     case 'copy':
-      return copyOrigin(deps, source);
+      return copyOrigin(deps.records, source);
     case 'migration':
       throw errors.notImplemented('Creating a container by migration is not available in this release');
     default:
@@ -140,27 +164,6 @@ function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource):
   };
 }
 
-function copyOrigin(deps: Pick<CreateDeps, 'records'>, source: ContainerSource): Origin {
-  if (source.source === undefined || source.source === '') {
-    throw errors.invalid('container', [
-      { path: 'source.source', message: 'is required: the name of the container to copy' },
-    ]);
-  }
-  const entry = deps.records.containers.get(source.source);
-  if (entry === undefined || entry.document.lifecycle !== 'ready') throw errors.notFound('container', source.source);
-  const { document } = entry;
-  // A copy is its own machine: only where it came from is kept of the server's keys.
-  const kept = Object.entries(document.config).filter(
-    ([key]) => !key.startsWith('volatile.') || key === 'volatile.base_image' || key === 'volatile.last_state.idmap',
-  );
-  return {
-    volume: { kind: 'copy', from: { type: 'container', name: entry.name } },
-    base: { ...document, config: Object.fromEntries(kept) },
-    locks: [lockOf(entry.name)],
-    pool: document.pool,
-  };
-}
-
 function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, origin: Origin): ContainerDocument {
   const sent = sizedConfig(body);
   const devices = { ...origin.base.devices, ...body.devices };
@@ -175,9 +178,6 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     Object.entries(draft.config).filter(([key]) => !isServerKey(key) || key in sent),
   );
   const { pool } = checkDraft(deps.records, name, { ...draft, config: userConfig });
-  if (origin.pool !== undefined && origin.pool !== pool) {
-    throw errors.notImplemented(`Copying from pool ${origin.pool} to pool ${pool} is not available in this release`);
-  }
   const expanded = expand(draft, (profile) => deps.records.profiles.get(profile)?.document);
   return {
     v: 1,

@@ -10,6 +10,7 @@ import type { Caller } from '../caller.ts';
 import { nicNetwork, nicNetworks } from '../expand.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
+import { dropSnapshots, snapshotsOf } from './snapshot-records.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 
 type RemoveDeps = Pick<
@@ -42,6 +43,15 @@ export function deleteContainerSaga(
       {
         name: 'volume',
         execute: ({ name, pool }) => deps.pools.deleteVolume(pool, { type: 'container', name }),
+        undo: () => Promise.resolve(),
+      },
+      {
+        // Their files went with the volume.
+        name: 'snapshots',
+        async execute({ name }) {
+          const uuid = deps.records.containers.get(name)?.document.uuid;
+          if (uuid !== undefined) await dropSnapshots(deps.records, uuid);
+        },
         undo: () => Promise.resolve(),
       },
     ],
@@ -82,6 +92,7 @@ export async function removeNow(
   const nics = Object.entries(deps.view.expanded(entry).devices).filter(
     ([, device]) => nicNetwork(device) !== undefined,
   );
+  const snapshots = snapshotsOf(deps.records, entry.document.uuid);
   await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
   for (const [device, properties] of nics) {
     const network = nicNetwork(properties) ?? '';
@@ -92,6 +103,11 @@ export async function removeNow(
     });
   }
   await deps.hosts.settle(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
+  for (const snapshot of snapshots) {
+    const url = `${urlOf(name)}/snapshots/${encodeURIComponent(snapshot.name)}`;
+    const context = { snapshot_name: `${name}/${snapshot.name}` };
+    deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
+  }
   deps.events.lifecycle('container-deleted', urlOf(name), undefined, caller.requestor);
 }
 

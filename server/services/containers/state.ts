@@ -16,7 +16,7 @@ import { prepareRun } from './run-config.ts';
 
 export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
 
-interface Wanted {
+export interface Wanted {
   readonly force: boolean;
   readonly timeoutMs: number | undefined;
 }
@@ -156,7 +156,8 @@ async function restartNow(
   await startNow(deps, caller, name, signal);
 }
 
-async function halt(deps: StateDeps, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+/** The caller holds the container's lock, and does what follows a stop. */
+export async function halt(deps: StateDeps, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   await deps.view.during(name, statusCodes.stopping, async () => {

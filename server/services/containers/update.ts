@@ -25,7 +25,6 @@ export function putContainer(
   body: ContainerPut,
   ifMatch: string | undefined,
 ): Operation {
-  if (body.restore !== undefined) throw errors.notImplemented('Restoring a snapshot is not available in this release');
   const entry = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(entry.document), 'container', name);
   replaced(deps, name, entry.document, body);
