@@ -53,6 +53,8 @@ async function measure(context: BenchContext, server: Server): Promise<Record<st
   const found = (await wire.get('/1.0/containers?recursion=1')) as unknown[];
   if (found.length < containers) throw new Error(`${server.name} lists ${found.length} of ${containers} containers`);
   const one = `/1.0/containers/${names.container(containers - 1)}`;
+  // Not measured: code of the client, and of a server that compiles as it goes, is slower the first times.
+  await timesOf(rounds(1000, 200), () => readAll(server, one), signal);
   const list = await timesOf(rounds(20, 5), () => readAll(server, '/1.0/containers?recursion=1'), signal);
   const get = await timesOf(rounds(500, 100), () => readAll(server, one), signal);
   const patch = await timesOf(
