@@ -24,6 +24,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
   if (Buffer.byteLength(path) > 107)
     throw new Error(`The socket path ${path} is longer than 107 bytes: choose a shorter --state-dir`);
   if (await answers(path)) throw new Error(`Another daemon already listens on ${path}`);
+  const owner = group === undefined ? undefined : await groupId(group);
   await unlink(path).catch(ignoreMissing);
   const server = prepare(deps, createHttpServer());
   const mask = process.umask(0o117);
@@ -33,7 +34,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
     process.umask(mask);
   }
   await chmod(path, 0o660);
-  if (group !== undefined) await chown(path, process.getuid?.() ?? 0, await groupId(group));
+  if (owner !== undefined) await chown(path, process.getuid?.() ?? 0, owner);
   return { address: path, close: () => closed(server) };
 }
 
