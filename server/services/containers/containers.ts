@@ -21,7 +21,7 @@ import { deleteContainer, deleteContainerSaga, renameContainer, renameContainerS
 import { restoreSnapshot } from './restore.ts';
 import { snapshotsOf } from './snapshot-records.ts';
 import { renderSnapshot } from './snapshots.ts';
-import { afterStop, putState, startNow, type StateDeps } from './state.ts';
+import { afterStop, putState, rememberFoundRunning, startNow, type StateDeps } from './state.ts';
 import { patchContainer, putContainer } from './update.ts';
 import type { ContainerEntry } from './view.ts';
 
@@ -153,16 +153,12 @@ export class Containers {
     };
   }
 
-  async #recordRunning({ name, document }: ContainerEntry): Promise<void> {
+  async #recordRunning(entry: ContainerEntry): Promise<void> {
+    const { name, document } = entry;
     if (document.lifecycle !== 'ready' || document.config[powerKey] === 'RUNNING') return;
     if (this.#deps.runtime.probe(name).status === 'stopped') return;
-    await this.#deps.records.retry((changes) => {
-      const entry = this.#deps.records.containers.get(name);
-      if (entry === undefined) return;
-      changes.put('containers', name, {
-        ...entry.document,
-        config: { ...entry.document.config, [powerKey]: 'RUNNING' },
-      });
+    await rememberFoundRunning(this.#deps, entry).catch((error: unknown) => {
+      this.#deps.log.error(`Recording that ${name} runs failed: ${errorText(error)}`);
     });
   }
 

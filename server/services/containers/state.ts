@@ -12,7 +12,8 @@ import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { removeNow } from './remove.ts';
-import { prepareRun } from './run-config.ts';
+import { prepareRun, type PreparedRun } from './run-config.ts';
+import type { ContainerEntry } from './view.ts';
 
 export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
 
@@ -94,13 +95,21 @@ export async function startNow(deps: StateDeps, caller: Caller, name: string, si
     const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
     const prepared = await prepareRun(entry, deps.view.expanded(entry), { rootfs, logDir }, deps.idMap);
     await deps.hosts.whileStarting(name, prepared.networks, () => deps.runtime.start(prepared.run, signal));
-    await remember(deps, name, {
-      ...prepared.volatile,
-      'volatile.last_state.power': 'RUNNING',
-      'volatile.idmap.current': JSON.stringify(prepared.run.idmap.map(renderIdMap)),
-    });
+    await remember(deps, name, volatileOf(prepared));
   });
   deps.events.lifecycle('container-started', urlOf(name), undefined, caller.requestor);
+}
+
+const volatileOf = ({ run, volatile }: PreparedRun): Readonly<Record<string, string>> => ({
+  ...volatile,
+  'volatile.last_state.power': 'RUNNING',
+  'volatile.idmap.current': JSON.stringify(run.idmap.map(renderIdMap)),
+});
+
+/** For a container that was started by a daemon which did not live to record it: what that one would have recorded. */
+export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntry): Promise<void> {
+  const prepared = await prepareRun(entry, deps.view.expanded(entry), { rootfs: '', logDir: '' }, deps.idMap);
+  await remember(deps, entry.name, volatileOf(prepared));
 }
 
 function renderIdMap(entry: ContainerDeps['idMap'][number]): Record<string, unknown> {
