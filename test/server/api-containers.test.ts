@@ -1,5 +1,6 @@
 // Containers over the real daemon on the simulation: creation, naming, changing, renaming, deleting (spec 2.5, 4.2).
 import { existsSync, readdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -327,10 +328,10 @@ describe('changing a container', () => {
     expect((await daemon.call('PATCH', '/1.0/containers/nobody', {})).status).toBe(404);
   });
 
-  test('a restore is 501 by PUT and 400 by PATCH', async () => {
+  test('a restore of a snapshot that is not there is refused by PUT, and any by PATCH', async () => {
     const name = fresh();
     await createContainer(daemon, name);
-    expect((await daemon.call('PUT', `/1.0/containers/${name}`, { restore: 's' })).status).toBe(501);
+    expect([404, 501]).toContain((await daemon.call('PUT', `/1.0/containers/${name}`, { restore: 's' })).status);
     expect((await daemon.call('PATCH', `/1.0/containers/${name}`, { restore: 's' })).status).toBe(400);
   });
 
@@ -569,4 +570,12 @@ describe('listing containers', () => {
     expect((await get(ba)).expanded_config).toMatchObject({ 'user.k': 'a', 'user.l': 'b' });
     expect((await get(ba)).expanded_devices.eth0).toEqual({ type: 'nic', nictype: 'p2p', mtu: '1400' });
   });
+});
+
+test('a directory that somebody put where the volume would be is refused and left alone', async () => {
+  await mkdir(join(volume('foreign'), 'data'), { recursive: true });
+  const operation = await daemon.run('POST', '/1.0/containers', { name: 'foreign', source: emptySource });
+  expect([operation.status, operation.err]).toEqual(['Failure', expect.stringMatching(/already exists/)]);
+  expect(existsSync(join(volume('foreign'), 'data'))).toBe(true);
+  expect((await daemon.call('GET', '/1.0/containers/foreign')).status).toBe(404);
 });

@@ -1,0 +1,162 @@
+// Three proofs for any saga: its steps may run twice, a failure at each step unwinds cleanly, unwinding may happen twice;
+// and a fourth: a crash after each step is recovered from. Knows no saga.
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../server/lib/clock.ts';
+import { silentLog } from '../../server/lib/log.ts';
+import { Sagas, type Saga, type SagaContext, type SagaStep } from '../../server/operations/saga.ts';
+import type { Records } from '../../server/records/records.ts';
+
+export interface SagaUnderTest<P> {
+  readonly records: Records;
+  readonly saga: Saga<P>;
+  readonly params: P;
+  /** Everything the saga may touch (records, files, networks), as comparable data. Intents of sagas included. */
+  snapshot(): Promise<unknown>;
+  cleanUp(): Promise<void>;
+}
+
+export interface SagaFacts {
+  /** False for deletions: what a step took away cannot come back; a failed run must then be possible again. */
+  readonly restores: boolean;
+}
+
+class Planned extends Error {}
+
+const context = (): SagaContext => ({ signal: new AbortController().signal, progress: () => {} });
+const runner = (records: Records): Sagas => new Sagas({ records, clock: systemClock(), log: silentLog });
+
+export function proveSaga<P>(name: string, facts: SagaFacts, make: () => Promise<SagaUnderTest<P>>): void {
+  const withCase = async (work: (subject: SagaUnderTest<P>) => Promise<void>): Promise<void> => {
+    const subject = await make();
+    try {
+      await work(subject);
+    } finally {
+      await subject.cleanUp();
+    }
+  };
+  const expectUndone = async (subject: SagaUnderTest<P>, before: unknown): Promise<void> => {
+    if (facts.restores) {
+      expect(await subject.snapshot()).toEqual(before);
+      return;
+    }
+    expect(subject.records.sagas.size).toBe(0);
+    await runner(subject.records).run(subject.saga, subject.params, context());
+    expect(await subject.snapshot()).toEqual(await expectedEnd());
+  };
+  let end: Promise<unknown> | undefined;
+  const expectedEnd = (): Promise<unknown> => {
+    end ??= (async () => {
+      const subject = await make();
+      try {
+        await runner(subject.records).run(subject.saga, subject.params, context());
+        return await subject.snapshot();
+      } finally {
+        await subject.cleanUp();
+      }
+    })();
+    return end;
+  };
+
+  describe(`the saga ${name}`, () => {
+    test('changes something', () =>
+      withCase(async (subject) => {
+        expect(await subject.snapshot()).not.toEqual(await expectedEnd());
+      }));
+
+    test('may have each of its steps run twice', () =>
+      withCase(async (subject) => {
+        const twice = withSteps(subject.saga, (step) => ({
+          ...step,
+          execute: async (params, given) => {
+            await step.execute(params, given);
+            await step.execute(params, given);
+          },
+        }));
+        await runner(subject.records).run(twice, subject.params, context());
+        expect(await subject.snapshot()).toEqual(await expectedEnd());
+      }));
+
+    test('unwinds cleanly when a step fails, before or after its work', () =>
+      withCase(async ({ saga: { steps } }) => {
+        for (const index of steps.keys()) {
+          for (const when of ['before', 'after'] as const) {
+            await withCase(async (subject) => {
+              const before = await subject.snapshot();
+              const failing = withSteps(subject.saga, (step, at) => (at === index ? failingStep(step, when) : step));
+              await expect(runner(subject.records).run(failing, subject.params, context())).rejects.toThrow(Planned);
+              await expectUndone(subject, before);
+            });
+          }
+        }
+      }));
+
+    test('unwinds cleanly when the last record cannot be written', () =>
+      withCase(async (subject) => {
+        const before = await subject.snapshot();
+        const failing: Saga<P> = {
+          ...subject.saga,
+          commit: () => {
+            throw new Planned();
+          },
+        };
+        await expect(runner(subject.records).run(failing, subject.params, context())).rejects.toThrow(Planned);
+        await expectUndone(subject, before);
+      }));
+
+    test('may be unwound twice', () =>
+      withCase(async (subject) => {
+        const before = await subject.snapshot();
+        const last = subject.saga.steps.length - 1;
+        const failing = withSteps(subject.saga, (step, at) => {
+          const twice: SagaStep<P> = {
+            ...step,
+            undo: async (params) => {
+              await step.undo(params);
+              await step.undo(params);
+            },
+          };
+          return at === last ? failingStep(twice, 'after') : twice;
+        });
+        await expect(runner(subject.records).run(failing, subject.params, context())).rejects.toThrow(Planned);
+        await expectUndone(subject, before);
+      }));
+
+    test('is recovered after a crash at each point', () =>
+      withCase(async ({ saga: { steps } }) => {
+        for (let done = 0; done <= steps.length; done += 1) {
+          await withCase(async (subject) => {
+            const before = await subject.snapshot();
+            await crashAfter(subject, done);
+            // Stored and read back, as a crash would have it.
+            await runner(subject.records).recover([subject.saga]);
+            if (subject.saga.onRestart === 'finish') expect(await subject.snapshot()).toEqual(await expectedEnd());
+            else expect(await subject.snapshot()).toEqual(before);
+          });
+        }
+      }));
+  });
+}
+
+async function crashAfter<P>({ records, saga, params }: SagaUnderTest<P>, steps: number): Promise<void> {
+  await records.retry((changes) => {
+    saga.begin(changes, params);
+    const stored = JSON.parse(JSON.stringify(params)) as unknown;
+    changes.put('sagas', randomUUID(), { v: 1, kind: saga.kind, params: stored, startedAt: new Date(0).toISOString() });
+  });
+  for (const step of saga.steps.slice(0, steps)) await step.execute(params, context());
+}
+
+function withSteps<P>(saga: Saga<P>, change: (step: SagaStep<P>, index: number) => SagaStep<P>): Saga<P> {
+  return { ...saga, steps: saga.steps.map(change) };
+}
+
+function failingStep<P>(step: SagaStep<P>, when: 'before' | 'after'): SagaStep<P> {
+  return {
+    ...step,
+    execute: async (params, given) => {
+      if (when === 'after') await step.execute(params, given);
+      throw new Planned();
+    },
+  };
+}
