@@ -4,7 +4,7 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync,
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Answer, Json, TestDaemon } from '../support/daemon.ts';
+import type { Answer, TestDaemon } from '../support/daemon.ts';
 
 export interface FilesHarness {
   /** Has a container `web`; what is in its root file system besides does not matter. */
@@ -19,7 +19,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
   const get = (path: string): Promise<Answer> => daemon().call('GET', at(path));
   const post = (path: string, body: string | Buffer = '', headers: Record<string, string> = {}): Promise<Answer> =>
     daemon().call('POST', at(path), body, headers);
-  const why = (answer: Answer): string => (answer.body as Json).metadata.message as string;
+  const why = (answer: Answer): string => answer.metadata.message as string;
   const longOnes: Readonly<Record<string, string>> = {
     'a long name': `/${'n'.repeat(256)}`,
     'a long path': `/${'a/'.repeat(2100)}`,

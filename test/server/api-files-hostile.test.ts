@@ -12,7 +12,6 @@ import {
   seed,
   setState,
   type Answer,
-  type Json,
   type TestDaemon,
 } from '../support/daemon.ts';
 import { flip, flipperMissing } from '../support/flipper.ts';
@@ -24,7 +23,7 @@ if (noFlipper !== undefined) console.log(`skipped: entries exchanged during acce
 
 const raceMs = 1500;
 const at = (name: string, path: string): string => `/1.0/containers/${name}/files?path=${encodeURIComponent(path)}`;
-const why = (answer: Answer): string => (answer.body as Json)?.metadata?.message as string;
+const why = (answer: Answer): string => answer.metadata?.message as string;
 const rootfsOf = (daemon: TestDaemon, name: string): string =>
   join(daemon.dir, 'storage-pools/default/containers', name, 'rootfs');
 
