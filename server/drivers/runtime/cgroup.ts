@@ -1,5 +1,5 @@
 // Finds, reads, writes and removes control groups of both generations by path. Knows nothing of containers' configuration.
-import { constants, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readdirSync, rmdirSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../driver-error.ts';
 import type { CgroupValue } from './limits.ts';
@@ -76,6 +76,16 @@ export function readGroupFile(tree: CgroupTree, group: string, file: string): st
 
 const controllerOf = (file: string): string => file.slice(0, file.indexOf('.'));
 
+/** Without O_CREAT: for a file that a kernel does not have, that would be answered with EACCES instead of ENOENT. */
+function writeExisting(path: string, value: string): void {
+  const fd = openSync(path, constants.O_WRONLY);
+  try {
+    writeSync(fd, value);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Writes several values. Some depend on each other (memory and memory+swap), so what failed is tried once more at the end. */
 export function writeGroupFiles(tree: CgroupTree, group: string, values: readonly CgroupValue[]): void {
   let left = values;
@@ -85,8 +95,7 @@ export function writeGroupFiles(tree: CgroupTree, group: string, values: readonl
       const dir = groupDir(tree, controllerOf(file), group);
       if (dir === undefined) return false;
       try {
-        // Without O_CREAT: for a file that a kernel does not have, that would be answered with EACCES instead of ENOENT.
-        writeFileSync(`${dir}/${file}`, value, { flag: constants.O_WRONLY });
+        writeExisting(`${dir}/${file}`, value);
         return false;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
