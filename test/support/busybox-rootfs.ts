@@ -31,7 +31,7 @@ export function busyboxMissing(): string | undefined {
 // In the background: a boot must not wait for a DHCP server that is not there.
 const askForLease = `if [ -e /sys/class/net/eth0 ]; then
   ip link set eth0 up
-  udhcpc -i eth0 -b -t 20 -T 1 -A 1 </dev/null >/dev/null 2>&1 &
+  udhcpc -i eth0 -s /usr/share/udhcpc/default.script -b -t 20 -T 1 -A 1 </dev/null >/dev/null 2>&1 &
 fi
 `;
 
