@@ -56,15 +56,11 @@ async function runCommand(
 function reportError(io: CliIo, options: CliOptions, error: unknown, context: OpenContext | undefined): void {
   const text = messageOf(error);
   if (options.json === true) {
-    const line = jsonLine(
-      'diagnostic',
-      text,
-      { diagnostic: { severity: 'error', summary: text, detail: '' } },
-      io.nowMs(),
-      'error',
-    );
+    const fields = { diagnostic: { severity: 'error', summary: text, detail: '' } };
+    const atMs = io.nowMs();
+    const line = jsonLine('diagnostic', text, fields, atMs, 'error');
     // Without a context the command line itself was wrong.
-    if (context === undefined) io.stdout.write(`${versionLine(version, io.nowMs())}\n${line}\n`);
+    if (context === undefined) io.stdout.write(`${versionLine(version, atMs)}\n${line}\n`);
     else context.json(line);
     return;
   }

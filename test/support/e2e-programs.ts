@@ -118,6 +118,8 @@ export const runGantry = (programs: Programs, args: readonly string[], setting: 
 export interface TerminalSetting extends Omit<RunSetting, 'heard' | 'stdin'> {
   /** Typed when the output so far ends with the text (colours left out). */
   readonly answers?: readonly (readonly [prompt: string, answer: string])[];
+  /** Done between reading the prompt and typing. */
+  readonly beforeAnswer?: () => Promise<void>;
   readonly columns?: number;
 }
 
@@ -141,7 +143,7 @@ export function runOnTerminal(
       if (next === undefined || !text.slice(typedUpTo).includes(next[0])) return;
       typedUpTo = text.length;
       answers.shift();
-      child.stdin?.write(next[1]);
+      void (setting.beforeAnswer?.() ?? Promise.resolve()).then(() => child.stdin?.write(next[1]));
     },
   });
 }
