@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { unpackImage } from './drivers/image/unpack.ts';
 import type { NetworkDriver } from './drivers/network/driver.ts';
 import type { IdMapEntry, RuntimeDriver } from './drivers/runtime/driver.ts';
+import { btrfsMissing, openBtrfsStorage } from './drivers/storage/btrfs.ts';
 import { openDirStorage } from './drivers/storage/dir.ts';
 import type { StorageDriver } from './drivers/storage/driver.ts';
 import type { Log } from './lib/log.ts';
@@ -14,6 +15,8 @@ export interface HostDrivers {
   readonly runtime: RuntimeDriver;
   readonly network: NetworkDriver;
   readonly storage: Readonly<Record<string, StorageDriver>>;
+  /** Storage drivers that this host cannot have, and why. */
+  readonly storageMissing?: Readonly<Record<string, string>>;
   readonly idMap: readonly IdMapEntry[];
   /** Why this runtime and not the other. */
   readonly reason: string;
@@ -31,19 +34,22 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
   const root = join(stateDir, 'storage-pools');
   await mkdir(root, { recursive: true, mode: 0o711 });
   const isRoot = process.getuid?.() === 0;
+  const shared = {
+    root,
+    log,
+    unpackImage: (...all: Parameters<typeof unpackImage>) => unpackImage(...all),
+  };
+  const noBtrfs = await btrfsMissing();
   const storage = {
-    dir: openDirStorage({
-      root,
-      unpackImage: (image, target, unpackOptions, signal) => unpackImage(image, target, unpackOptions, signal),
-      ownership: isRoot ? 'keep' : 'ignore',
-      log,
-    }),
+    dir: openDirStorage({ ...shared, ownership: isRoot ? 'keep' : 'ignore' }),
+    ...(noBtrfs === undefined ? { btrfs: openBtrfsStorage(shared) } : {}),
   };
   const decided = await decide(choice);
   const opened = decided.runtime === 'lxc' ? await openReal(stateDir, root, log) : await openSimulated(stateDir);
   return {
     ...opened,
     storage,
+    ...(noBtrfs === undefined ? {} : { storageMissing: { btrfs: noBtrfs } }),
     reason: decided.reason,
     close: async () => {
       await opened.runtime.close();
@@ -95,7 +101,8 @@ async function openSimulated(stateDir: string): Promise<Opened> {
   const network = openSimNetwork({ dir: join(stateDir, 'networks') });
   const runtime = await openSimRuntime({
     dir: join(stateDir, 'runtime'),
-    addressesOf: (nic) => (nic.link === undefined ? [] : network.addressesFor(nic.link, { hwaddr: nic.hwaddr })),
+    addressesOf: ({ link, hwaddr }) =>
+      link === undefined || hwaddr === undefined ? [] : network.addressesFor(link, { hwaddr }),
   });
   return { runtime, network, idMap: [] };
 }

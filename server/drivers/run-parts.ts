@@ -1,18 +1,28 @@
-// What devices give a runtime at start: data only. Shared so that devices need not know any runtime.
+// What devices give a runtime: data only. Shared so that devices need not know any runtime.
 
-/** A network interface to make at start; produced by devices. */
+/** A network interface of a container; produced by devices. */
 export interface NicRun {
   /** Device name in the container's `devices`. */
   readonly device: string;
-  readonly kind: 'veth';
+  /** veth: a cable of two ends; macvlan: a second address of a host interface; physical: a host interface itself, lent out. */
+  readonly kind: 'veth' | 'macvlan' | 'physical';
   /** Interface name inside the container (eth0). */
   readonly name: string;
-  /** Interface name on the host, at most 15 characters. */
+  /** Interface name on the host, at most 15 characters: the veth's other end, or what the interface is called while not lent out. */
   readonly hostName: string;
-  readonly hwaddr: string;
-  /** Bridge that the host end joins; absent for point-to-point. */
+  /** Absent: as the interface has it (physical only). */
+  readonly hwaddr?: string;
+  /** veth: bridge that the host end joins, absent for point-to-point. macvlan: the host interface below. */
   readonly link?: string;
   readonly mtu?: number;
+  /** Host interface of that VLAN, to be made when absent; it is then `link` (macvlan) or `hostName` (physical). */
+  readonly vlan?: { readonly parent: string; readonly id: number };
+  /** An SR-IOV function of `parent`, which takes its address through the parent. */
+  readonly virtualFunction?: { readonly parent: string; readonly index: number };
+  /** Bits a second into and out of the container (veth only). */
+  readonly rates?: { readonly ingress?: number; readonly egress?: number };
+  /** Frames with another source address than `hwaddr` are dropped on the host (veth only). */
+  readonly macFilter?: boolean;
 }
 
 /** A mount to make at start; produced by devices. The root file system is not in this list. */
@@ -28,4 +38,41 @@ export interface MountRun {
   readonly propagation?: string;
   /** The source belongs to 0:0 on disk and is to belong to the container's root (volumes of pools; never host paths of users). */
   readonly idmapped?: boolean;
+  /** Device nodes in it work. */
+  readonly nodes?: boolean;
 }
+
+/** A device node in a container. */
+export interface NodeRun {
+  readonly device: string;
+  readonly kind: 'char' | 'block';
+  readonly major: number;
+  readonly minor: number;
+  /** Absolute path in the container. */
+  readonly target: string;
+  /** Ids as the container sees them. */
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
+
+/** Throughput of one block device of the host, for all of a container together; undefined = unlimited. */
+export interface DiskRate {
+  readonly device: string;
+  readonly major: number;
+  readonly minor: number;
+  readonly readBps?: number;
+  readonly writeBps?: number;
+  readonly readIops?: number;
+  readonly writeIops?: number;
+}
+
+/** Everything that one device brings into a running container. */
+export interface DeviceParts {
+  readonly nics: readonly NicRun[];
+  readonly mounts: readonly MountRun[];
+  readonly nodes: readonly NodeRun[];
+  readonly diskRates: readonly DiskRate[];
+}
+
+export const noParts: DeviceParts = { nics: [], mounts: [], nodes: [], diskRates: [] };

@@ -2,9 +2,9 @@
 // Knows nothing of records, operations or HTTP; names are opaque and unique on this host.
 import type { Readable, Writable } from 'node:stream';
 import type { InterfaceState } from '../interface-state.ts';
-import type { MountRun, NicRun } from '../run-parts.ts';
+import type { DeviceParts, DiskRate, MountRun, NicRun, NodeRun } from '../run-parts.ts';
 
-export type { MountRun, NicRun } from '../run-parts.ts';
+export type { DeviceParts, DiskRate, MountRun, NicRun, NodeRun } from '../run-parts.ts';
 
 /** One line of an id map (the serialised form is the one of volatile.idmap.*). */
 export interface IdMapEntry {
@@ -29,6 +29,29 @@ export interface RunConfig {
   readonly config: Readonly<Record<string, string>>;
   readonly nics: readonly NicRun[];
   readonly mounts: readonly MountRun[];
+  readonly nodes?: readonly NodeRun[];
+  readonly diskRates?: readonly DiskRate[];
+  /** Properties of each device, kept for `LiveDevices.plugged` and not looked at. */
+  readonly properties?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** A device of a running container: what it was asked to be, and what it brings. */
+export interface Plug extends DeviceParts {
+  readonly device: string;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+/** Power of runtimes that change the devices of running containers. Every change is made whole or not at all; a changed device
+ *  survives a reboot from inside. Not running -> DriverError NotFound. */
+export interface LiveDevices {
+  /** Properties of every device in force. Undefined for a container that an older release started. */
+  plugged(name: string): Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
+  /** A device of that name is there, or a name or path is taken -> DriverError Exists. Host lacks something -> NotFound. */
+  plug(name: string, plug: Plug): Promise<void>;
+  /** Brings other rates and filters of the device's parts into force; the parts are otherwise as they were. */
+  adjust(name: string, plug: Plug): Promise<void>;
+  /** Idempotent. */
+  unplug(name: string, device: string): Promise<void>;
 }
 
 export type RuntimeStatus = 'stopped' | 'running' | 'frozen';
@@ -167,6 +190,8 @@ export interface RuntimeDriver {
     options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
     signal: AbortSignal,
   ): Promise<RuntimeExecResult>;
+  /** Power of runtimes that plug devices while a container runs. */
+  readonly live?: LiveDevices;
   /** Power of runtimes whose containers see more than the directory `rootfs`. Undefined when it does not run (any more). */
   fileView?(name: string): FileView | undefined;
   /** Forgets a stopped container: config, run directory, stale cgroups. Idempotent. Logs are not touched. */

@@ -1,7 +1,8 @@
 // Renders the configuration file of one container start. Pure: decides every line, touches nothing.
 import { DriverError } from '../driver-error.ts';
-import type { MountRun, NicRun, RunConfig } from './driver.ts';
+import type { MountRun, NicRun, NodeRun, RunConfig } from './driver.ts';
 import type { CgroupValue } from './limits.ts';
+import { checkNicNames } from './nic-commands.ts';
 import { hasControlCharacter, parseRawLxc } from './raw-lxc.ts';
 
 export interface LxcSettings {
@@ -22,6 +23,10 @@ const usualDevices: readonly string[] = [
   ...['1:3', '1:5', '1:7', '1:8', '1:9', '5:0', '5:1', '5:2', '136:*', '10:229', '10:200'].map((one) => `c ${one} rwm`),
 ];
 
+/** The rule of the devices control group that lets a container use a node. */
+export const deviceRule = (node: Pick<NodeRun, 'kind' | 'major' | 'minor'>): string =>
+  `${node.kind === 'char' ? 'c' : 'b'} ${node.major}:${node.minor} rwm`;
+
 type Line = readonly [key: string, value: string];
 
 /** Throws DriverError Invalid for anything that cannot be said in this format, so that no value can become a second line. */
@@ -30,7 +35,7 @@ export function renderLxcConfig(run: RunConfig, settings: LxcSettings): string {
     ...identity(run),
     ...console(run),
     ...isolation(run, settings),
-    ...controlGroups(settings),
+    ...controlGroups(run, settings),
     ...mounts(run, settings),
     ...run.nics.flatMap((nic, index) => nicLines(nic, index)),
     ...environment(run),
@@ -114,8 +119,9 @@ function kernelLimit(key: string, value: string): Line {
   return [`lxc.prlimit.${name}`, value];
 }
 
-function controlGroups(settings: LxcSettings): readonly Line[] {
+function controlGroups(run: RunConfig, settings: LxcSettings): readonly Line[] {
   const { cgroup, cgroup1, cgroup2 } = settings;
+  const devices = [...usualDevices, ...(run.nodes ?? []).map(deviceRule)];
   return [
     ['lxc.cgroup.relative', '0'],
     ['lxc.cgroup.dir.monitor', cgroup.monitor],
@@ -126,7 +132,7 @@ function controlGroups(settings: LxcSettings): readonly Line[] {
     // Both generations side by side: the runtime ignores those of the other one.
     ...(['cgroup', 'cgroup2'] as const).flatMap((generation): readonly Line[] => [
       [`lxc.${generation}.devices.deny`, 'a'],
-      ...usualDevices.map((rule): Line => [`lxc.${generation}.devices.allow`, rule]),
+      ...devices.map((rule): Line => [`lxc.${generation}.devices.allow`, rule]),
     ]),
     ...cgroup1.map(({ file, value }): Line => [`lxc.cgroup.${file}`, value]),
     ...cgroup2.map(({ file, value }): Line => [`lxc.cgroup2.${file}`, value]),
@@ -190,20 +196,18 @@ export function escapeField(text: string): string {
 }
 
 function nicLines(nic: NicRun, index: number): readonly Line[] {
-  if (!/^[^\s/:]{1,15}$/.test(nic.hostName) || !/^[^\s/:]{1,15}$/.test(nic.name)) {
-    throw new DriverError(
-      'Invalid',
-      `Device ${nic.device}: interface names have 1 to 15 characters without "/" and ":"`,
-    );
-  }
+  checkNicNames(nic);
   const key = `lxc.net.${index}`;
+  const link = nic.kind === 'physical' ? nic.hostName : nic.link;
+  const kinds = { veth: 'veth', macvlan: 'macvlan', physical: 'phys' } as const;
   return [
-    [`${key}.type`, 'veth'],
-    ...(nic.link === undefined ? [] : [[`${key}.link`, nic.link] as const]),
+    [`${key}.type`, kinds[nic.kind]],
+    ...(link === undefined ? [] : [[`${key}.link`, link] as const]),
     [`${key}.flags`, 'up'],
     [`${key}.name`, nic.name],
-    [`${key}.hwaddr`, nic.hwaddr],
-    [`${key}.veth.pair`, nic.hostName],
+    ...(nic.hwaddr === undefined ? [] : [[`${key}.hwaddr`, nic.hwaddr] as const]),
+    ...(nic.kind === 'veth' ? [[`${key}.veth.pair`, nic.hostName] as const] : []),
+    ...(nic.kind === 'macvlan' ? [[`${key}.macvlan.mode`, 'bridge'] as const] : []),
     ...(nic.mtu === undefined ? [] : [[`${key}.mtu`, nic.mtu.toString()] as const]),
   ];
 }

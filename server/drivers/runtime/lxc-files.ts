@@ -15,6 +15,7 @@ import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import type { IdMapEntry, MountRun, RunConfig } from './driver.ts';
 import { hostIdMap, hostRootIds } from './id-map.ts';
+import { makeNode, nodeMount, removeNodes } from './lxc-nodes.ts';
 import type { LxcPlaces } from './lxc-places.ts';
 import { mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
 import { shiftOwnership } from './shift-ownership.ts';
@@ -44,12 +45,14 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
     map: await mapFor(deps, run, run.rootfs, signal),
   });
   const mounts: MountRun[] = [];
-  for (const [index, mount] of run.mounts.entries()) {
+  for (const [index, mount] of [...run.mounts, ...(await makeNodes(deps, run))].entries()) {
     if (mount.optional && !existsSync(mount.source)) continue;
     const { kind, recursive } = mount;
     const map = mount.idmapped === true ? await mapFor(deps, run, mount.source, signal) : undefined;
     const target = places.mappedMount(run.name, index);
-    mounts.push({ ...mount, source: await place(deps, run, { source: mount.source, target, kind, recursive, map }) });
+    const nodes = mount.nodes === true;
+    const second = { source: mount.source, target, kind, recursive, map, nodes };
+    mounts.push({ ...mount, source: await place(deps, run, second) });
   }
   return { ...run, rootfs, mounts };
 }
@@ -62,10 +65,18 @@ function makeContainerDir(places: LxcPlaces, run: RunConfig): void {
   chmodSync(dir, 0o710);
 }
 
+async function makeNodes(deps: FileDeps, run: RunConfig): Promise<readonly MountRun[]> {
+  const dir = deps.places.nodesDir(run.name);
+  removeNodes(dir);
+  const made: MountRun[] = [];
+  for (const node of run.nodes ?? []) made.push(nodeMount(node, await makeNode(dir, node, run.idmap)));
+  return made;
+}
+
 /** The map to mount a tree of the daemon's through; where that cannot be, its files are given to the mapped ids on disk, once. */
-async function mapFor(
+export async function mapFor(
   deps: FileDeps,
-  run: RunConfig,
+  run: Pick<RunConfig, 'name' | 'idmap'>,
   source: string,
   signal: AbortSignal,
 ): Promise<readonly IdMapEntry[] | undefined> {
@@ -86,7 +97,7 @@ async function place(
 ): Promise<string> {
   const { libc, namespaces } = deps;
   // Root of a privileged container can reach everything.
-  if (run.idmap.length === 0 || libc === undefined) return mount.source;
+  if ((run.idmap.length === 0 && mount.nodes !== true) || libc === undefined) return mount.source;
   ownerOf(run, mount.source);
   unmount(libc, mount.target);
   if (mount.kind === 'dir') mkdirSync(mount.target, { recursive: true });
@@ -95,7 +106,7 @@ async function place(
   return mount.target;
 }
 
-function ownerOf(run: RunConfig, path: string): number {
+function ownerOf(run: Pick<RunConfig, 'name'>, path: string): number {
   try {
     return statSync(path).uid;
   } catch (error) {
@@ -105,10 +116,11 @@ function ownerOf(run: RunConfig, path: string): number {
 
 /** Idempotent. */
 export function unmountFiles(deps: Pick<FileDeps, 'places' | 'libc'>, name: string): void {
+  removeNodes(deps.places.nodesDir(name));
   const dir = deps.places.containerDir(name);
   if (deps.libc === undefined || !existsSync(dir)) return;
   for (const entry of readdirSync(dir)) {
-    if (entry === 'rootfs' || entry.startsWith('mount-')) unmount(deps.libc, `${dir}/${entry}`);
+    if (entry === 'rootfs' || entry === 'netns' || entry.startsWith('mount-')) unmount(deps.libc, `${dir}/${entry}`);
   }
 }
 

@@ -1,5 +1,5 @@
 // Tells from the kernel's processes and control groups whether a container lives, and clears away what a dead one left.
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec } from '../../lib/exec.ts';
 import type { Log } from '../../lib/log.ts';
@@ -7,6 +7,7 @@ import { errorText } from '../../lib/log.ts';
 import { type CgroupTree, groupPids, listGroups, removeGroup } from './cgroup.ts';
 import type { LxcPlaces } from './lxc-places.ts';
 import { findProgram } from './lxc-host.ts';
+import { interfaceExists } from './nic-host.ts';
 import { isSameProcess, readCommandLine, readNamespacePids, readProcess } from './proc.ts';
 import type { RunState } from './run-state.ts';
 
@@ -102,8 +103,6 @@ export async function buryRemains(
     }
   }
 }
-
-export const interfaceExists = (name: string): boolean => existsSync(`/sys/class/net/${name}`);
 
 /** The kernel removes both ends with the container's network namespace, only not at once. Gives up after half a second. */
 export async function interfaceGone(name: string): Promise<void> {

@@ -4,6 +4,9 @@ import { dirTag, encodeName } from './lxc-names.ts';
 export class LxcPlaces {
   readonly lxcPath: string;
   readonly exits: string;
+  /** In names that are the host's own, to know what is ours. */
+  readonly tag: string;
+  readonly #dir: string;
   /** Parent of the control groups of all containers. */
   readonly groupRoot: string;
 
@@ -13,6 +16,8 @@ export class LxcPlaces {
    * the host goes down.
    */
   constructor(dir: string, runDir = '/run/gantry') {
+    this.#dir = dir;
+    this.tag = dirTag(dir);
     this.lxcPath = `${runDir}/runtime-${dirTag(dir)}`;
     this.exits = `${dir}/exits`;
     this.groupRoot = `gantry/${dirTag(dir)}`;
@@ -41,6 +46,14 @@ export class LxcPlaces {
   /** The same for the mount with this number. */
   mappedMount(name: string, index: number): string {
     return `${this.containerDir(name)}/mount-${index}`;
+  }
+  /** Keeps the network namespace of a container that an interface of the host was lent to. */
+  namespaceFile(name: string): string {
+    return `${this.containerDir(name)}/netns`;
+  }
+  /** Where the device nodes of a container are made. */
+  nodesDir(name: string): string {
+    return `${this.#dir}/nodes/${encodeName(name)}`;
   }
   /** Control group that holds the container's limits, below every hierarchy's root. */
   group(name: string): string {

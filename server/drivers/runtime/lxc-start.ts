@@ -1,6 +1,7 @@
 // Starts one container: prepares its files, runs lxc-start, finds its init. On failure it says why and leaves nothing behind.
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../lib/exec.ts';
+import { errorText } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { type CgroupTree, groupPids, removeGroup } from './cgroup.ts';
 import { parseCpus, pickCpus } from './cpu-limits.ts';
@@ -11,12 +12,14 @@ import { cgroup1Values, cgroup2Values, readLimits } from './limits.ts';
 import { renderLxcConfig } from './lxc-config.ts';
 import { type FileDeps, prepareFiles, unmountFiles } from './lxc-files.ts';
 import { findApparmorProfile, findLxcfsFiles, findProgram, readHostFacts } from './lxc-host.ts';
-import { clearAfterFailedStart, findInit, findMonitor, interfaceExists, interfaceGone } from './lxc-life.ts';
+import { clearAfterFailedStart, findInit, findMonitor, interfaceGone } from './lxc-life.ts';
 import { applyDiskWeight, limitKeys } from './lxc-limits.ts';
+import { lentBy } from './lxc-live.ts';
 import { firstReason } from './lxc-log.ts';
 import type { LxcPlaces } from './lxc-places.ts';
+import { checkNicPlaces, filterNic, markOf, prepareHost, removeShape } from './nic-host.ts';
 import { readBootId } from './proc.ts';
-import { removeRunState, type RunState } from './run-state.ts';
+import { cablesOf, type DeviceState, removeRunState, type RunState } from './run-state.ts';
 import { renderSeccomp } from './seccomp.ts';
 
 export interface StartDeps extends FileDeps {
@@ -33,8 +36,10 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
   signal.throwIfAborted();
   await refuseSecondCopy(deps, run);
   deps.spool.discard(places.key(run.name));
-  const nics = Object.fromEntries(run.nics.map((nic) => [nic.name, nic.hostName]));
+  const nics = cablesOf(run);
+  const lent = lentBy(run.nics);
   try {
+    await prepareNics(deps, run);
     const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
     await runLxcStart(places, run);
     signal.throwIfAborted();
@@ -55,11 +60,13 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
       nics,
       limits: limitKeys(run.config),
       cpus: prepared.limits.cpus ?? [],
+      devices: deviceState(run, lent),
       ...(haltSignal === undefined ? {} : { haltSignal }),
     };
   } catch (error) {
     const init = findInit(tree, places.group(run.name));
     if (init !== undefined) process.kill(init.pid, 'SIGKILL');
+    for (const nic of run.nics) await removeShape(nic.hostName, places.tag).catch(() => {});
     await clearAfterFailedStart(tree, places, { name: run.name, nics }, deps.log);
     unmountFiles(deps, run.name);
     deps.spool.discard(places.key(run.name));
@@ -75,11 +82,31 @@ async function refuseSecondCopy({ tree, places }: StartDeps, run: RunConfig): Pr
     throw new DriverError('InUse', `Container "${run.name}" still has processes of an earlier run`);
   }
   // Those of an earlier run go away by themselves, a moment after its last process.
-  for (const nic of run.nics) await interfaceGone(nic.hostName);
-  const taken = run.nics.find((nic) => interfaceExists(nic.hostName));
-  if (taken !== undefined) {
-    throw startFailure(run, `device ${taken.device}: interface ${taken.hostName} exists already on the host`);
+  for (const hostName of Object.values(cablesOf(run))) await interfaceGone(hostName);
+  for (const nic of run.nics) {
+    try {
+      checkNicPlaces(nic, undefined);
+    } catch (error) {
+      throw startFailure(run, errorText(error));
+    }
   }
+}
+
+async function prepareNics({ places }: StartDeps, run: RunConfig): Promise<void> {
+  for (const nic of run.nics) {
+    try {
+      await prepareHost(nic, markOf(places.tag));
+      if (nic.macFilter === true) await filterNic(nic, places.tag);
+    } catch (error) {
+      throw startFailure(run, `device ${nic.device}: ${errorText(error)}`);
+    }
+  }
+}
+
+function deviceState(run: RunConfig, lent: DeviceState['lent']): DeviceState {
+  const { nics, mounts, nodes = [], diskRates = [], properties = {}, idmap } = run;
+  const parts = { nics, mounts, nodes, diskRates };
+  return { idmap, properties, now: parts, atStart: parts, lent };
 }
 
 function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeof readLimits> } {

@@ -26,6 +26,7 @@ import { ExitSpool } from './exit-spool.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyLimits } from './lxc-limits.ts';
 import { awaitOutcome, awaitRunning, buryRemains, findInit, findMonitor, findRemains } from './lxc-life.ts';
+import { LxcLive } from './lxc-live.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
 import { openLxcConsole } from './lxc-console.ts';
 import { LxcPlaces } from './lxc-places.ts';
@@ -33,6 +34,7 @@ import { startContainer } from './lxc-start.ts';
 import { lxcAvailable, lxcVersion } from './lxc-host.ts';
 import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
+import { sweepShapes } from './nic-host.ts';
 import { isSameProcess, readBootId } from './proc.ts';
 import { readRunState, removeRunState, type RunState, writeRunState } from './run-state.ts';
 import { Slots } from './slots.ts';
@@ -94,6 +96,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly #slots = new Slots(startsAtOnce);
   readonly #spool: ExitSpool;
   readonly #consoles: ConsoleHub;
+  readonly live: LxcLive;
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
   #sweeper: NodeJS.Timeout | undefined;
   #closed = false;
@@ -104,6 +107,11 @@ class LxcRuntime implements RuntimeDriver {
     this.rootfsIdmapped = deps.rootfsIdmapped;
     this.#spool = new ExitSpool(deps.places.exits);
     this.#consoles = new ConsoleHub((name, size) => openLxcConsole(deps, name, size));
+    this.live = new LxcLive(deps, {
+      need: (name) => this.#need(name),
+      remember: (state) => this.#remember(state),
+      lock: (name, work) => this.#mutex.run(name, work),
+    });
     endOrphans(deps.places.lxcPath);
     this.#spool.start(
       (key) => this.#wake(key),
@@ -117,6 +125,8 @@ class LxcRuntime implements RuntimeDriver {
     const remains = findRemains(tree, places);
     const found = names.filter((name) => remains.has(places.key(name)));
     await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
+    const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
+    await sweepShapes(cables, places.tag, this.#deps.log);
   }
 
   async #recoverOne(name: string): Promise<void> {
@@ -156,6 +166,7 @@ class LxcRuntime implements RuntimeDriver {
     this.#spool.discard(places.key(name));
     const rebooted = before !== undefined && before.initStartTime !== init.startTime;
     if (monitor !== undefined && rebooted) await awaitRunning(places, name, init);
+    if (rebooted) await this.live.afterReboot(state);
     if (rebooted) this.#announce({ name, target: 'reboot' });
   }
 
@@ -176,8 +187,16 @@ class LxcRuntime implements RuntimeDriver {
         ),
       );
       this.#remember(state);
+      await this.live.afterStart(state).catch((error: unknown) => this.#undoStart(state, error));
       return { initPid: state.initPid };
     });
+  }
+
+  /** A container without the limits that were asked for does not run. */
+  async #undoStart(state: RunState, error: unknown): Promise<never> {
+    process.kill(state.initPid, 'SIGKILL');
+    await this.#settle(state);
+    throw new DriverError('Failed', `Cannot start container "${state.name}"`, error);
   }
 
   async stop(
@@ -339,7 +358,9 @@ class LxcRuntime implements RuntimeDriver {
     this.#spool.discard(places.key(state.name));
     if (outcome.kind === 'reboot') {
       await awaitRunning(places, state.name, outcome.init);
-      this.#remember({ ...state, initPid: outcome.init.pid, initStartTime: outcome.init.startTime });
+      const reborn = { ...state, initPid: outcome.init.pid, initStartTime: outcome.init.startTime };
+      this.#remember(reborn);
+      await this.live.afterReboot(reborn);
       try {
         applyLimits(tree, places.group(state.name), state.limits, [], state.cpus);
       } catch (error) {
@@ -351,6 +372,7 @@ class LxcRuntime implements RuntimeDriver {
       this.#announce({ name: state.name, target: 'reboot' });
       return;
     }
+    await this.live.afterStop(state);
     await buryRemains(tree, places, state, log);
     unmountFiles(this.#deps, state.name);
     this.#live.delete(state.name);

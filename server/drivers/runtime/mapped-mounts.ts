@@ -13,7 +13,15 @@ const atEmptyPath = 0x1000;
 const atRecursive = 0x8000;
 const moveMountFromFd = 4;
 const mountAttrIdmap = 0x10_0000n;
+const mountAttrReadonly = 1n;
+const mountAttrNodev = 4n;
 const propagationPrivate = 1n << 18n;
+const propagations: Readonly<Record<string, bigint>> = {
+  private: propagationPrivate,
+  shared: 1n << 20n,
+  slave: 1n << 19n,
+  unbindable: 1n << 17n,
+};
 const umountDetach = 2;
 const umountNoFollow = 8;
 
@@ -25,11 +33,61 @@ export interface SecondMount {
   readonly map: readonly IdMapEntry[] | undefined;
   /** With all mounts below the source. */
   readonly recursive: boolean;
+  /** Device nodes in it are to work, also when the source's own mount forbids that. */
+  readonly nodes?: boolean;
+}
+
+export interface TreeOptions extends Omit<SecondMount, 'target'> {
+  readonly readonly: boolean;
+  readonly propagation?: string;
+}
+
+/** A second mount of `source` that is nowhere yet, as a descriptor; the caller puts it somewhere and closes it. */
+export async function openMountTree(
+  deps: { readonly libc: Libc; readonly namespaces: UserNamespaces },
+  options: TreeOptions,
+): Promise<number> {
+  const { libc } = deps;
+  const { source, recursive, propagation = 'private' } = options;
+  const namespaceFd = options.map === undefined ? undefined : await deps.namespaces.fdOf(options.map);
+  const depth = recursive ? atRecursive : 0;
+  const tree = libc.openTree(atFdcwd, source, openTreeClone | openTreeCloexec | depth);
+  if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
+  try {
+    const fail = (what: string): never => {
+      throw new DriverError('Failed', `The file system of ${source} cannot be mounted ${what}`);
+    };
+    if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth)) fail('through an id map');
+    if (options.nodes === true && !setAttributes(libc, tree, 0n, mountAttrNodev, 0n, depth)) fail('with device nodes');
+    const kind = propagations[propagation.replace(/^r(?=private|shared|slave|unbindable)/, '')];
+    if (kind === undefined) throw new DriverError('Invalid', `Unknown propagation "${propagation}"`);
+    const wide = propagation.startsWith('r') ? depth : 0;
+    // Away from the host's mount first: what is shared then is shared among the container's copies.
+    if (!setAttributes(libc, tree, 0n, 0n, propagationPrivate, depth)) fail('privately');
+    if (!setAttributes(libc, tree, 0n, 0n, kind, wide)) fail(`with propagation ${propagation}`);
+    if (options.readonly && !setAttributes(libc, tree, mountAttrReadonly, 0n, 0n, depth)) fail('read-only');
+    return tree;
+  } catch (error) {
+    closeSync(tree);
+    throw error;
+  }
+}
+
+function setAttributes(
+  libc: Libc,
+  tree: number,
+  set: bigint,
+  clear: bigint,
+  propagation: bigint,
+  depth: number,
+): boolean {
+  const attributes = new BigUint64Array([set, clear, propagation, 0n]);
+  return libc.mountSetAttr(tree, '', atEmptyPath | depth, new Uint8Array(attributes.buffer)) === 0;
 }
 
 export async function mountAgain(
   deps: { readonly libc: Libc; readonly namespaces: UserNamespaces },
-  { source, target, map, recursive }: SecondMount,
+  { source, target, map, recursive, nodes }: SecondMount,
 ): Promise<void> {
   const { libc } = deps;
   const namespaceFd = map === undefined ? undefined : await deps.namespaces.fdOf(map);
@@ -39,6 +97,9 @@ export async function mountAgain(
   try {
     if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth)) {
       throw new DriverError('Failed', `The file system of ${source} cannot be mounted through an id map`);
+    }
+    if (nodes === true && !setAttributes(libc, tree, 0n, mountAttrNodev, 0n, depth)) {
+      throw new DriverError('Failed', `The file system of ${source} cannot be mounted with device nodes`);
     }
     if (libc.moveMount(tree, '', atFdcwd, target, moveMountFromFd) !== 0) {
       throw new DriverError('Failed', `Cannot mount ${source} at ${target}`);

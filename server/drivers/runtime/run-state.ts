@@ -1,4 +1,7 @@
 // What the LXC driver remembers of a running container over its own restart: one small file per container.
+import type { DeviceParts } from '../run-parts.ts';
+import type { IdMapEntry } from './driver.ts';
+import type { Dress } from './nic-commands.ts';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 export interface RunState {
@@ -16,7 +19,24 @@ export interface RunState {
   readonly limits: Readonly<Record<string, string>>;
   /** Cpus this container is confined to; empty = all. */
   readonly cpus: readonly number[];
+  /** Absent when an older release started it: its devices cannot be changed while it runs. */
+  readonly devices?: DeviceState;
 }
+
+export interface DeviceState {
+  readonly idmap: readonly IdMapEntry[];
+  /** What each device was made of, for whoever asks. */
+  readonly properties: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly now: DeviceParts;
+  /** What LXC makes again at a reboot from inside. */
+  readonly atStart: DeviceParts;
+  /** How lent interfaces of the host looked before, by their name there. */
+  readonly lent: Readonly<Record<string, Dress>>;
+}
+
+/** Interfaces of a container whose other end is on the host and goes with it, by name inside. */
+export const cablesOf = (parts: Pick<DeviceParts, 'nics'>): Readonly<Record<string, string>> =>
+  Object.fromEntries(parts.nics.filter((nic) => nic.kind === 'veth').map((nic) => [nic.name, nic.hostName]));
 
 export function writeRunState(file: string, state: RunState): void {
   writeFileSync(`${file}.new`, JSON.stringify(state), { mode: 0o600 });

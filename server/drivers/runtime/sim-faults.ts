@@ -11,7 +11,10 @@ export type SimOperation =
   | 'metrics'
   | 'updateLimits'
   | 'exec'
-  | 'forget';
+  | 'forget'
+  | 'plug'
+  | 'adjust'
+  | 'unplug';
 
 /** What is to happen before the named operation does its work. */
 export interface SimFault {

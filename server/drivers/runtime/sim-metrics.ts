@@ -59,10 +59,11 @@ function loopback(): InterfaceState {
 }
 
 function nicState(nic: NicRun, aliveMs: number, given: readonly InterfaceAddress[]): InterfaceState {
+  const hwaddr = nic.hwaddr ?? '00:16:3e:00:00:00';
   return {
-    addresses: [...given, { family: 'inet6', address: linkLocal(nic.hwaddr), netmask: '64', scope: 'link' }],
+    addresses: [...given, { family: 'inet6', address: linkLocal(hwaddr), netmask: '64', scope: 'link' }],
     counters: counters(1 + Math.floor(aliveMs / 100)),
-    hwaddr: nic.hwaddr,
+    hwaddr,
     host_name: nic.hostName,
     mtu: nic.mtu ?? 1500,
     state: 'up',

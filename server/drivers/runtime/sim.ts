@@ -24,6 +24,7 @@ import { readLimits } from './limits.ts';
 import { renderLxcConfig } from './lxc-config.ts';
 import { SimFaults } from './sim-faults.ts';
 import { appendConsole } from './sim-console-log.ts';
+import { SimLive } from './sim-live.ts';
 import { simHost, simMetrics } from './sim-metrics.ts';
 import { startSimProcess } from './sim-process.ts';
 import { type SimState, SimStateFiles } from './sim-state.ts';
@@ -52,6 +53,8 @@ export interface SimRuntime extends RuntimeDriver {
   reboot(name: string): Promise<void>;
   /** The limits.* in force. */
   limitsOf(name: string): Readonly<Record<string, string>>;
+  /** How it runs, with the devices in force. */
+  runOf(name: string): RunConfig;
 }
 
 export async function openSimRuntime(deps: SimDeps): Promise<SimRuntime> {
@@ -73,6 +76,7 @@ class Sim implements SimRuntime {
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
   readonly #processes = new Map<string, Set<RuntimeProcess>>();
   readonly #consoles = new ConsoleHub((name, size) => this.#openConsole(name, size));
+  readonly live: SimLive;
   #lastPid = firstPid;
   #closed = false;
 
@@ -80,6 +84,12 @@ class Sim implements SimRuntime {
     this.#deps = deps;
     this.faults = deps.faults ?? new SimFaults();
     this.#files = new SimStateFiles(deps.dir);
+    const book = {
+      need: (name: string) => this.#need(name),
+      remember: (state: SimState) => this.#remember(state),
+      lock: <T>(name: string, work: () => Promise<T>) => this.#mutex.run(name, work),
+    };
+    this.live = new SimLive(book, this.faults);
     for (const state of this.#files.readAll()) this.#lastPid = Math.max(this.#lastPid, state.initPid);
   }
 
@@ -108,7 +118,7 @@ class Sim implements SimRuntime {
       if (!existsSync(run.rootfs)) fail('its root file system is missing');
       if (this.faults.exitsAtOnce(run.name)) fail('its init ended at once');
       const limits = Object.fromEntries(Object.entries(run.config).filter(([key]) => key.startsWith('limits.')));
-      return { initPid: this.#begin(run, limits).initPid };
+      return { initPid: this.#begin({ properties: {}, ...run }, limits).initPid };
     });
   }
 
@@ -258,6 +268,10 @@ class Sim implements SimRuntime {
       await this.faults.pass('forget', name);
       this.#files.remove(name);
     });
+  }
+
+  runOf(name: string): RunConfig {
+    return this.#need(name).run;
   }
 
   limitsOf(name: string): Readonly<Record<string, string>> {
