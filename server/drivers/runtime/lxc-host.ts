@@ -44,9 +44,15 @@ export async function lxcAvailable(): Promise<
   }
 }
 
+let knownVersion: string | undefined;
+
+/** Asked of the program once: a start of the daemon needs it in several places. */
 export async function lxcVersion(): Promise<string> {
-  const { stdout } = await exec([findProgram('lxc-start') ?? 'lxc-start', '--version'], { timeoutMs: 10_000 });
-  return stdout.trim();
+  if (knownVersion === undefined) {
+    const { stdout } = await exec([findProgram('lxc-start') ?? 'lxc-start', '--version'], { timeoutMs: 10_000 });
+    knownVersion = stdout.trim();
+  }
+  return knownVersion;
 }
 
 export function readHostFacts(tree: CgroupTree): HostFacts {
