@@ -68,6 +68,11 @@ const freshSnapshot = async (): Promise<string> => {
   await daemon.ok('POST', `${container}/snapshots`, { name: 's' });
   return `${container}/snapshots/s`;
 };
+const containerWithFile = async (): Promise<string> => {
+  const path = await freshContainer();
+  await daemon.call('POST', `${path}/files?path=/note`, Buffer.from('x'));
+  return path;
+};
 const freshProfile = async (): Promise<string> => {
   const name = fresh();
   await daemon.call('POST', '/1.0/profiles', { name });
@@ -145,6 +150,10 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'snapshots.post': on('POST', () => freshSnapshot(), { name: 't' }),
   'snapshots.put': on('PUT', () => freshSnapshot(), { expires_at: '' }),
   'snapshots.delete': on('DELETE', () => freshSnapshot()),
+  'containers.files.get': async () => daemon.call('GET', `${await containerWithFile()}/files?path=/note`),
+  'containers.files.post': async () =>
+    daemon.call('POST', `${await freshContainer()}/files?path=/note`, Buffer.from('x')),
+  'containers.files.delete': async () => daemon.call('DELETE', `${await containerWithFile()}/files?path=/note`),
   'events.get': async () => {
     const listening = await daemon.listen('operation');
     listening.close();
