@@ -179,8 +179,9 @@ describe('a daemon on the simulation', () => {
       create: (name) => ({ name, source: { type: 'none' } }),
     };
     const clients = [0, 1, 2, 3].map((who) => [0, 1, 2].map((each) => `k${who}-${each}`));
+    let daemon: ChildDaemon | undefined;
     try {
-      let daemon = await startChild(bundle, dir, 'sim');
+      daemon = await startChild(bundle, dir, 'sim');
       await call(daemon, 'POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
       await call(daemon, 'PUT', '/1.0/profiles/default', {
         devices: { root: { type: 'disk', path: '/', pool: 'default' } },
@@ -191,8 +192,8 @@ describe('a daemon on the simulation', () => {
         await expectWhole(world, daemon);
       }
       expect([...world.known.values()].filter((known) => known !== 'absent').length).toBeGreaterThan(0);
-      await daemon.kill('SIGTERM');
     } finally {
+      await daemon?.kill('SIGKILL');
       await rm(dir, { recursive: true, force: true });
     }
   }, 90_000);

@@ -137,7 +137,9 @@ function subject<P>(prepare: (at: World) => Promise<{ readonly saga: Saga<P>; re
       saga,
       params,
       snapshot: snapshotOf(at),
-      cleanUp: () => rm(at.dir, { recursive: true, force: true }),
+      cleanUp: async () => {
+        for (const dir of [at.dir, `${at.dir}-uploads`]) await rm(dir, { recursive: true, force: true });
+      },
     };
   };
 }
@@ -251,7 +253,8 @@ proveSaga(
   { restores: true },
   subject(async (at) => {
     // Outside of what is compared: the upload itself is gone afterwards in any case.
-    const uploads = await mkdtemp(join(tmpdir(), 'gtya-up-'));
+    const uploads = `${at.dir}-uploads`;
+    await mkdir(uploads);
     const metadataPath = join(uploads, 'one');
     await writeFile(metadataPath, 'x');
     return {
