@@ -33,7 +33,9 @@ const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `;
 const noChange = (plan: Plan): string =>
   plan.mode === 'destroy'
     ? 'Nothing to destroy: none of the declared objects exists.'
-    : `No changes: ${plan.changes.length === 1 ? 'the declared object is' : `all ${plan.changes.length} declared objects are`} as declared.`;
+    : plan.changes.length === 0
+      ? 'No changes: nothing is declared.'
+      : `No changes: ${plan.changes.length === 1 ? 'the declared object is' : `all ${plan.changes.length} declared objects are`} as declared.`;
 
 function renderChange(change: ResourceChange, paint: Paints): string {
   const [symbol, tint] = signs[change.action];

@@ -6,6 +6,7 @@ import {
   isSeq,
   LineCounter,
   parseAllDocuments,
+  visit,
   type Document as YamlDocument,
   type Node,
   type Pair,
@@ -61,7 +62,7 @@ export function parseYaml(text: string): ParsedText {
   }
   const problems: TextProblem[] = [];
   const documents = parsed.flatMap((document) => {
-    problems.push(...document.errors.map((error) => textProblem(error, text)));
+    problems.push(...document.errors.map((error) => openQuote(error, document) ?? textProblem(error, text)));
     if (document.errors.length > 0 || document.contents === null) return [];
     const raw = readDocument(document, problems);
     return raw === undefined ? [] : [raw];
@@ -78,6 +79,25 @@ function parseAll(text: string): readonly YamlDocument.Parsed[] {
     intAsBigInt: false,
   });
   return Array.isArray(parsed) ? parsed : [];
+}
+
+/** A quote that is never closed shows at the end of the text; what has to be corrected is where it began. */
+function openQuote(
+  error: { readonly code: string; readonly message: string; readonly pos: readonly [number, number] },
+  document: YamlDocument.Parsed,
+): TextProblem | undefined {
+  if (error.code !== 'MISSING_CHAR' || !/quote/.test(error.message)) return undefined;
+  let offset: number | undefined;
+  visit(document, {
+    Scalar(_key, { range }) {
+      const isIt = range !== undefined && range !== null && range[0] < error.pos[0] && error.pos[0] <= range[2];
+      if (!isIt) return undefined;
+      offset = range[0];
+      return visit.BREAK;
+    },
+  });
+  if (offset === undefined) return undefined;
+  return { code: 'malformed-yaml', message: 'this quote is never closed', remedy: 'close it', offset, length: 1 };
 }
 
 function textProblem(

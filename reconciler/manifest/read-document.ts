@@ -223,7 +223,7 @@ function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding
     .validate(textual(value), asText(value['name']))
     .map(({ path, message }) =>
       wrong(
-        /^unknown key|^is not a property of/.test(message) ? 'unknown-key' : 'bad-value',
+        /(?:^|: )unknown key|^is not a property of/.test(message) ? 'unknown-key' : 'bad-value',
         path,
         withoutSecret(path, withSubject(path, message)),
       ),

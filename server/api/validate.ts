@@ -131,13 +131,22 @@ function visitUnion(alternatives: readonly Keywords[], value: unknown, path: str
     const problems: Problem[] = [];
     visit(alternative, value, path, { ...walk, problems });
     if (problems.length === 0) return;
-    const typeFits = alternative.type === undefined || hasType(alternative.type, value);
-    if (typeFits && !('const' in alternative) && (closest === undefined || problems.length < closest.length)) {
+    if (
+      typeFits(alternative, value) &&
+      !('const' in alternative) &&
+      (closest === undefined || problems.length < closest.length)
+    ) {
       closest = problems;
     }
   }
   if (closest !== undefined) walk.problems.push(...closest);
   else add(walk, path, `must be ${listed(alternatives.map(named))}, is ${told(value)}`);
+}
+
+/** Of a list of words, only another word is a near miss. */
+function typeFits({ type, enum: words }: Keywords, value: unknown): boolean {
+  if (words !== undefined) return words.some((word) => typeof word === typeof value);
+  return type === undefined || hasType(type, value);
 }
 
 function visitIntersection(parts: readonly Keywords[], value: unknown, path: string, walk: Walk): void {
@@ -186,7 +195,13 @@ const join = (path: string, member: string): string => (path === '' ? member : `
 const listed = (words: readonly string[]): string => [...new Set(words)].join(' or ');
 const literal = (value: unknown): string => (typeof value === 'string' ? shown(value) : String(value));
 const named = (schema: Keywords): string =>
-  'const' in schema ? literal(schema.const) : schema.type === undefined ? 'another form' : article(schema.type);
+  schema.enum !== undefined
+    ? listed(schema.enum.map(literal))
+    : 'const' in schema
+      ? literal(schema.const)
+      : schema.type === undefined
+        ? 'another form'
+        : article(schema.type);
 
 function article(type: string): string {
   if (type === 'null') return 'null';
