@@ -14,7 +14,9 @@ import type { Identify } from './http/identity.ts';
 import { listenUnix, type Listener } from './http/listeners.ts';
 import { certificateRoutes } from './http/routes/certificates.ts';
 import { containerFileRoutes } from './http/routes/container-files.ts';
+import { containerMetadataRoutes } from './http/routes/container-metadata.ts';
 import { containerRoutes } from './http/routes/containers.ts';
+import { containerSessionRoutes } from './http/routes/container-sessions.ts';
 import { imageRoutes } from './http/routes/images.ts';
 import { networkRoutes } from './http/routes/networks.ts';
 import { operationRoutes } from './http/routes/operations.ts';
@@ -33,7 +35,9 @@ import { Records } from './records/records.ts';
 import { Certificates } from './services/certificates.ts';
 import { Containers } from './services/containers/containers.ts';
 import { ContainerFiles } from './services/containers/files.ts';
+import { ContainersMetadata } from './services/containers/metadata.ts';
 import { NetworkHosts } from './services/containers/network-hosts.ts';
+import { containerSessions } from './services/containers/sessions.ts';
 import { snapshotTasks } from './services/containers/snapshot-schedule.ts';
 import { Snapshots } from './services/containers/snapshots.ts';
 import { ContainerView } from './services/containers/view.ts';
@@ -199,23 +203,34 @@ function buildServices(parts: Parts) {
   const { runtime, network } = host;
   const view = new ContainerView({ records, runtime });
   const hosts = new NetworkHosts({ records, runtime, network, view, log });
-  const pools = new Pools({ records, drivers: host.storage, sagas, events, locks, log });
+  const pools = new Pools({
+    records,
+    drivers: host.storage,
+    ...(host.storageMissing === undefined ? {} : { missing: host.storageMissing }),
+    sagas,
+    events,
+    locks,
+    log,
+  });
   const secrets = new ImageSecrets();
   const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
+  const sessions = containerSessions({ records, runtime, operations, events, view, logsDir: dirs.logs, clock, log });
   const snapshots = new Snapshots({ records, runtime, pools, view, operations, sagas, events, locks, clock });
   return {
     snapshots,
-    scheduled: snapshotTasks({ records, runtime, view, operations, locks, log, snapshots }),
+    sessions,
+    scheduled: [...snapshotTasks({ records, runtime, view, operations, locks, log, snapshots }), ...sessions.tasks],
     imageDeps,
     images,
     pools,
     aliases: new Aliases({ records, images, events }),
-    profiles: new Profiles({ records, runtime, view, sagas, events, log }),
+    profiles: new Profiles({ records, runtime, pools, view, sagas, events, log }),
     networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
     certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()) }),
     server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
+    containerMetadata: new ContainersMetadata({ records, pools, locks, events }),
     containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMap: host.idMap }),
     containers: new Containers({
       records,
@@ -273,6 +288,8 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
     ...serverRoutes(services.server),
     ...certificateRoutes(services.certificates),
     ...containerRoutes(services.containers),
+    ...containerSessionRoutes(services.sessions),
+    ...containerMetadataRoutes(services.containerMetadata),
     ...containerFileRoutes(services.containerFiles, svcDialect.headerPrefix),
     ...imageRoutes({
       images: services.images,

@@ -21,6 +21,8 @@ import { mergeConfig, replaceConfig } from './patch.ts';
 export interface PoolsDeps {
   readonly records: Records;
   readonly drivers: Readonly<Record<string, StorageDriver>>;
+  /** Why this host has no other drivers, by their names. */
+  readonly missing?: Readonly<Record<string, string>>;
   readonly sagas: Sagas;
   readonly events: EventHub;
   readonly locks: KeyedMutex;
@@ -263,13 +265,26 @@ export class Pools {
     ifMatch: string | undefined,
     next: (document: PoolDocument) => PoolDocument,
   ): Promise<void> {
-    await this.#deps.records.retry((changes) => {
+    await this.#deps.locks.run(lockOf(name), async () => {
       const { document } = this.#find(name);
       checkIfMatch(ifMatch, etagOf.pool(document), 'storage pool', name);
       const wanted = next(document);
       const problems = validatePoolConfig(document.driver, wanted.config, document.config);
       if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
-      changes.put('pools', name, wanted);
+      // The host first: what it refuses is not recorded.
+      const driver = this.#driver(document);
+      await driver.applyConfig(poolSpec(name, wanted));
+      try {
+        await this.#deps.records.retry((changes) => {
+          this.#find(name);
+          changes.put('pools', name, wanted);
+        });
+      } catch (error) {
+        await driver.applyConfig(poolSpec(name, document)).catch((again: unknown) => {
+          this.#deps.log.error(`Taking back the change of pool ${name} failed: ${errorText(again)}`);
+        });
+        throw error;
+      }
     });
     this.#deps.events.lifecycle('storage-pool-updated', urlOf(name), undefined, caller.requestor);
   }
@@ -315,9 +330,12 @@ export class Pools {
     if (driver !== undefined) return driver;
     const available = Object.keys(this.#deps.drivers).join(', ');
     if ((poolDrivers as readonly string[]).includes(name)) {
-      throw errors.badRequest(`The storage driver ${name} is not available on this server (available: ${available})`, [
-        { path: 'driver', message: `available here: ${available}` },
-      ]);
+      const missing = this.#deps.missing?.[name];
+      const why = missing === undefined ? '' : `: ${missing}`;
+      throw errors.badRequest(
+        `The storage driver ${name} is not available on this server (available: ${available})${why}`,
+        [{ path: 'driver', message: missing ?? `available here: ${available}` }],
+      );
     }
     const near = nearestName(name, poolDrivers);
     const hint = near === undefined ? '' : `; did you mean ${near}?`;

@@ -11,17 +11,19 @@ import type { ProfileDocument } from '../records/documents.ts';
 import type { Entry, Records } from '../records/records.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { Caller } from './caller.ts';
-import { applyLive } from './containers/update.ts';
+import { applyLive, applyRootSize } from './containers/update.ts';
 import type { ContainerEntry, ContainerView } from './containers/view.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
-import { expand } from './expand.ts';
+import { expand, type Expanded } from './expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig } from './patch.ts';
+import type { Pools } from './pools.ts';
 import { maxUsersPerTransaction, moveUsers, profileRenameSaga, usersOfProfile } from './profile-rename.ts';
 
 export interface ProfilesDeps {
   readonly records: Records;
   readonly runtime: RuntimeDriver;
   readonly view: ContainerView;
+  readonly pools: Pools;
   readonly sagas: Sagas;
   readonly events: EventHub;
   readonly log: Log;
@@ -150,7 +152,7 @@ export class Profiles {
   ): Promise<void> {
     this.#find(name);
     const users = this.#users(name);
-    const before = new Map(users.map((user) => [user.name, this.#deps.view.expanded(user).config]));
+    const before = new Map(users.map((user) => [user.name, this.#deps.view.expanded(user)]));
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
       checkIfMatch(ifMatch, etagOf.profile(document), 'profile', name);
@@ -168,12 +170,13 @@ export class Profiles {
 
   async #applyLive(
     users: readonly ContainerEntry[],
-    before: ReadonlyMap<string, Readonly<Record<string, string>>>,
+    before: ReadonlyMap<string, Expanded>,
   ): Promise<readonly string[]> {
     const failures: string[] = [];
     for (const { name } of users) {
       try {
-        await applyLive(this.#deps, name, before.get(name) ?? {});
+        await applyLive(this.#deps, name, before.get(name)?.config ?? {});
+        await applyRootSize(this.#deps, name, before.get(name)?.devices ?? {});
       } catch (error) {
         failures.push(`${name} (${errorText(error)})`);
       }

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
+import { constants } from 'node:os';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
 import { hasCode, toolEnv } from './remove-tree.ts';
@@ -106,11 +107,15 @@ export async function syncTree(directory: string, signal: AbortSignal): Promise<
 /** A full disk is told apart from other failures; driver errors pass as they are. */
 export function asDriverError(what: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
-  return new DriverError(isOutOfSpace(error) ? 'NoSpace' : 'Failed', what, error);
+  return isOutOfSpace(error)
+    ? new DriverError('NoSpace', `${what}: no space is left`, error)
+    : new DriverError('Failed', what, error);
 }
 
 function isOutOfSpace(error: unknown): boolean {
-  if (hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT')) return true;
+  if (hasCode(error, 'ENOSPC')) return true;
+  // Node has no word for a quota that is used up.
+  if (error instanceof Error && 'errno' in error && error.errno === -constants.errno.EDQUOT) return true;
   // tar speaks of a write that was cut short before it is told of a full disk.
   const words = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
   return error instanceof ExecError && words.test(error.stderr);

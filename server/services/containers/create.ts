@@ -13,10 +13,12 @@ import type { Caller } from '../caller.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
+import { applyTemplateKey } from './apply-templates.ts';
 import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { petName } from './pet-name.ts';
+import { limitNewRoot } from './root-size.ts';
 import { dropSnapshots, type SnapshotEntry } from './snapshot-records.ts';
 
 type CreateDeps = Pick<
@@ -63,6 +65,14 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
             context.signal,
           ),
         undo: ({ name, document }) => deps.pools.deleteVolume(document.pool, { type: 'container', name }),
+      },
+      {
+        name: 'size',
+        async execute({ name, document }) {
+          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          await limitNewRoot(deps.pools, document.pool, name, devices);
+        },
+        undo: () => Promise.resolve(),
       },
       {
         name: 'snapshots',
@@ -158,7 +168,10 @@ function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource):
   );
   return {
     volume: { kind: 'image', image: deps.images.files(fingerprint) },
-    base: { architecture: document.architecture, config: { ...inherited, 'volatile.base_image': fingerprint } },
+    base: {
+      architecture: document.architecture,
+      config: { ...inherited, 'volatile.base_image': fingerprint, [applyTemplateKey]: 'create' },
+    },
     locks: [],
     fingerprint,
   };

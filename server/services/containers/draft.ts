@@ -8,9 +8,11 @@ import { rootDisk, validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { nearestName } from '../../api/nearest.ts';
 import type { Problem } from '../../api/problem.ts';
+import { volumeConfigKeys } from '../../api/storage-config.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { devicePools, expand, nicNetworks } from '../expand.ts';
+import { rootSize } from './root-size.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
 
@@ -84,6 +86,9 @@ function profileProblems(records: Records, profiles: readonly string[]): Problem
   return problems;
 }
 
+const canLimit = (driver: string): boolean =>
+  driver === '' || volumeConfigKeys.size.drivers.some((known) => known === driver);
+
 function rootProblems(
   records: Records,
   devices: DeviceMap,
@@ -99,6 +104,13 @@ function rootProblems(
     return [
       { path: 'devices', message: `the root disk is in pool ${previous.pool} and cannot move to ${pool} by an update` },
     ];
+  }
+  const root = rootDisk(devices);
+  const driver = records.pools.get(pool)?.document.driver ?? '';
+  // Told once, where it is written: a pool of this driver will not learn it.
+  if (root !== undefined && rootSize(devices) !== undefined && !canLimit(driver)) {
+    const message = `the pool ${pool} of driver ${driver} cannot limit sizes; use one of ${volumeConfigKeys.size.drivers.join(', ')}`;
+    return [{ path: `devices.${root.name}.size`, message }];
   }
   const unknown = Object.entries(devices)
     .filter(

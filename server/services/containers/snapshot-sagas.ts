@@ -3,9 +3,11 @@ import { errors } from '../../api/errors.ts';
 import type { SnapshotRef } from '../../drivers/storage/driver.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import { expand } from '../expand.ts';
 import type { ContainerDeps } from './deps.ts';
 import { requirePlaces } from './draft.ts';
 import { readyContainer } from './find.ts';
+import { limitNewRoot } from './root-size.ts';
 import { snapshotKey } from './snapshot-records.ts';
 
 type SagaDeps = Pick<ContainerDeps, 'records' | 'pools'>;
@@ -140,6 +142,14 @@ export function restoreSnapshotSaga(deps: SagaDeps): Saga<RestoreParams> {
           await driver.restoreSnapshot(spec, refOf(container, snapshot), context.signal);
         },
         // All or nothing in the driver: after a failure the old content is there.
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'size',
+        async execute({ pool, container, document }) {
+          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          await limitNewRoot(deps.pools, pool, container, devices);
+        },
         undo: () => Promise.resolve(),
       },
     ],

@@ -1,4 +1,5 @@
 // Changing a container's own settings by PUT and PATCH, and telling a running one what applies live.
+import type { DeviceMap } from '../../api/common.ts';
 import type { ContainerPut } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -11,10 +12,11 @@ import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } f
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
+import { limitRoot, rootSize } from './root-size.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,
-  'records' | 'runtime' | 'operations' | 'events' | 'locks' | 'view' | 'architecture'
+  'records' | 'runtime' | 'pools' | 'operations' | 'events' | 'locks' | 'view' | 'architecture'
 > & { readonly hosts: NetworkHosts };
 
 /** PUT: checks and If-Match before the operation starts, so that both answer at once. */
@@ -65,6 +67,7 @@ async function change(
       changes.put('containers', name, wanted);
     });
     await applyLive(deps, name, before.config);
+    await applyRootSize(deps, name, before.devices);
     const after = deps.view.expanded(readyContainer(deps.records, name));
     await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
   });
@@ -83,6 +86,18 @@ export async function applyLive(
   const keys = new Set([...Object.keys(before), ...Object.keys(config)]);
   const changed = [...keys].some((key) => key.startsWith('limits.') && before[key] !== config[key]);
   if (changed) await deps.runtime.updateLimits(name, config);
+}
+
+/** The root disk takes a new size at once, running or not. */
+export async function applyRootSize(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'view'>,
+  name: string,
+  before: DeviceMap,
+): Promise<void> {
+  const entry = deps.records.containers.get(name);
+  if (entry === undefined) return;
+  const { devices } = deps.view.expanded(entry);
+  if (rootSize(before) !== rootSize(devices)) await limitRoot(deps.pools, entry.document.pool, name, devices);
 }
 
 function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {

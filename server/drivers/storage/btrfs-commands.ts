@@ -1,0 +1,105 @@
+// What is said to btrfs, mkfs and mount, and what their output means. Pure.
+
+const gigabyte = 1_000_000_000;
+
+/** Size of a new pool file: a fifth of what is free, from 15 to 100 GB; undefined when not even 15 are free. */
+export function defaultSize(freeBytes: number): string | undefined {
+  const wanted = Math.min(Math.max(Math.floor(freeBytes / 5 / gigabyte), 15), 100);
+  return wanted * gigabyte > freeBytes ? undefined : `${wanted}GB`;
+}
+
+/** Below this mkfs.btrfs refuses, or nothing fits in. */
+export const smallestPool = 128 * 1_048_576;
+
+export const defaultMountOptions = 'user_subvol_rm_allowed';
+
+export type BlockSource =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'device'; readonly path: string };
+
+export const commands = {
+  /** Without -f: it refuses a device that has a file system. */
+  makeFileSystem: (path: string, uuid?: string) => [
+    'mkfs.btrfs',
+    '--quiet',
+    ...(uuid === undefined ? [] : ['--uuid', uuid]),
+    path,
+  ],
+  allocate: (path: string, bytes: number) => ['truncate', `--size=${bytes}`, path],
+  findByUuid: (uuid: string) => ['blkid', '--cache-file', '/dev/null', '--uuid', uuid],
+  mount: (source: BlockSource, target: string, options: string) => [
+    'mount',
+    '-t',
+    'btrfs',
+    '-o',
+    source.kind === 'file' ? `loop,${options}` : options,
+    source.path,
+    target,
+  ],
+  remount: (target: string, options: string) => ['mount', '-o', `remount,${options}`, target],
+  unmount: (target: string) => ['umount', target],
+  wipe: (device: string) => ['wipefs', '--all', '--quiet', device],
+  create: (path: string) => ['btrfs', 'subvolume', 'create', path],
+  snapshot: (from: string, to: string, kind: 'readonly' | 'writable') => [
+    'btrfs',
+    'subvolume',
+    'snapshot',
+    ...(kind === 'readonly' ? ['-r'] : []),
+    from,
+    to,
+  ],
+  remove: (path: string) => ['btrfs', 'subvolume', 'delete', path],
+  removeById: (id: number, root: string) => ['btrfs', 'subvolume', 'delete', '--subvolid', String(id), root],
+  seal: (path: string) => ['btrfs', 'property', 'set', path, 'ro', 'true'],
+  idOf: (path: string) => ['btrfs', 'inspect-internal', 'rootid', path],
+  list: (path: string) => ['btrfs', 'subvolume', 'list', path],
+  /** Those right below a subvolume. */
+  listInside: (path: string) => ['btrfs', 'subvolume', 'list', '-o', path],
+  enableQuotas: (root: string) => ['btrfs', 'quota', 'enable', root],
+  awaitQuotas: (root: string) => ['btrfs', 'quota', 'rescan', '-w', root],
+  limit: (path: string, bytes: number | undefined) => [
+    'btrfs',
+    'qgroup',
+    'limit',
+    bytes === undefined ? 'none' : String(bytes),
+    path,
+  ],
+  forgetLimits: (root: string) => ['btrfs', 'qgroup', 'clear-stale', root],
+} as const;
+
+export interface Subvolume {
+  readonly id: number;
+  readonly parent: number;
+}
+
+/** Lines such as `ID 260 gen 10 top level 259 path b/nested`; what is no such line is left out. */
+export function parseSubvolumes(output: string): readonly Subvolume[] {
+  return output.split('\n').flatMap((line) => {
+    const match = /^ID ([0-9]+) gen [0-9]+ top level ([0-9]+) path /.exec(line);
+    return match === null ? [] : [{ id: Number(match[1]), parent: Number(match[2]) }];
+  });
+}
+
+/** Ids of everything below a subvolume, each after those below it. */
+export function below(all: readonly Subvolume[], id: number): readonly number[] {
+  return all.filter((each) => each.parent === id).flatMap((child) => [...below(all, child.id), child.id]);
+}
+
+/** What the kernel's words mean: no limits were ever wanted in this file system. */
+export const saysNoQuotas = (stderr: string): boolean => /quotas? not enabled/i.test(stderr);
+export const saysNotEmpty = (stderr: string): boolean => /Directory not empty/.test(stderr);
+export const saysHasFileSystem = (stderr: string): boolean => /appears to contain an existing filesystem/.test(stderr);
+export const saysBusy = (stderr: string): boolean => /target is busy/.test(stderr);
+
+/** File system type of the last mount at `target` in a mountinfo text; undefined when nothing is mounted there. */
+export function mountedAt(mountinfo: string, target: string): string | undefined {
+  let found: string | undefined;
+  for (const line of mountinfo.split('\n')) {
+    const [left = '', right = ''] = line.split(' - ');
+    const path = left
+      .split(' ')[4]
+      ?.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(parseInt(code, 8)));
+    if (path === target) found = right.split(' ')[0];
+  }
+  return found;
+}

@@ -1,0 +1,203 @@
+// Makes, mounts and removes the file system of a btrfs pool: a file of its own, a block device, or a directory that is on btrfs.
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, rmdir, stat, statfs } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseBytes } from '../../api/bytes.ts';
+import { exec, ExecError } from '../../lib/exec.ts';
+import { DriverError } from '../driver-error.ts';
+import {
+  commands,
+  defaultMountOptions,
+  defaultSize,
+  mountedAt,
+  saysBusy,
+  saysHasFileSystem,
+  smallestPool,
+  type BlockSource,
+} from './btrfs-commands.ts';
+import { asDriverError } from './copy-tree.ts';
+import type { PoolSpec } from './driver.ts';
+import { poolSource } from './layout.ts';
+import { hasCode, toolEnv } from './remove-tree.ts';
+
+const btrfsMagic = 0x9123_683e;
+const mkfsMs = 600_000;
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Where a pool's blocks are. `directory`: on a file system that somebody else has mounted. */
+export type BtrfsPlace =
+  | { readonly kind: 'file'; readonly path: string; readonly mount: string }
+  | { readonly kind: 'device'; readonly uuid: string; readonly initial: string; readonly mount: string }
+  | { readonly kind: 'directory'; readonly path: string };
+
+export const run = (argv: readonly string[], timeoutMs = 60_000, signal?: AbortSignal) =>
+  exec(argv, { timeoutMs, env: toolEnv }, signal);
+
+/** `root` as for dir pools; the files of pools are beside it, in `disks`. Throws Invalid. */
+export function placeOf(root: string, pool: PoolSpec): BtrfsPlace {
+  const mount = poolSource(root, dirname(root), { ...pool, config: {} });
+  const source = pool.config['source'] ?? '';
+  const own = join(dirname(root), 'disks', `${pool.name}.img`);
+  if (source === '' || source === own) return { kind: 'file', path: own, mount };
+  if (uuidForm.test(source))
+    return { kind: 'device', uuid: source, initial: pool.config['volatile.initial_source'] ?? '', mount };
+  return { kind: 'directory', path: poolSource(root, dirname(root), pool) };
+}
+
+export const rootOf = (place: BtrfsPlace): string => (place.kind === 'directory' ? place.path : place.mount);
+
+export async function fillBtrfsConfig(root: string, pool: PoolSpec): Promise<Record<string, string>> {
+  const place = placeOf(root, pool);
+  const size = pool.config['size'] ?? '';
+  if (place.kind === 'device') return { ...pool.config };
+  if (place.kind === 'file') return { ...pool.config, source: place.path, size: size || (await freeSize(root)) };
+  if (size !== '')
+    throw new DriverError('Invalid', 'config.size: is for a pool with a file of its own; leave it or source out');
+  const stats = await stat(place.path).catch(() => undefined);
+  if (stats?.isBlockDevice() === true)
+    return { ...pool.config, source: randomUUID(), 'volatile.initial_source': place.path };
+  const what = `config.source: ${place.path} of pool ${pool.name}`;
+  if (stats === undefined) throw new DriverError('Invalid', `${what} does not exist; create it first`);
+  if (!stats.isDirectory()) throw new DriverError('Invalid', `${what} is neither a block device nor a directory`);
+  if ((await statfs(place.path)).type !== btrfsMagic)
+    throw new DriverError('Invalid', `${what} is not on a btrfs file system; leave source out for a file of its own`);
+  return { ...pool.config, source: place.path };
+}
+
+async function freeSize(root: string): Promise<string> {
+  const { bavail, bsize } = await statfs(dirname(root));
+  const size = defaultSize(bavail * bsize);
+  if (size === undefined)
+    throw new DriverError('Invalid', `config.size: less than 15GB are free; say how large the pool may get`);
+  return size;
+}
+
+/** Idempotent: file systems that are there are kept, and mounted. */
+export async function makeFileSystem(place: BtrfsPlace, pool: PoolSpec): Promise<void> {
+  if (place.kind === 'file') await makeFile(place.path, pool);
+  if (place.kind === 'device') await formatDevice(place, pool);
+  await ensureMounted(place, pool);
+}
+
+/** Made under another name: a file that is there has a whole file system in it. */
+async function makeFile(path: string, pool: PoolSpec): Promise<void> {
+  const bytes = parseBytes(pool.config['size'] ?? '') ?? 0;
+  if (bytes < smallestPool)
+    throw new DriverError('Invalid', `config.size: a btrfs pool needs at least 128MiB, not ${pool.config['size']}`);
+  if (await isThere(path)) return;
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const half = `${path}.new`;
+  await rm(half, { force: true });
+  try {
+    await run(commands.allocate(half, bytes));
+    await run(commands.makeFileSystem(half), mkfsMs);
+    await rename(half, path);
+  } catch (error) {
+    await rm(half, { force: true });
+    throw asDriverError(`cannot make the file ${path} of pool ${pool.name}`, error);
+  }
+}
+
+async function formatDevice(place: Extract<BtrfsPlace, { kind: 'device' }>, pool: PoolSpec): Promise<void> {
+  if ((await deviceOf(place.uuid)) !== undefined) return;
+  await run(commands.makeFileSystem(place.initial, place.uuid), mkfsMs).catch((error: unknown) => {
+    const hasOne = error instanceof ExecError && saysHasFileSystem(error.stderr);
+    const what = `config.source: cannot use ${place.initial} for pool ${pool.name}`;
+    throw hasOne
+      ? new DriverError('InUse', `${what}: it has a file system in it; wipe it first`)
+      : asDriverError(what, error);
+  });
+}
+
+/** Idempotent; after a restart of the daemon it is mounted already. */
+export async function ensureMounted(place: BtrfsPlace, pool: PoolSpec, options = optionsOf(pool)): Promise<void> {
+  if (place.kind === 'directory') return;
+  const what = `cannot mount pool ${pool.name}`;
+  const type = await typeAt(place.mount);
+  if (type === 'btrfs') return;
+  if (type !== undefined) throw new DriverError('InUse', `${what}: a file system of type ${type} is at ${place.mount}`);
+  await mkdir(place.mount, { recursive: true, mode: 0o711 });
+  const source = await blocksOf(place, pool);
+  await run(commands.mount(source, place.mount, options)).catch((error: unknown) => {
+    const wrongOption = options !== defaultMountOptions && error instanceof ExecError;
+    if (wrongOption)
+      throw new DriverError('Invalid', `${what} with config.btrfs.mount_options ${options}: ${error.stderr.trim()}`);
+    throw asDriverError(what, error);
+  });
+}
+
+export async function remount(place: BtrfsPlace, pool: PoolSpec): Promise<void> {
+  if (place.kind === 'directory') return;
+  const options = optionsOf(pool);
+  await run(commands.remount(place.mount, options)).catch((error: unknown) => {
+    const why = error instanceof ExecError ? error.stderr.trim() : '';
+    throw new DriverError('Invalid', `config.btrfs.mount_options: ${pool.name} cannot have ${options}: ${why}`);
+  });
+}
+
+/** True when there is something to empty; then it is mounted, whatever its options say. */
+export async function mountedForRemoval(place: BtrfsPlace, pool: PoolSpec): Promise<boolean> {
+  if (place.kind === 'directory') return isThere(place.path);
+  if ((await typeAt(place.mount)) === 'btrfs') return true;
+  const has = place.kind === 'file' ? await isThere(place.path) : (await deviceOf(place.uuid)) !== undefined;
+  if (has) await ensureMounted(place, pool, defaultMountOptions);
+  return has;
+}
+
+/** After emptying. Idempotent. */
+export async function removeFileSystem(place: BtrfsPlace, pool: PoolSpec): Promise<void> {
+  if (place.kind === 'directory') return;
+  const device = place.kind === 'device' ? await deviceOf(place.uuid) : undefined;
+  await unmount(place.mount, pool);
+  if (device !== undefined) await run(commands.wipe(device));
+  if (place.kind === 'file') {
+    await rm(place.path, { force: true });
+    await rm(`${place.path}.new`, { force: true });
+  }
+  await rmdir(place.mount).catch((error: unknown) => {
+    if (!hasCode(error, 'ENOENT')) throw asDriverError(`cannot delete ${place.mount} of pool ${pool.name}`, error);
+  });
+}
+
+async function unmount(target: string, pool: PoolSpec): Promise<void> {
+  for (let attempt = 1; (await typeAt(target)) !== undefined; attempt += 1) {
+    try {
+      await run(commands.unmount(target));
+    } catch (error) {
+      if (!(error instanceof ExecError) || !saysBusy(error.stderr))
+        throw asDriverError(`cannot unmount pool ${pool.name}`, error);
+      if (attempt >= 20) throw new DriverError('InUse', `pool ${pool.name} cannot be unmounted: ${target} is in use`);
+      await sleep(25 * attempt);
+    }
+  }
+}
+
+const optionsOf = (pool: PoolSpec): string => pool.config['btrfs.mount_options'] || defaultMountOptions;
+
+async function blocksOf(place: Exclude<BtrfsPlace, { kind: 'directory' }>, pool: PoolSpec): Promise<BlockSource> {
+  if (place.kind === 'file') return { kind: 'file', path: place.path };
+  const path = await deviceOf(place.uuid);
+  if (path === undefined)
+    throw new DriverError('Failed', `cannot mount pool ${pool.name}: no device has the file system ${place.uuid}`);
+  return { kind: 'device', path };
+}
+
+async function deviceOf(uuid: string): Promise<string | undefined> {
+  const { stdout } = await exec(commands.findByUuid(uuid), { env: toolEnv, okCodes: [0, 2] });
+  return stdout.trim() === '' ? undefined : stdout.trim();
+}
+
+async function typeAt(target: string): Promise<string | undefined> {
+  return mountedAt(await readFile('/proc/self/mountinfo', 'utf8'), target);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: unknown) => {
+      if (hasCode(error, 'ENOENT')) return false;
+      throw error;
+    },
+  );
+}

@@ -1,0 +1,153 @@
+// The `btrfs` storage driver: a volume is a subvolume, copies and snapshots share its blocks, limits are quota groups.
+import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { exec, ExecError } from '../../lib/exec.ts';
+import { DriverError } from '../driver-error.ts';
+import { below, commands, parseSubvolumes, saysNoQuotas, saysNotEmpty } from './btrfs-commands.ts';
+import {
+  ensureMounted,
+  fillBtrfsConfig,
+  makeFileSystem,
+  mountedForRemoval,
+  placeOf,
+  remount,
+  removeFileSystem,
+  rootOf,
+  run,
+} from './btrfs-pool.ts';
+import { copyGuestTreeInto } from './copy-tree.ts';
+import { createDirPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
+import type { DirStorageDeps } from './dir.ts';
+import type { StorageDriver } from './driver.ts';
+import { hasCode, removeTree, toolEnv } from './remove-tree.ts';
+import { openTreeDriver } from './tree-driver.ts';
+
+export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
+
+/** Every subvolume's own directory has this number. */
+const subvolumeInode = 256;
+const quotaScanMs = 3_600_000;
+
+/** Undefined when this host can have btrfs pools, else what is missing. */
+export async function btrfsMissing(): Promise<string | undefined> {
+  if (process.getuid?.() !== 0) return 'btrfs pools need root';
+  for (const argv of [
+    ['btrfs', '--version'],
+    ['mkfs.btrfs', '--version'],
+  ]) {
+    const found = await exec(argv, { env: toolEnv }).then(
+      () => true,
+      () => false,
+    );
+    if (!found) return `the program ${argv[0]} is missing: install the package btrfs-progs`;
+  }
+  if (await kernelHasBtrfs()) return undefined;
+  await exec(['modprobe', 'btrfs'], { env: toolEnv }).catch(() => undefined);
+  return (await kernelHasBtrfs()) ? undefined : 'the kernel of this host has no btrfs';
+}
+
+async function kernelHasBtrfs(): Promise<boolean> {
+  return /\bbtrfs$/m.test(await readFile('/proc/filesystems', 'utf8'));
+}
+
+export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
+  return openTreeDriver(
+    {
+      name: 'btrfs',
+      capabilities: { cheapCopies: true, quotas: true, snapshots: true },
+      root: (pool) => rootOf(placeOf(deps.root, pool)),
+      fillConfig: (pool) => fillBtrfsConfig(deps.root, pool),
+      async createPool(pool) {
+        const place = placeOf(deps.root, pool);
+        await makeFileSystem(place, pool);
+        await createDirPool(deps.root, rootOf(place), pool.name);
+      },
+      async deletePool(pool) {
+        const place = placeOf(deps.root, pool);
+        if (await mountedForRemoval(place, pool)) await emptyDirPool(rootOf(place), pool.name, removeSubvolume);
+        await removeFileSystem(place, pool);
+      },
+      applyConfig: (pool) => remount(placeOf(deps.root, pool), pool),
+      async mountPool(pool, busy) {
+        const place = placeOf(deps.root, pool);
+        await ensureMounted(place, pool);
+        await mountDirPool(rootOf(place), pool.name, busy, removeSubvolume);
+        // Limits of subvolumes that are gone; fails where there are no limits at all.
+        await exec(commands.forgetLimits(rootOf(place)), { env: toolEnv, okCodes: [0, 1] });
+      },
+      async makeTree(path) {
+        await run(commands.create(path));
+        await chmod(path, 0o700);
+      },
+      async copyTree(from, to, by, signal) {
+        if (by === 'guest') await refuseNested(from);
+        await run(commands.snapshot(from, to, 'writable'), undefined, signal);
+      },
+      async importTree(from, to, signal) {
+        await run(commands.create(to));
+        await chmod(to, 0o700);
+        await copyGuestTreeInto(from, to, true, signal);
+      },
+      removeTree: removeSubvolume,
+      atomic: {
+        async snapshot(from, to, signal) {
+          await refuseNested(from);
+          await run(commands.snapshot(from, to, 'readonly'), undefined, signal);
+        },
+        drop: removeSubvolume,
+        seal: async (path) => {
+          await run(commands.seal(path));
+        },
+      },
+      limitTree,
+    },
+    { ...deps, ownership: 'keep' },
+  );
+}
+
+/** A snapshot has an empty directory in the place of each subvolume in it: a guest's own subvolumes would be lost in silence. */
+async function refuseNested(path: string): Promise<void> {
+  const { stdout } = await run(commands.listInside(path));
+  const count = parseSubvolumes(stdout).length;
+  if (count > 0)
+    throw new DriverError('NotSupported', `${path} has ${count} btrfs subvolumes in it, which copies would leave out`);
+}
+
+/** Also plain directories, with subvolumes right in them. */
+async function removeSubvolume(path: string): Promise<void> {
+  const stats = await lstat(path).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  });
+  if (stats === undefined) return;
+  if (!stats.isDirectory()) return unlink(path);
+  if (stats.ino !== subvolumeInode) {
+    for (const entry of await readdir(path, { withFileTypes: true }))
+      if (entry.isDirectory() && (await lstat(join(path, entry.name))).ino === subvolumeInode)
+        await removeSubvolume(join(path, entry.name));
+    return removeTree(path);
+  }
+  try {
+    await run(commands.remove(path));
+  } catch (error) {
+    if (!(error instanceof ExecError) || !saysNotEmpty(error.stderr)) throw error;
+    // By number, since a path inside leads where the guest wanted it to.
+    const { stdout } = await run(commands.list(path));
+    const id = Number((await run(commands.idOf(path))).stdout.trim());
+    for (const inner of below(parseSubvolumes(stdout), id)) await run(commands.removeById(inner, path));
+    await run(commands.remove(path));
+  }
+}
+
+/** Quotas slow every change of the tree down: they are only turned on with the first limit. */
+async function limitTree(path: string, bytes: number | undefined): Promise<void> {
+  try {
+    await run(commands.limit(path, bytes));
+  } catch (error) {
+    if (!(error instanceof ExecError) || !saysNoQuotas(error.stderr)) throw error;
+    if (bytes === undefined) return;
+    await run(commands.enableQuotas(path));
+    await run(commands.awaitQuotas(path), quotaScanMs);
+    await run(commands.limit(path, bytes));
+  }
+}
