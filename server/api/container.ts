@@ -186,3 +186,26 @@ export const ContainerMetadata = Type.Object({
   ),
 });
 export type ContainerMetadata = Static<typeof ContainerMetadata>;
+
+/** PUT .../metadata: what is absent or null is none. */
+export const ContainerMetadataPut = Type.Object({
+  architecture: Type.String(),
+  creation_date: Type.Integer(),
+  expiry_date: Type.Optional(Type.Integer()),
+  properties: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
+  templates: Type.Optional(
+    Type.Union([
+      Type.Record(
+        Type.String(),
+        Type.Object({
+          when: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
+          create_only: Type.Optional(Type.Boolean()),
+          template: Type.String(),
+          properties: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
+        }),
+      ),
+      Type.Null(),
+    ]),
+  ),
+});
+export type ContainerMetadataPut = Static<typeof ContainerMetadataPut>;

@@ -1,4 +1,5 @@
 // ETags: SHA-256 over the user-modifiable content of an object, and the If-Match check against it (spec 4, store notes).
+import type { ContainerMetadata } from '../api/container.ts';
 import { errors } from '../api/errors.ts';
 import { canonicalHash } from '../lib/canonical-json.ts';
 import type {
@@ -27,6 +28,7 @@ function containerEtag(c: ContainerDocument): string {
 /** What each kind's ETag is computed from; server-kept keys, states and derived members are left out. */
 export const etagOf = {
   container: containerEtag,
+  containerMetadata: (m: ContainerMetadata) => canonicalHash(m),
   profile: (p: ProfileDocument) => canonicalHash([p.config, p.description, p.devices]),
   network: (n: NetworkDocument) => canonicalHash([n.config, n.description]),
   pool: (p: PoolDocument) => canonicalHash([p.config, p.description]),

@@ -5,6 +5,7 @@ import {
   Container,
   ContainerCreate,
   ContainerMetadata,
+  ContainerMetadataPut,
   ContainerPost,
   ContainerPut,
   ContainerState,
@@ -99,15 +100,13 @@ export const containerEndpoints = [
     'sync',
     'Image metadata of the container.',
     {
-      ...unbuilt,
       result: ContainerMetadata,
       etag: true,
       extension: 'container_edit_metadata',
     },
   ),
   endpoint('containers.metadata.put', 'PUT /1.0/containers/:name/metadata', 'sync', 'Replace the metadata.', {
-    ...unbuilt,
-    body: ContainerMetadata,
+    body: ContainerMetadataPut,
     etag: true,
     extension: 'container_edit_metadata',
   }),
@@ -117,18 +116,15 @@ export const containerEndpoints = [
     'raw',
     'Template names, or one template.',
     {
-      ...unbuilt,
       query: ['path'],
       extension: 'container_edit_metadata',
     },
   ),
   endpoint('containers.templates.post', 'POST /1.0/containers/:name/metadata/templates', 'sync', 'Add a template.', {
-    ...unbuilt,
     query: ['path'],
     extension: 'container_edit_metadata',
   }),
   endpoint('containers.templates.put', 'PUT /1.0/containers/:name/metadata/templates', 'sync', 'Replace a template.', {
-    ...unbuilt,
     query: ['path'],
     extension: 'container_edit_metadata',
   }),
@@ -138,7 +134,6 @@ export const containerEndpoints = [
     'sync',
     'Remove a template.',
     {
-      ...unbuilt,
       query: ['path'],
       extension: 'container_edit_metadata',
     },

@@ -39,6 +39,11 @@ export async function parseMetadata(text: string): Promise<ImageMetadata> {
   };
 }
 
+export async function renderMetadata(metadata: ImageMetadata): Promise<string> {
+  const { renderYaml } = await import('./yaml-text.ts');
+  return renderYaml(metadata);
+}
+
 function parseYaml(parse: (text: string) => unknown, text: string): unknown {
   try {
     return parse(text);

@@ -4,6 +4,7 @@ import { errors } from '../../api/errors.ts';
 import type { SnapshotSource, VolumeRef, VolumeSource } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
+import { applyTemplateKey } from './apply-templates.ts';
 import { lockOf, type ContainerDeps } from './deps.ts';
 import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from './snapshot-records.ts';
 
@@ -54,7 +55,7 @@ function baseOf(document: CopyOrigin['base']): CopyOrigin['base'] {
   const kept = Object.entries(document.config).filter(
     ([key]) => !key.startsWith('volatile.') || key === 'volatile.base_image' || key === 'volatile.last_state.idmap',
   );
-  return { architecture, profiles, devices, config: Object.fromEntries(kept) };
+  return { architecture, profiles, devices, config: { ...Object.fromEntries(kept), [applyTemplateKey]: 'copy' } };
 }
 
 const volumeOf = (container: string): VolumeRef => ({ type: 'container', name: container });

@@ -8,6 +8,7 @@ import { statusCodes } from '../../api/status.ts';
 import { assertNever } from '../../lib/assert-never.ts';
 import type { Caller } from '../caller.ts';
 import { nicNetworks } from '../expand.ts';
+import { applyTemplates, withoutTemplateTrigger } from './apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
@@ -94,6 +95,7 @@ export async function startNow(deps: StateDeps, caller: Caller, name: string, si
     await mkdir(logDir, { recursive: true, mode: 0o700 });
     const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
     const prepared = await prepareRun(entry, deps.view.expanded(entry), { rootfs, logDir }, deps.idMap);
+    await applyTemplates(deps, entry, rootfs, signal);
     await deps.hosts.whileStarting(name, prepared.networks, () => deps.runtime.start(prepared.run, signal));
     await remember(deps, name, volatileOf(prepared));
   });
@@ -122,7 +124,7 @@ async function remember(deps: StateDeps, name: string, volatile: Readonly<Record
     changes.put('containers', name, {
       ...document,
       lastUsedAt: deps.clock.timestamp(),
-      config: { ...document.config, ...volatile },
+      config: { ...withoutTemplateTrigger(document.config), ...volatile },
     });
   });
 }
