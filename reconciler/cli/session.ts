@@ -17,8 +17,14 @@ export async function loadSet(context: CliContext, args: readonly string[], read
   const { loadManifests } = await import('../manifest/load.ts');
   const paths = manifestPaths(args, options);
   const loaded = await loadManifests({ paths, vars: parseVars(options.var ?? []), readImages }, context.stop);
-  await context.diagnostics(loaded.diagnostics);
-  const errors = loaded.diagnostics.filter(({ severity }) => severity === 'error').length;
+  const { validateDocuments } = await import('../core/validate.ts');
+  // A circle is one whatever the server holds; all else across documents is judged with it in view.
+  const circles = validateDocuments(loaded.documents, loaded.broken)
+    .filter(({ code }) => code === 'reference-cycle')
+    .map((found) => loaded.locate(found));
+  const diagnostics = [...loaded.diagnostics, ...circles];
+  await context.diagnostics(diagnostics);
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   if (errors > 0) {
     throw new CliError(`${errors} ${errors === 1 ? 'error' : 'errors'} in ${paths.join(', ')}`, exitCodes.error);
   }

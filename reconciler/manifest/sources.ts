@@ -23,19 +23,24 @@ export async function readSources(input: LoadInput, signal?: AbortSignal): Promi
   const texts: SourceText[] = [];
   const diagnostics: Diagnostic[] = [];
   const seen = new Set<string>();
-  for (const path of input.paths) {
+  const tried = async (path: string, work: () => Promise<void>): Promise<void> => {
     signal?.throwIfAborted();
     try {
-      for (const file of await filesOf(path)) {
-        if (seen.has(file)) continue;
-        seen.add(file);
-        texts.push(await readSource(file, input.stdin, signal));
-      }
+      await work();
     } catch (error) {
       signal?.throwIfAborted();
       diagnostics.push(await unreadable(path, error as NodeJS.ErrnoException));
     }
-  }
+  };
+  const readFiles = async (path: string): Promise<void> => {
+    for (const file of await filesOf(path)) {
+      if (seen.has(file)) continue;
+      seen.add(file);
+      // One file that cannot be read does not hide what is wrong with the others.
+      await tried(file, async () => void texts.push(await readSource(file, input.stdin, signal)));
+    }
+  };
+  for (const path of input.paths) await tried(path, () => readFiles(path));
   return { texts, diagnostics };
 }
 

@@ -30,7 +30,9 @@ export async function validate(context: CliContext, args: readonly string[]): Pr
     const color = hasColor(io.env, io.stderr, options.color !== false);
     if (diagnostics.length > 0) context.note(renderDiagnostics(diagnostics, { color }).trimEnd());
     context.out(
-      errors === 0 ? `Valid: ${documents.length} documents in ${paths.join(', ')}` : `Invalid: ${errors} errors`,
+      errors === 0
+        ? `Valid: ${documents.length} ${documents.length === 1 ? 'document' : 'documents'} in ${paths.join(', ')}`
+        : `Invalid: ${errors} ${errors === 1 ? 'error' : 'errors'}`,
     );
   }
   return errors === 0 ? exitCodes.ok : exitCodes.error;
