@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import * as certificate from './certificate.ts';
 import * as cluster from './cluster.ts';
 import * as container from './container.ts';
+import * as containerExec from './container-exec.ts';
 import * as envelope from './envelope.ts';
 import * as event from './event.ts';
 import * as image from './image.ts';
@@ -19,6 +20,7 @@ const modules: readonly object[] = [
   server,
   certificate,
   container,
+  containerExec,
   snapshot,
   image,
   network,

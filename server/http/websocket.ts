@@ -1,5 +1,6 @@
 // Upgrades to websockets, the same on every listener: the event stream, and operation channels.
 import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { endpoints } from '../api/endpoints.ts';
@@ -8,6 +9,7 @@ import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event
 import { decide } from '../auth/policy.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
+import { channelOf } from './channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { identityOf, type Identify } from './identity.ts';
 import { toAppError } from '../services/translate.ts';
@@ -22,10 +24,15 @@ export interface WebsocketDeps {
 /** A listener that reads slower than events come is let go at this backlog; it will see the close and re-read. */
 const maxBacklogBytes = 8 * 1024 * 1024;
 const pingEveryMs = 20_000;
+/** Clients of channels send what they read at once, in frames of any size up to this. */
+const maxFrameBytes = 16 * 1024 * 1024;
+/** A peer that vanished without a word is noticed by the kernel. Pings would also end peers that only read slowly. */
+const keepAliveMs = 30_000;
 
 export class Websockets {
   readonly #deps: WebsocketDeps;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
+  readonly #channels = new WebSocketServer({ noServer: true, maxPayload: maxFrameBytes });
 
   constructor(deps: WebsocketDeps) {
     this.#deps = deps;
@@ -34,21 +41,30 @@ export class Websockets {
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
     try {
-      const types = this.#admit(request);
-      this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types, request));
+      const url = parseUrl(request.url ?? '/');
+      const operation = this.#authorize(request, url);
+      if (operation === undefined) {
+        const types = parseTypes(url.searchParams.get('type'));
+        this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types, request));
+        return;
+      }
+      const attach = this.#deps.operations.admit(operation, url.searchParams.get('secret') ?? '');
+      if (socket instanceof Socket) socket.setKeepAlive(true, keepAliveMs).setNoDelay(true);
+      this.#channels.handleUpgrade(request, socket, head, (peer) => attach(channelOf(peer, socket)));
     } catch (error) {
       this.#refuse(socket, toAppError(error));
     }
   };
 
   close(): void {
-    for (const peer of this.#server.clients) peer.terminate();
-    this.#server.close();
+    for (const server of [this.#server, this.#channels]) {
+      for (const peer of server.clients) peer.terminate();
+      server.close();
+    }
   }
 
-  /** What the peer wants to hear; throws when it may not. */
-  #admit(request: IncomingMessage): ReadonlySet<EventType> {
-    const url = parseUrl(request.url ?? '/');
+  /** The operation whose channel is asked for; undefined for the event stream. Throws when the caller may have neither. */
+  #authorize(request: IncomingMessage, url: URL): string | undefined {
     const operation = /^\/1\.0\/operations\/([^/]+)\/websocket$/.exec(url.pathname)?.[1];
     const id =
       url.pathname === '/1.0/events' ? 'events.get' : operation === undefined ? undefined : 'operations.websocket';
@@ -56,11 +72,7 @@ export class Websockets {
     if (endpoint === undefined) throw new AppError('notFound', `There is no websocket at ${url.pathname}`);
     const access = decide(identityOf(this.#deps.identify, request).caller.class, endpoint, {});
     if (access !== 'allow') throw errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
-    if (operation !== undefined) {
-      const { description } = this.#deps.operations.get(operation);
-      throw errors.badRequest(`The operation ${operation} (${description}) has no websocket`);
-    }
-    return parseTypes(url.searchParams.get('type'));
+    return operation;
   }
 
   #stream(peer: WebSocket, types: ReadonlySet<EventType>, request: IncomingMessage): void {

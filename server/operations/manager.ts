@@ -6,6 +6,7 @@ import { isFinal } from '../api/status.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
+import type { Admission, ChannelSet } from './channels.ts';
 import { nextStatus, renderOperation, type OperationState, type Transition } from './operation.ts';
 
 export interface OperationRequest {
@@ -16,6 +17,10 @@ export interface OperationRequest {
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The work can be stopped by aborting its signal. */
   readonly mayCancel?: boolean;
+  /** Not cancellable by clients, but a stopping daemon aborts it rather than waits for it. */
+  readonly endsWithDaemon?: boolean;
+  /** Connections that clients may open while the operation runs; they are closed at its end. */
+  readonly channels?: ChannelSet;
   /** Metadata returned is merged at the end. A throw ends the operation as Failure, with the error chain as `err`. */
   readonly run: (handle: OperationHandle, signal: AbortSignal) => Promise<Readonly<Record<string, unknown>> | void>;
 }
@@ -30,6 +35,8 @@ interface Running {
   state: OperationState;
   readonly abort: AbortController;
   readonly waiters: Set<() => void>;
+  readonly channels: ChannelSet | undefined;
+  readonly endsWithDaemon: boolean;
 }
 
 /** Ended operations stay readable this long (real system: 5 s). */
@@ -64,6 +71,8 @@ export class Operations {
       },
       abort: new AbortController(),
       waiters: new Set(),
+      channels: request.channels,
+      endsWithDaemon: request.endsWithDaemon ?? false,
     };
     this.#running.set(operation.state.id, operation);
     this.#publish(operation);
@@ -79,6 +88,15 @@ export class Operations {
   /** Oldest first. */
   list(): readonly Operation[] {
     return [...this.#running.values()].map((operation) => renderOperation(operation.state));
+  }
+
+  /** Admits a client to the channel with this secret. Throws notFound, forbidden, or badRequest where there is none (any more). */
+  admit(id: string, secret: string): Admission {
+    const { channels, state } = this.#find(id);
+    if (channels === undefined) throw errors.badRequest(`The operation ${id} (${state.description}) has no websocket`);
+    const admission = channels.admit(secret);
+    if (isFinal(state.statusCode)) throw errors.badRequest(`The operation ${id} (${state.description}) has ended`);
+    return admission;
   }
 
   cancel(id: string): void {
@@ -102,7 +120,8 @@ export class Operations {
     this.#closing = true;
     const open = [...this.#running.values()].filter((operation) => !isFinal(operation.state.statusCode));
     for (const operation of open) {
-      if (operation.state.mayCancel) operation.abort.abort(new Error('the daemon is stopping'));
+      if (operation.state.mayCancel || operation.endsWithDaemon)
+        operation.abort.abort(new Error('the daemon is stopping'));
     }
     await Promise.all(open.map((operation) => this.#ended(operation, graceMs)));
     for (const timer of this.#timers) clearTimeout(timer);
@@ -131,6 +150,7 @@ export class Operations {
     } catch (error) {
       this.#fail(operation, error);
     }
+    operation.channels?.close();
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#running.delete(operation.state.id);

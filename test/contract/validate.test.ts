@@ -124,7 +124,10 @@ function fitting(schema: Record<string, unknown>, wrong: number): fc.Arbitrary<u
     case 'object':
       return objects(schema, wrong);
     case 'array':
-      return fc.array(values(schema['items'] as TSchema, wrong), { maxLength: 2 });
+      return fc.array(values(schema['items'] as TSchema, wrong), {
+        minLength: wrong === 0 ? Number(schema['minItems'] ?? 0) : 0,
+        maxLength: 2,
+      });
     case 'integer':
       return wrong === 0 ? fc.integer({ min: 0, max: 9 }) : fc.integer();
     case 'boolean':

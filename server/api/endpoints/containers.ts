@@ -11,6 +11,7 @@ import {
   ContainerState,
   ContainerStatePut,
 } from '../container.ts';
+import { ConsolePost, ExecPost } from '../container-exec.ts';
 import { endpoint } from '../endpoint.ts';
 import { RenamePost } from '../profile.ts';
 import { Snapshot, SnapshotCreate, SnapshotPut } from '../snapshot.ts';
@@ -65,17 +66,15 @@ export const containerEndpoints = [
       body: ContainerStatePut,
     },
   ),
-  endpoint('containers.exec', 'POST /1.0/containers/:name/exec', 'async', 'Run a command.', unbuilt),
+  endpoint('containers.exec', 'POST /1.0/containers/:name/exec', 'async', 'Run a command.', { body: ExecPost }),
   endpoint('containers.console.get', 'GET /1.0/containers/:name/console', 'raw', 'Console log.', {
-    ...unbuilt,
     extension: 'console',
   }),
   endpoint('containers.console.post', 'POST /1.0/containers/:name/console', 'async', 'Attach to the console.', {
-    ...unbuilt,
+    body: ConsolePost,
     extension: 'console',
   }),
   endpoint('containers.console.delete', 'DELETE /1.0/containers/:name/console', 'sync', 'Clear the console log.', {
-    ...unbuilt,
     extension: 'console',
   }),
   endpoint('containers.files.get', 'GET /1.0/containers/:name/files', 'raw', 'Read a file, directory or symlink.', {
@@ -89,11 +88,10 @@ export const containerEndpoints = [
     extension: 'file_delete',
   }),
   endpoint('containers.logs.list', 'GET /1.0/containers/:name/logs', 'sync', 'Log files.', {
-    ...unbuilt,
     result: UrlList,
   }),
-  endpoint('containers.logs.get', 'GET /1.0/containers/:name/logs/:file', 'raw', 'One log file.', unbuilt),
-  endpoint('containers.logs.delete', 'DELETE /1.0/containers/:name/logs/:file', 'sync', 'Remove a log file.', unbuilt),
+  endpoint('containers.logs.get', 'GET /1.0/containers/:name/logs/:file', 'raw', 'One log file.'),
+  endpoint('containers.logs.delete', 'DELETE /1.0/containers/:name/logs/:file', 'sync', 'Remove a log file.'),
   endpoint(
     'containers.metadata.get',
     'GET /1.0/containers/:name/metadata',

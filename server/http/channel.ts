@@ -1,0 +1,91 @@
+// A websocket as a channel of an operation: frames in order, bounded both ways. Knows nothing of what is said on it.
+import type { Duplex } from 'node:stream';
+import type { RawData, WebSocket } from 'ws';
+import type { Channel, Frame } from '../operations/channels.ts';
+
+/** Beyond this the peer is not read from, respectively the sender waits. */
+const maxWaitingBytes = 256 * 1024;
+/** For the peer to take what was sent before the connection goes. */
+const closeGraceMs = 30_000;
+
+/** `socket` is the connection below `peer`. */
+export function channelOf(peer: WebSocket, socket: Duplex): Channel {
+  const gone = new Promise<void>((resolve) => {
+    peer.once('close', () => resolve());
+    // What follows an error is the close.
+    peer.on('error', () => peer.terminate());
+  });
+  let isClosing = false;
+  const sendFrame = (bytes: Uint8Array, binary: boolean): Promise<void> =>
+    new Promise((resolve) => {
+      if (peer.readyState !== peer.OPEN || isClosing) {
+        resolve();
+        return;
+      }
+      const mustWait = peer.bufferedAmount + bytes.length > maxWaitingBytes;
+      peer.send(bytes, { binary, compress: false }, () => resolve());
+      if (!mustWait) resolve();
+    });
+  return {
+    frames: framesOf(peer),
+    send: (bytes) => sendFrame(bytes, true),
+    barrier: () => sendFrame(Buffer.alloc(0), false),
+    close: () => {
+      if (isClosing) return;
+      isClosing = true;
+      endWhenSent(peer, socket);
+    },
+    gone,
+  };
+}
+
+/** As the real system ends them: what was sent goes out, then the connection ends, without a close frame. */
+function endWhenSent(peer: WebSocket, socket: Duplex): void {
+  const giveUp = setTimeout(() => peer.terminate(), closeGraceMs);
+  giveUp.unref();
+  peer.once('close', () => clearTimeout(giveUp));
+  peer.resume();
+  socket.end();
+}
+
+function framesOf(peer: WebSocket): AsyncIterable<Frame> {
+  const waiting: Frame[] = [];
+  let waitingBytes = 0;
+  let isOver = false;
+  let wake = (): void => {};
+  peer.on('message', (data: RawData, isBinary: boolean) => {
+    const bytes = toBuffer(data);
+    waiting.push({ kind: isBinary ? 'data' : 'text', bytes });
+    waitingBytes += bytes.length;
+    if (waitingBytes > maxWaitingBytes) peer.pause();
+    wake();
+  });
+  // Once this side is through nobody takes frames any more; reading goes on to see the peer's end.
+  peer.once('close', () => {
+    isOver = true;
+    wake();
+  });
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next(): Promise<IteratorResult<Frame>> {
+        for (;;) {
+          const frame = waiting.shift();
+          if (frame !== undefined) {
+            waitingBytes -= frame.bytes.length;
+            if (peer.isPaused && waitingBytes <= maxWaitingBytes) peer.resume();
+            return { done: false, value: frame };
+          }
+          if (isOver) return { done: true, value: undefined };
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      },
+    }),
+  };
+}
+
+function toBuffer(data: RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return Buffer.isBuffer(data) ? data : Buffer.from(data);
+}
