@@ -29,3 +29,19 @@ export async function timesOf(
   }
   return samples;
 }
+
+/** The same by server, the servers taking turns: what disturbs the machine meanwhile disturbs all of them. */
+export async function takingTurns(
+  servers: readonly Server[],
+  count: number,
+  work: (server: Server, index: number) => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, readonly number[]>>> {
+  const samples: Record<string, number[]> = {};
+  for (let index = 0; index < count; index += 1) {
+    for (const server of servers) {
+      (samples[server.name] ??= []).push(...(await timesOf(1, () => work(server, index), signal)));
+    }
+  }
+  return samples;
+}

@@ -12,9 +12,10 @@ import { openGantryd, openLxd, type Server } from './servers.ts';
 
 const groups: Readonly<Record<string, Group>> = {
   plan: planGroup,
+  // Before thousands of files are made and deleted by the others.
+  images: imagesGroup,
   daemon: daemonGroup,
   containers: containersGroup,
-  images: imagesGroup,
 };
 
 const usage = `Usage: npm run bench -- [--only GROUP[,GROUP]] [--count N] [--json]
