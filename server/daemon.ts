@@ -37,6 +37,7 @@ import { Containers } from './services/containers/containers.ts';
 import { ContainerFiles } from './services/containers/files.ts';
 import { ContainersMetadata } from './services/containers/metadata.ts';
 import { NetworkHosts } from './services/containers/network-hosts.ts';
+import { RunningDevices } from './services/containers/running-devices.ts';
 import { containerSessions } from './services/containers/sessions.ts';
 import { snapshotTasks } from './services/containers/snapshot-schedule.ts';
 import { Snapshots } from './services/containers/snapshots.ts';
@@ -212,6 +213,7 @@ function buildServices(parts: Parts) {
     locks,
     log,
   });
+  const running = new RunningDevices({ records, runtime, view, pools, hosts, locks, log });
   const secrets = new ImageSecrets();
   const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
   const images = new ImageStore(imageDeps);
@@ -226,12 +228,13 @@ function buildServices(parts: Parts) {
     images,
     pools,
     aliases: new Aliases({ records, images, events }),
-    profiles: new Profiles({ records, runtime, pools, view, sagas, events, log }),
+    profiles: new Profiles({ records, runtime, running, pools, view, sagas, events, log }),
     networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
     certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()) }),
     server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
     containerMetadata: new ContainersMetadata({ records, pools, locks, events }),
     containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMap: host.idMap }),
+    running,
     containers: new Containers({
       records,
       runtime,
@@ -239,6 +242,7 @@ function buildServices(parts: Parts) {
       pools,
       images,
       view,
+      running,
       operations,
       sagas,
       events,
@@ -281,6 +285,7 @@ async function recover(
   await services.profiles.ensureDefault();
   await services.networks.upAll();
   await services.containers.settle();
+  await services.running.resume(services.containers.names());
 }
 
 function routesOf(services: Services, operations: Operations, imagesDir: string) {

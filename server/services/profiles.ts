@@ -12,6 +12,7 @@ import type { Entry, Records } from '../records/records.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { Caller } from './caller.ts';
 import { applyLive, applyRootSize } from './containers/update.ts';
+import type { RunningDevices } from './containers/running-devices.ts';
 import type { ContainerEntry, ContainerView } from './containers/view.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
 import { expand, type Expanded } from './expand.ts';
@@ -23,6 +24,7 @@ export interface ProfilesDeps {
   readonly records: Records;
   readonly runtime: RuntimeDriver;
   readonly view: ContainerView;
+  readonly running: RunningDevices;
   readonly pools: Pools;
   readonly sagas: Sagas;
   readonly events: EventHub;
@@ -175,6 +177,7 @@ export class Profiles {
     const failures: string[] = [];
     for (const { name } of users) {
       try {
+        await this.#deps.running.applyLocked(name);
         await applyLive(this.#deps, name, before.get(name)?.config ?? {});
         await applyRootSize(this.#deps, name, before.get(name)?.devices ?? {});
       } catch (error) {

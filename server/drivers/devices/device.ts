@@ -1,7 +1,9 @@
 // What every device type must do: turn validated properties into data that a runtime acts on. One file a type.
 // Property rules are in server/api/devices; nothing here touches a container.
 import type { ConfigMap } from '../../api/common.ts';
-import type { MountRun, NicRun } from '../run-parts.ts';
+import { type DeviceParts, noParts } from '../run-parts.ts';
+import type { HostPaths } from './host-paths.ts';
+import type { ProxyRun } from './proxy-plan.ts';
 
 export interface DeviceContext {
   /** Device name in the container. */
@@ -13,19 +15,26 @@ export interface DeviceContext {
   readonly volatile: ConfigMap;
   /** Interface names already taken by other nics of the container. */
   readonly takenNames: ReadonlySet<string>;
+  /** The container's root file system on the host. */
+  readonly rootfs: string;
+  readonly host: HostPaths;
 }
 
-export interface DeviceRun {
-  readonly nics: readonly NicRun[];
-  readonly mounts: readonly MountRun[];
+export interface DeviceRun extends DeviceParts {
   /** To be kept in volatile.<device>.* once started. */
   readonly volatile: ConfigMap;
+  /** Forwards that the daemon itself keeps while the container runs. */
+  readonly proxies: readonly ProxyRun[];
+  /** Directories of the host whose changes may bring or take parts of this device. */
+  readonly watch: readonly string[];
+  /** What was asked for and cannot be had on this host, though the device works. */
+  readonly warnings: readonly string[];
 }
 
 export interface DeviceType {
-  /** Called right before a start. Throws DriverError Invalid or NotFound, naming property and value, when the host lacks
-   *  what it needs. Idempotent, makes nothing. */
+  /** Called right before a start or a plugging-in. Throws DriverError Invalid, NotFound or NotSupported, naming property and
+   *  value, when the host lacks what it needs. Idempotent, makes nothing. */
   start(context: DeviceContext): Promise<DeviceRun>;
 }
 
-export const nothing: DeviceRun = { nics: [], mounts: [], volatile: {} };
+export const nothing: DeviceRun = { ...noParts, volatile: {}, proxies: [], watch: [], warnings: [] };

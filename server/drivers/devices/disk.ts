@@ -1,15 +1,16 @@
-// Disks: the root disk (made by storage, nothing to do here) and host paths shown inside the container.
+// Disks: the root disk (made by storage; only its throughput is set here) and host paths shown inside the container.
 import { stat } from 'node:fs/promises';
+import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
+import type { DiskRate } from '../run-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
-
-const isTrue = (value: string | undefined): boolean => /^(true|1|yes|on)$/i.test(value ?? '');
+import { diskRates } from './disk-rates.ts';
 
 export const diskDevice: DeviceType = {
   async start(context: DeviceContext): Promise<DeviceRun> {
     const { path = '', source = '', pool } = context.properties;
-    if (path === '/') return nothing;
-    if (pool !== undefined) {
+    if (path === '/') return { ...nothing, ...(await ratesOf(context, context.rootfs)) };
+    if (pool !== undefined && pool !== '') {
       throw new DriverError(
         'NotSupported',
         `disk ${context.device}: custom volumes (pool ${pool}) cannot be attached in this release`,
@@ -23,8 +24,8 @@ export const diskDevice: DeviceType = {
     if (found === undefined) return nothing;
     const { propagation } = context.properties;
     return {
-      nics: [],
-      volatile: {},
+      ...nothing,
+      ...(await ratesOf(context, source)),
       mounts: [
         {
           device: context.device,
@@ -33,10 +34,17 @@ export const diskDevice: DeviceType = {
           kind: found.isDirectory() ? 'dir' : 'file',
           readonly: isTrue(context.properties['readonly']),
           optional,
-          recursive: isTrue(context.properties['recursive']),
-          ...(propagation === undefined ? {} : { propagation }),
+          recursive: isTrue(context.properties['recursive']) && found.isDirectory(),
+          ...(propagation === undefined || propagation === '' ? {} : { propagation }),
         },
       ],
     };
   },
 };
+
+type Rates = Pick<DeviceRun, 'warnings'> & { readonly diskRates: readonly DiskRate[] };
+
+async function ratesOf(context: DeviceContext, path: string): Promise<Rates> {
+  const found = await diskRates(context.device, context.properties, path, context.host);
+  return 'warning' in found ? { diskRates: [], warnings: [found.warning] } : { diskRates: found.rates, warnings: [] };
+}

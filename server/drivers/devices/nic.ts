@@ -1,41 +1,105 @@
-// Nics made of a veth pair: bridged (host end joins a bridge) and p2p (host end stands alone).
+// Nics: bridged and p2p (a veth pair), macvlan (a second address of a host interface), physical and sriov (lent host interfaces).
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { parseBits } from '../../api/bits.ts';
+import type { ConfigMap } from '../../api/common.ts';
+import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
-import type { DeviceContext, DeviceRun, DeviceType } from './device.ts';
+import type { NicRun } from '../run-parts.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
+import { interfaceDir } from './host-paths.ts';
+import { chooseVirtualFunction } from './sriov.ts';
 
 export const nicDevice: DeviceType = {
-  start(context: DeviceContext): Promise<DeviceRun> {
-    const { nictype, parent, mtu } = context.properties;
-    if (nictype !== 'bridged' && nictype !== 'p2p') {
-      throw new DriverError(
-        'NotSupported',
-        `nic ${context.device}: nictype ${nictype ?? '(none)'} is not available in this release`,
-      );
-    }
-    const hwaddr = context.properties['hwaddr'] ?? context.volatile['hwaddr'];
-    if (hwaddr === undefined) throw new DriverError('Failed', `nic ${context.device} has no hardware address`);
-    const name = context.properties['name'] ?? context.volatile['name'] ?? freeName(context.takenNames);
-    const hostName = context.properties['host_name'] ?? hostNameOf(context.containerUuid, context.device);
-    return Promise.resolve({
-      mounts: [],
-      nics: [
-        {
-          device: context.device,
-          kind: 'veth',
-          name,
-          hostName,
-          hwaddr,
-          ...(nictype === 'bridged' && parent !== undefined ? { link: parent } : {}),
-          ...(mtu === undefined ? {} : { mtu: Number(mtu) }),
-        },
-      ],
+  start: async (context: DeviceContext): Promise<DeviceRun> => {
+    const { nictype } = context.properties;
+    const name = set(context.properties, 'name') ?? set(context.volatile, 'name') ?? freeName(context.takenNames);
+    const nic = nicOf(context, nictype ?? '', name);
+    return {
+      ...nothing,
+      nics: [nic],
       volatile: {
-        host_name: hostName,
-        ...(context.properties['name'] === undefined ? { name } : {}),
+        ...(nictype === 'physical' ? {} : { host_name: nic.hostName }),
+        ...(set(context.properties, 'name') === undefined ? { name } : {}),
       },
-    });
+    };
   },
 };
+
+function nicOf(context: DeviceContext, nictype: string, name: string): NicRun {
+  const { device, properties } = context;
+  const mtu = set(properties, 'mtu');
+  const common = { device, name, ...(mtu === undefined ? {} : { mtu: Number(mtu) }) };
+  const hostName = set(properties, 'host_name') ?? hostNameOf(context.containerUuid, device);
+  switch (nictype) {
+    case 'bridged':
+    case 'p2p': {
+      const link = nictype === 'bridged' ? { link: needParent(context) } : {};
+      return { ...common, kind: 'veth', hostName, hwaddr: needAddress(context), ...link, ...shapeOf(properties) };
+    }
+    case 'macvlan': {
+      const { name: link, vlan } = vlanOf(context);
+      return { ...common, kind: 'macvlan', hostName, hwaddr: needAddress(context), link, ...vlan };
+    }
+    case 'physical': {
+      const { name: lent, vlan } = vlanOf(context);
+      const hwaddr = set(properties, 'hwaddr');
+      return { ...common, kind: 'physical', hostName: lent, ...(hwaddr === undefined ? {} : { hwaddr }), ...vlan };
+    }
+    case 'sriov': {
+      const parent = needParent(context);
+      const found = chooseVirtualFunction(context.host, parent, `nic ${device}`, set(context.volatile, 'host_name'));
+      const virtualFunction = { parent, index: found.index };
+      return { ...common, kind: 'physical', hostName: found.name, hwaddr: needAddress(context), virtualFunction };
+    }
+    default:
+      throw new DriverError('Invalid', `nic ${device}: there is no nictype ${nictype === '' ? '(none)' : nictype}`);
+  }
+}
+
+/** The property, with '' as unset. */
+const set = (properties: ConfigMap, name: string): string | undefined =>
+  properties[name] === '' ? undefined : properties[name];
+
+function needAddress({ device, properties, volatile }: DeviceContext): string {
+  const hwaddr = set(properties, 'hwaddr') ?? set(volatile, 'hwaddr');
+  if (hwaddr === undefined) throw new DriverError('Failed', `nic ${device} has no hardware address`);
+  return hwaddr.toLowerCase();
+}
+
+function needParent({ device, properties }: DeviceContext): string {
+  const parent = set(properties, 'parent');
+  if (parent === undefined) throw new DriverError('Invalid', `nic ${device} has no parent`);
+  return parent;
+}
+
+/** The host interface to use, and how it is made when it is that of a VLAN. */
+function vlanOf(context: DeviceContext): { readonly name: string; readonly vlan: Pick<NicRun, 'vlan'> } {
+  const parent = needParent(context);
+  const id = set(context.properties, 'vlan');
+  if (!existsSync(interfaceDir(context.host, parent))) {
+    throw new DriverError('NotFound', `nic ${context.device}: the parent ${parent} does not exist on the host`);
+  }
+  if (id === undefined) return { name: parent, vlan: {} };
+  return { name: `${parent}.${id}`, vlan: { vlan: { parent, id: Number(id) } } };
+}
+
+function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter'> {
+  const rate = (name: string): number | undefined => {
+    const text = set(properties, name) ?? set(properties, 'limits.max');
+    const bits = text === undefined ? undefined : parseBits(text);
+    return bits === 0 ? undefined : bits;
+  };
+  const [ingress, egress] = [rate('limits.ingress'), rate('limits.egress')];
+  return {
+    ...(ingress === undefined && egress === undefined
+      ? {}
+      : {
+          rates: { ...(ingress === undefined ? {} : { ingress }), ...(egress === undefined ? {} : { egress }) },
+        }),
+    ...(isTrue(properties['security.mac_filtering']) ? { macFilter: true } : {}),
+  };
+}
 
 /** The same at every start, so that nothing has to be remembered to find the interface after a crash. */
 export function hostNameOf(containerUuid: string, device: string): string {

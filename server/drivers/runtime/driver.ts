@@ -48,7 +48,9 @@ export interface LiveDevices {
   plugged(name: string): Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
   /** A device of that name is there, or a name or path is taken -> DriverError Exists. Host lacks something -> NotFound. */
   plug(name: string, plug: Plug): Promise<void>;
-  /** Brings other rates and filters of the device's parts into force; the parts are otherwise as they were. */
+  /** What the device brings; empty parts for an unknown one. */
+  parts(name: string, device: string): DeviceParts;
+  /** Brings other rates, filters and nodes of the device into force; its nics and mounts are otherwise as they were. */
   adjust(name: string, plug: Plug): Promise<void>;
   /** Idempotent. */
   unplug(name: string, device: string): Promise<void>;

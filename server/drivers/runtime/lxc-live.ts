@@ -69,6 +69,10 @@ export class LxcLive implements LiveDevices {
     return this.#book.need(name).devices?.properties;
   }
 
+  parts(name: string, device: string): DeviceParts {
+    return partsOf(this.#book.need(name).devices?.now ?? noParts, device);
+  }
+
   async plug(name: string, plug: Plug): Promise<void> {
     await this.#book.lock(name, async () => {
       const before = this.#book.need(name);
@@ -126,11 +130,31 @@ export class LxcLive implements LiveDevices {
           revert.push(() => (was === undefined ? undefined : shape(was, this.#deps.places.tag)));
           await shape(nic, this.#deps.places.tag);
         }
+        await this.#changeNodes(before, devices, old.nodes, plug.nodes, revert);
         revert.push(() => this.#setRates(before, devices.now, plug));
         this.#setRates(before, now, old);
         this.#note(before, { ...devices, now, properties });
       });
     });
+  }
+
+  async #changeNodes(
+    state: RunState,
+    devices: DeviceState,
+    old: readonly NodeRun[],
+    wanted: readonly NodeRun[],
+    revert: Revert,
+  ): Promise<void> {
+    const lacks = (list: readonly NodeRun[]) => (node: NodeRun) =>
+      !list.some((one) => JSON.stringify(one) === JSON.stringify(node));
+    for (const node of old.filter(lacks(wanted))) {
+      revert.push(() => this.#addNode(state, devices, node));
+      await this.#removeNode(state, node);
+    }
+    for (const node of wanted.filter(lacks(old))) {
+      revert.push(() => this.#removeNode(state, node));
+      await this.#addNode(state, devices, node);
+    }
   }
 
   async unplug(name: string, device: string): Promise<void> {

@@ -28,6 +28,13 @@ export class SimLive implements LiveDevices {
     return this.#book.need(name).run.properties;
   }
 
+  parts(name: string, device: string): DeviceParts {
+    const now = partsOf(this.#book.need(name).run);
+    const of = <T extends { readonly device: string }>(list: readonly T[]): readonly T[] =>
+      list.filter((part) => part.device === device);
+    return { nics: of(now.nics), mounts: of(now.mounts), nodes: of(now.nodes), diskRates: of(now.diskRates) };
+  }
+
   async plug(name: string, plug: Plug): Promise<void> {
     await this.#change('plug', name, (run) => {
       if (Object.hasOwn(run.properties ?? {}, plug.device)) {

@@ -10,6 +10,7 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
 import type { ImageStore } from '../images/image-store.ts';
+import type { RunningDevices } from './running-devices.ts';
 import type { ContainerView } from './view.ts';
 
 export interface ContainerDeps {
@@ -19,6 +20,7 @@ export interface ContainerDeps {
   readonly pools: Pools;
   readonly images: ImageStore;
   readonly view: ContainerView;
+  readonly running: RunningDevices;
   readonly operations: Operations;
   readonly sagas: Sagas;
   readonly events: EventHub;

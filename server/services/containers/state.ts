@@ -14,6 +14,7 @@ import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { removeNow } from './remove.ts';
 import { prepareRun, type PreparedRun } from './run-config.ts';
+import { keepAddresses } from './running-devices.ts';
 import type { ContainerEntry } from './view.ts';
 
 export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
@@ -87,9 +88,11 @@ async function act(
 
 /** The caller holds the container's lock. */
 export async function startNow(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
-  const entry = readyContainer(deps.records, name);
   if (deps.runtime.probe(name).status !== 'stopped')
     throw errors.badRequest(`The container ${name} is already running`);
+  const found = readyContainer(deps.records, name);
+  await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
+  const entry = readyContainer(deps.records, name);
   await deps.view.during(name, statusCodes.starting, async () => {
     const logDir = join(deps.logsDir, name);
     await mkdir(logDir, { recursive: true, mode: 0o700 });

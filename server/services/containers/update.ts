@@ -13,10 +13,11 @@ import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { limitRoot, rootSize } from './root-size.ts';
+import type { ContainerEntry } from './view.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,
-  'records' | 'runtime' | 'pools' | 'operations' | 'events' | 'locks' | 'view' | 'architecture'
+  'records' | 'runtime' | 'running' | 'pools' | 'operations' | 'events' | 'locks' | 'view' | 'architecture'
 > & { readonly hosts: NetworkHosts };
 
 /** PUT: checks and If-Match before the operation starts, so that both answer at once. */
@@ -57,7 +58,8 @@ async function change(
   next: (document: ContainerDocument) => ContainerDocument,
 ): Promise<void> {
   await deps.locks.run(lockOf(name), async () => {
-    const before = deps.view.expanded(readyContainer(deps.records, name));
+    const original = readyContainer(deps.records, name);
+    const before = deps.view.expanded(original);
     await deps.records.retry((changes) => {
       const { document } = readyContainer(deps.records, name);
       checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
@@ -66,12 +68,28 @@ async function change(
       requirePlaces(deps.records, changes, wanted);
       changes.put('containers', name, wanted);
     });
+    await applyDevices(deps, name, original);
     await applyLive(deps, name, before.config);
     await applyRootSize(deps, name, before.devices);
     const after = deps.view.expanded(readyContainer(deps.records, name));
     await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
   });
   deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
+}
+
+/** Devices that cannot be plugged in now are not recorded either: the whole change is taken back. */
+async function applyDevices(deps: UpdateDeps, name: string, original: ContainerEntry): Promise<void> {
+  try {
+    await deps.running.apply(name);
+  } catch (error) {
+    const { architecture, profiles, ephemeral, config, devices, description } = original.document;
+    await deps.records.retry((changes) => {
+      const { document } = readyContainer(deps.records, name);
+      changes.put('containers', name, { ...document, architecture, profiles, ephemeral, config, devices, description });
+    });
+    await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, name)).devices));
+    throw error;
+  }
 }
 
 /** Gives a running container the limits of its expanded config when they changed. */

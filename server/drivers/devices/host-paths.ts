@@ -1,0 +1,68 @@
+// Where the kernel shows its devices, and how they are read; tests put trees of their own there.
+import { readFileSync, readlinkSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface HostPaths {
+  /** /sys */
+  readonly sys: string;
+  /** /dev */
+  readonly dev: string;
+  /** Number of the device node at a path as `major:minor` with its kind; undefined when there is none. Faked with plain files. */
+  readonly node: (path: string) => NodeNumbers | undefined;
+}
+
+export interface NodeNumbers {
+  readonly kind: 'char' | 'block';
+  readonly major: number;
+  readonly minor: number;
+}
+
+export const thisHost: HostPaths = { sys: '/sys', dev: '/dev', node: readNode };
+
+function readNode(path: string): NodeNumbers | undefined {
+  try {
+    const found = statSync(path);
+    if (!found.isCharacterDevice() && !found.isBlockDevice()) return undefined;
+    return { kind: found.isCharacterDevice() ? 'char' : 'block', ...splitDev(found.rdev) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The kernel's device number as stat(2) gives it. */
+export function splitDev(dev: number): { readonly major: number; readonly minor: number } {
+  const number = BigInt(dev);
+  return {
+    major: Number(((number >> 8n) & 0xfffn) | ((number >> 32n) & 0xfffff000n)),
+    minor: Number((number & 0xffn) | ((number >> 12n) & 0xffffff00n)),
+  };
+}
+
+/** Text of a small file without the line end; '' when there is none. */
+export function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** Names in a directory in order; none when there is no directory. */
+export function list(path: string): readonly string[] {
+  try {
+    return readdirSync(path).toSorted();
+  } catch {
+    return [];
+  }
+}
+
+/** Last part of where a link leads; '' when there is no link. */
+export function linkName(path: string): string {
+  try {
+    return readlinkSync(path).split('/').at(-1) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+export const interfaceDir = (host: HostPaths, name: string): string => join(host.sys, 'class/net', name);

@@ -1,0 +1,4 @@
+// What a proxy device forwards where, as data. Pure.
+export interface ProxyRun {
+  readonly device: string;
+}

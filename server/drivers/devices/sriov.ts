@@ -1,0 +1,50 @@
+// Finds a virtual function of a network card that nobody uses, in the kernel's own description of its devices. Changes nothing.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { DriverError } from '../driver-error.ts';
+import { type HostPaths, interfaceDir, list, readText } from './host-paths.ts';
+
+export interface VirtualFunction {
+  readonly index: number;
+  /** Its interface on the host. */
+  readonly name: string;
+}
+
+/** `preferred`: interface that was used before, taken again when it is free. */
+export function chooseVirtualFunction(
+  host: HostPaths,
+  parent: string,
+  what: string,
+  preferred: string | undefined,
+): VirtualFunction {
+  const dir = join(interfaceDir(host, parent), 'device');
+  if (!existsSync(interfaceDir(host, parent))) {
+    throw new DriverError('NotFound', `${what}: the parent ${parent} does not exist on the host`);
+  }
+  if (!existsSync(join(dir, 'sriov_numvfs'))) {
+    throw new DriverError('NotSupported', `${what}: the parent ${parent} has no virtual functions (no SR-IOV)`);
+  }
+  const free = virtualFunctions(dir).filter(({ name }) => isFree(host, name));
+  const found = free.find(({ name }) => name === preferred) ?? free[0];
+  if (found !== undefined) return found;
+  const [made, most] = [readText(join(dir, 'sriov_numvfs')), readText(join(dir, 'sriov_totalvfs'))];
+  throw new DriverError(
+    'NotFound',
+    `${what}: none of the ${made} virtual functions of ${parent} is free (the card can have ${most === '' ? '?' : most}: raise ${dir}/sriov_numvfs)`,
+  );
+}
+
+/** Those with an interface on the host: one that is lent to a container has none here. */
+function virtualFunctions(dir: string): readonly VirtualFunction[] {
+  return list(dir)
+    .flatMap((entry) => {
+      const index = /^virtfn([0-9]+)$/.exec(entry)?.[1];
+      const name = index === undefined ? undefined : list(join(dir, entry, 'net'))[0];
+      return index === undefined || name === undefined ? [] : [{ index: Number(index), name }];
+    })
+    .toSorted((a, b) => a.index - b.index);
+}
+
+/** Up means that the host uses it. */
+const isFree = (host: HostPaths, name: string): boolean =>
+  readText(join(interfaceDir(host, name), 'operstate')) !== 'up';
