@@ -27,6 +27,11 @@ export interface CliOptions {
   readonly failFast?: boolean;
   readonly timeout?: string;
   readonly format?: string;
+  readonly recursive?: boolean;
+  readonly createDirs?: boolean;
+  readonly uid?: string;
+  readonly gid?: string;
+  readonly mode?: string;
 }
 
 const kindWords: Readonly<Record<string, string>> = {

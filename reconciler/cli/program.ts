@@ -68,9 +68,10 @@ export function buildProgram(run: Runner): Command {
     description: string,
     shape: (command: Command) => Command,
     work: (context: OpenContext, args: readonly string[], options: CliOptions) => Promise<ExitCode>,
+    group: Command = program,
   ): Command =>
-    withOutput(shape(program.command(name).description(description))).action(async (...given: unknown[]) => {
-      const args = Array.isArray(given[0]) ? (given[0] as readonly string[]) : [];
+    withOutput(shape(group.command(name).description(description))).action(async (...given: unknown[]) => {
+      const args = given.slice(0, -2).flat() as readonly string[];
       const options = given.at(-2) as CliOptions;
       await run(options, (context) => work(context, args, options));
     });
@@ -119,6 +120,38 @@ export function buildProgram(run: Runner): Command {
     (command) => withHost(command.argument('[kind/name...]', 'what to show (default: a list of everything)')),
     async (context, args) => (await import('./commands/show.ts')).show(context, args),
   );
+  const file = program.command('file').description('files of containers: pull, push, delete');
+  const inContainer = 'in a container, as NAME/path';
+  add(
+    'pull',
+    'copy files out of a container',
+    (command) =>
+      withHost(command.argument('<source>', inContainer).argument('<target>', 'here; - for stdout')).addOption(
+        new Option('-r, --recursive', 'directories with all that is in them'),
+      ),
+    async (context, args, options) => (await import('./commands/file-pull.ts')).pullFile(context, args, options),
+    file,
+  );
+  add(
+    'push',
+    'copy files into a container',
+    (command) =>
+      withHost(command.argument('<source>', 'here; - for stdin').argument('<target>', inContainer))
+        .addOption(new Option('--uid <id>', 'owner in the container (default 0)'))
+        .addOption(new Option('--gid <id>', 'group in the container (default 0)'))
+        .addOption(new Option('--mode <octal>', 'permissions (default: those of the file here)'))
+        .addOption(new Option('-p, --create-dirs', 'make missing directories of the target'))
+        .addOption(new Option('-r, --recursive', 'directories with all that is in them')),
+    async (context, args, options) => (await import('./commands/file-push.ts')).pushFile(context, args, options),
+    file,
+  );
+  add(
+    'delete',
+    'delete files in containers',
+    (command) => withHost(command.argument('<path...>', inContainer)),
+    async (context, args) => (await import('./commands/file-delete.ts')).deleteFiles(context, args),
+    file,
+  ).alias('rm');
   add(
     'schema',
     'print the JSON Schema of manifests',
@@ -136,7 +169,8 @@ export function buildProgram(run: Runner): Command {
 
 /** Long flags of all commands, without dashes: Terraform users type them with one. */
 export function longFlags(program: Command): ReadonlySet<string> {
-  const options = program.commands.flatMap((command) => command.options);
+  const commands = program.commands.flatMap((command) => [command, ...command.commands]);
+  const options = commands.flatMap((command) => command.options);
   const names = options.flatMap(({ long }) => (long === null || long === undefined ? [] : [long.slice(2)]));
   return new Set([...names, 'help', 'version']);
 }

@@ -33,7 +33,8 @@ export async function runCli(io: CliIo): Promise<ExitCode> {
 }
 
 function forEachCommand(program: Command, change: (command: Command) => void): void {
-  for (const command of [program, ...program.commands]) change(command);
+  change(program);
+  for (const command of program.commands) forEachCommand(command, change);
 }
 
 async function runCommand(

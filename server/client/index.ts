@@ -7,6 +7,8 @@ export { parseEndpoint, renderEndpoint } from './endpoint.ts';
 export type { Endpoint } from './endpoint.ts';
 export type { EventsOptions } from './events.ts';
 export type { Event, EventType } from './event-types.ts';
+export { filesOf } from './files.ts';
+export type { FileAttributes, FileEntry, Files, FileWrite } from './files.ts';
 export type { Call, Http } from './http.ts';
 export type { ImageExport, ImageUpload } from './images.ts';
 export type { ClientKind, KindTypes } from './kind-paths.ts';

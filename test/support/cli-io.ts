@@ -13,6 +13,8 @@ export interface CliSetting {
   readonly env?: Readonly<Record<string, string>>;
   /** Typed on a terminal; without it stdin is no terminal. */
   readonly typed?: string;
+  /** All of stdin, which then ends and is no terminal. */
+  readonly piped?: string;
   readonly stderrTty?: boolean;
   readonly userId?: number;
   /** Given a function that interrupts the run. */
@@ -24,6 +26,7 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
   const stderr = collector();
   const stdin = new PassThrough();
   if (setting.typed !== undefined) stdin.write(setting.typed);
+  if (setting.piped !== undefined) stdin.end(setting.piped);
   const io: CliIo = {
     argv,
     env: { ...setting.env },
