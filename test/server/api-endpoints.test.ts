@@ -81,7 +81,8 @@ const runningContainer = async (): Promise<string> => {
 const recordedLog = async (): Promise<string> => {
   const body = { command: ['echo', 'x'], 'record-output': true };
   const { metadata } = await daemon.ok('POST', `${await runningContainer()}/exec`, body);
-  return (metadata?.['output'] as Record<string, string>)['1'] ?? '';
+  const output = metadata?.['output'] as Record<string, string> | undefined;
+  return output?.['1'] ?? '';
 };
 const freshProfile = async (): Promise<string> => {
   const name = fresh();
