@@ -1,127 +1,12 @@
 // What a plan says of a change is what happens: live changes reach a running container, restarts restart it, recreations make it anew,
 // and afterwards nothing is left to do. For every kind, on the simulation and on real containers.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cli, type CliRun } from '../support/cli-io.ts';
-import { makeDaemon, realRuntimeMissing, type TestDaemon } from '../support/daemon.ts';
-import { repository } from '../support/e2e-programs.ts';
+import { realRuntimeMissing } from '../support/daemon.ts';
+import { containerWith, network, openBench, profileWith, type Bench } from '../support/e2e-bench.ts';
 
 const missing = await realRuntimeMissing();
-const network = 'gtef0';
-
-interface Lines {
-  readonly type: string;
-  readonly change?: {
-    readonly resource: { readonly addr: string };
-    readonly action: string;
-    readonly power?: string;
-    readonly effect: string;
-    readonly paths: readonly string[];
-  };
-}
-
-/** One daemon, one working directory; `container` is c1 with its own part of the stack. */
-class Bench {
-  readonly daemon: TestDaemon;
-  readonly dir: string;
-  parts: Record<string, string>;
-  constructor(daemon: TestDaemon, dir: string) {
-    this.daemon = daemon;
-    this.dir = dir;
-    this.parts = {
-      pool: 'kind: storage_pool\nname: p1\ndriver: dir\n',
-      network: `kind: network\nname: ${network}\nconfig: { ipv4.address: 10.125.0.1/24, ipv6.address: none }\n`,
-      profile: profileWith(''),
-      image: 'kind: image\nname: base\nfile: image.tar.gz\naliases: [base]\n',
-      container: containerWith(''),
-    };
-  }
-
-  async gantry(verb: string, ...more: readonly string[]): Promise<CliRun> {
-    const text = Object.values(this.parts).join('---\n');
-    writeFileSync(join(this.dir, 'stack.yaml'), text);
-    return cli([verb, '-f', join(this.dir, 'stack.yaml'), '--host', `unix://${this.daemon.socketPath}`, ...more]);
-  }
-
-  async apply(...more: readonly string[]): Promise<CliRun> {
-    const run = await this.gantry('apply', '--auto-approve', ...more);
-    expect(run.code, `${run.stdout}\n${run.stderr}`).toBe(0);
-    return run;
-  }
-
-  /** `container/c1: update restart live`, one a changed object. */
-  async planned(): Promise<readonly string[]> {
-    const run = await this.gantry('plan', '--json');
-    const lines = run.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Lines);
-    return lines.flatMap(({ change }) =>
-      change === undefined
-        ? []
-        : [[`${change.resource.addr}: ${change.action}`, change.power, change.effect].filter(Boolean).join(' ')],
-    );
-  }
-
-  async expectSettled(): Promise<void> {
-    const run = await this.gantry('plan', '--detailed-exitcode');
-    expect(run.code, `a second plan\n${run.stdout}\n${run.stderr}`).toBe(0);
-  }
-
-  // oxlint-disable-next-line typescript/no-explicit-any
-  get(path: string): Promise<any> {
-    return this.daemon.get(path);
-  }
-
-  /** What changes with a restart, and what with a recreation. */
-  async life(name = 'c1'): Promise<{ readonly pid: number; readonly born: string; readonly status: string }> {
-    const { created_at: born, status } = (await this.get(`/1.0/containers/${name}`)) as {
-      created_at: string;
-      status: string;
-    };
-    const { pid } = (await this.get(`/1.0/containers/${name}/state`)) as { pid: number };
-    return { pid, born, status };
-  }
-}
-
-const profileWith = (more: string): string => `kind: profile
-name: small
-description: Small machines
-config: { limits.memory: 64MiB }
-devices:
-  root: { type: disk, path: /, pool: p1 }
-  eth0: { type: nic, nictype: bridged, parent: ${network}, name: eth0 }
-${more}`;
-
-const containerWith = (more: string): string => `kind: container
-name: c1
-profiles: [small]
-source: { type: image, alias: base }
-${more}`;
-
-async function openBench(runtime: 'lxc' | 'sim'): Promise<Bench> {
-  const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtef-'));
-  const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
-  if (runtime === 'lxc')
-    execFileSync('sh', [build, join(dir, 'image.tar.gz')], { stdio: ['ignore', 'ignore', 'inherit'] });
-  else packImage(dir, 'image.tar.gz', 'one');
-  mkdirSync(join(dir, 'shared'));
-  writeFileSync(join(dir, 'shared', 'mark'), 'seen');
-  const bench = new Bench(await makeDaemon({ runtime }), dir);
-  await bench.apply();
-  return bench;
-}
-
-function packImage(dir: string, name: string, content: string): void {
-  const root = join(dir, `content-${content}`);
-  mkdirSync(join(root, 'rootfs', 'etc'), { recursive: true });
-  writeFileSync(join(root, 'rootfs', 'etc', 'mark'), content);
-  writeFileSync(join(root, 'metadata.yaml'), 'architecture: x86_64\ncreation_date: 1700000000\n');
-  execFileSync('tar', ['-czf', join(dir, name), '-C', root, 'metadata.yaml', 'rootfs']);
-}
 
 /** The value of a control group file of the container's first process; either generation of control groups. */
 async function groupValue(bench: Bench, files: Readonly<Record<string, string>>): Promise<string> {
@@ -446,91 +331,9 @@ for (const { runtime, reason } of runtimes) {
     beforeAll(async () => {
       bench = await openBench(runtime);
     });
-    afterAll(async () => {
-      await bench.daemon.cleanUp();
-      rmSync(bench.dir, { recursive: true, force: true });
-    });
+    afterAll(() => bench.close());
     it.each(cases.map((one) => [one.name, one] as const))('%s', { timeout: 60_000 }, (_name, one) =>
       perform(bench, one, runtime),
     );
   });
 }
-
-describe('rules that hold back a plan', () => {
-  let bench: Bench;
-  beforeAll(async () => {
-    bench = await openBench('sim');
-  });
-  afterAll(async () => {
-    await bench.daemon.cleanUp();
-    rmSync(bench.dir, { recursive: true, force: true });
-  });
-  const refused = async (...flags: readonly string[]): Promise<string> => {
-    const run = await bench.gantry('apply', '--auto-approve', ...flags);
-    expect(run.code, `${run.stdout}\n${run.stderr}`).toBe(4);
-    return run.stdout;
-  };
-
-  it('disruption: none refuses a restart, also one that a profile causes, and --allow-restart lifts it', async () => {
-    const calm = 'manage: { disruption: none }\n';
-    const { pid } = await bench.life();
-    bench.parts['container'] = containerWith(`config: { security.nesting: true }\n${calm}`);
-    expect(await refused()).toContain('container/c1 would have to restart: config.security.nesting');
-    bench.parts['container'] = containerWith(calm);
-    bench.parts['profile'] = profileWith('').replace('limits.memory: 64MiB', 'limits.kernel.nproc: 500');
-    expect(await refused()).toContain('container/c1 would have to restart: profile/small');
-    expect((await bench.life()).pid).toBe(pid);
-    await bench.apply('--allow-restart');
-  });
-
-  it('a recreation needs leave, and a protected container is not recreated even with it', async () => {
-    const moved = 'devices: { root: { type: disk, path: /, pool: p2 } }\n';
-    bench.parts['pool2'] = 'kind: storage_pool\nname: p2\ndriver: dir\n';
-    bench.parts['container'] = containerWith(moved);
-    expect(await refused()).toContain('would be deleted and created again, its data lost');
-    bench.parts['container'] = containerWith('manage: { protect: true }\n');
-    await bench.apply();
-    bench.parts['container'] = containerWith(`${moved}manage: { protect: true }\n`);
-    expect(await refused('--allow-recreate')).toContain('container/c1 is protected');
-    // The guard stands on the container itself, so it outlives the line in the manifest.
-    bench.parts['container'] = containerWith(moved);
-    expect(await refused('--allow-recreate')).toContain('container/c1 is protected');
-    bench.parts['container'] = containerWith('config: { security.protection.delete: false }\n');
-    await bench.apply();
-    bench.parts['container'] = containerWith(moved);
-    await bench.apply('--allow-recreate');
-    await bench.expectSettled();
-  });
-
-  it('another file is another image: its aliases move, containers made of the old one stay', async () => {
-    const before = await bench.life();
-    packImage(bench.dir, 'image.tar.gz', 'two');
-    expect(await bench.planned()).toEqual(['image/base: create live', 'image_alias/base: update live']);
-    await bench.apply();
-    await bench.expectSettled();
-    expect(await bench.life()).toEqual(before);
-    expect(((await bench.get('/1.0/images')) as string[]).length).toBe(2);
-    const run = await bench.gantry('apply', '--auto-approve', '--replace', 'container/c1');
-    expect(run.code, run.stderr).toBe(0);
-    expect((await bench.life()).born).not.toBe(before.born);
-    const rootfs = join(bench.daemon.dir, 'storage-pools', 'p2', 'containers', 'c1', 'rootfs');
-    expect(readFileSync(join(rootfs, 'etc', 'mark'), 'utf8')).toBe('two');
-  });
-
-  it('what nobody declared stays: keys, devices, profiles, objects', async () => {
-    await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.theirs': 'x' } });
-    await bench.daemon.call('PATCH', '/1.0/profiles/small', { config: { 'user.theirs': 'y' } });
-    await bench.daemon.call('POST', '/1.0/profiles', { name: 'foreign', config: {}, devices: {} });
-    await bench.expectSettled();
-    bench.parts['container'] = containerWith('config: { user.ours: z }\n');
-    await bench.apply();
-    expect((await bench.get('/1.0/containers/c1')).config).toMatchObject({ 'user.theirs': 'x', 'user.ours': 'z' });
-    expect((await bench.get('/1.0/profiles/small')).config).toMatchObject({ 'user.theirs': 'y' });
-    const kept = await bench.gantry('destroy', '--auto-approve');
-    expect(kept.code, kept.stderr).toBe(0);
-    expect(await bench.get('/1.0/profiles')).toContain('/1.0/profiles/foreign');
-    const rest = ['images', 'storage-pools', 'containers'].map((kind) => bench.get(`/1.0/${kind}`));
-    // The image of the first file was declared once, and no longer is: it stays.
-    expect(await Promise.all(rest)).toMatchObject([[expect.stringContaining('/1.0/images/')], [], []]);
-  });
-});
