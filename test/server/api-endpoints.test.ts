@@ -84,6 +84,16 @@ const recordedLog = async (): Promise<string> => {
   const output = metadata?.['output'] as Record<string, string> | undefined;
   return output?.['1'] ?? '';
 };
+const freshVolume = async (): Promise<string> => {
+  const name = fresh();
+  await daemon.call('POST', '/1.0/storage-pools/default/volumes/custom', { name });
+  return `/1.0/storage-pools/default/volumes/custom/${name}`;
+};
+const freshVolumeSnapshot = async (): Promise<string> => {
+  const volume = await freshVolume();
+  await daemon.ok('POST', `${volume}/snapshots`, { name: 's' });
+  return `${volume}/snapshots/s`;
+};
 const freshProfile = async (): Promise<string> => {
   const name = fresh();
   await daemon.call('POST', '/1.0/profiles', { name });
@@ -177,7 +187,44 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'containers.files.get': async () => daemon.call('GET', `${await containerWithFile()}/files?path=/note`),
   'containers.files.post': async () =>
     daemon.call('POST', `${await freshContainer()}/files?path=/note`, Buffer.from('x')),
+  'containers.metadata.get': get('/1.0/containers/c1/metadata'),
+  'containers.metadata.put': on('PUT', async () => `${await freshContainer()}/metadata`, {
+    architecture: 'x86_64',
+    creation_date: 1,
+  }),
+  'containers.templates.get': get('/1.0/containers/c1/metadata/templates'),
+  'containers.templates.post': async () =>
+    daemon.call('POST', `${await freshContainer()}/metadata/templates?path=t`, Buffer.from('x')),
+  'containers.templates.put': async () => daemon.call('PUT', await templateOfContainer(), Buffer.from('y')),
+  'containers.templates.delete': async () => daemon.call('DELETE', await templateOfContainer()),
   'containers.files.delete': async () => daemon.call('DELETE', `${await containerWithFile()}/files?path=/note`),
+  'volumes.list': get('/1.0/storage-pools/default/volumes'),
+  'volumes.listType': get('/1.0/storage-pools/default/volumes/custom'),
+  'volumes.create': on(
+    'POST',
+    () => '/1.0/storage-pools/default/volumes',
+    () => ({ name: fresh(), type: 'custom' }),
+  ),
+  'volumes.createType': on(
+    'POST',
+    () => '/1.0/storage-pools/default/volumes/custom',
+    () => ({ name: fresh() }),
+  ),
+  'volumes.get': on('GET', () => freshVolume()),
+  'volumes.post': on(
+    'POST',
+    () => freshVolume(),
+    () => ({ name: fresh() }),
+  ),
+  'volumes.put': on('PUT', () => freshVolume(), { config: {} }),
+  'volumes.patch': on('PATCH', () => freshVolume(), { description: 'x' }),
+  'volumes.delete': on('DELETE', () => freshVolume()),
+  'volumeSnapshots.list': on('GET', async () => `${await freshVolume()}/snapshots`),
+  'volumeSnapshots.create': on('POST', async () => `${await freshVolume()}/snapshots`, {}),
+  'volumeSnapshots.get': on('GET', () => freshVolumeSnapshot()),
+  'volumeSnapshots.post': on('POST', () => freshVolumeSnapshot(), { name: 't' }),
+  'volumeSnapshots.put': on('PUT', () => freshVolumeSnapshot(), { description: 'x' }),
+  'volumeSnapshots.delete': on('DELETE', () => freshVolumeSnapshot()),
   'events.get': async () => {
     const listening = await daemon.listen('operation');
     listening.close();
@@ -270,6 +317,11 @@ describe('every endpoint of this release', () => {
         expect(answer.bytes).toHaveLength(0);
         expect(answer.headers.location).toMatch(/^\/1\.0\//);
         return;
+      }
+      async function templateOfContainer(): Promise<string> {
+        const path = `${await freshContainer()}/metadata/templates?path=t`;
+        await daemon.call('POST', path, Buffer.from('x'));
+        return path;
       }
       expect(answer.headers['content-type']).toMatch(/^application\/json/);
       if (row.mode === 'async') {
