@@ -73,6 +73,11 @@ const containerWithFile = async (): Promise<string> => {
   await daemon.call('POST', `${path}/files?path=/note`, Buffer.from('x'));
   return path;
 };
+const templateOfContainer = async (): Promise<string> => {
+  const path = `${await freshContainer()}/metadata/templates?path=t`;
+  await daemon.call('POST', path, Buffer.from('x'));
+  return path;
+};
 const runningContainer = async (): Promise<string> => {
   const path = await freshContainer();
   await daemon.ok('PUT', `${path}/state`, { action: 'start' });
@@ -317,11 +322,6 @@ describe('every endpoint of this release', () => {
         expect(answer.bytes).toHaveLength(0);
         expect(answer.headers.location).toMatch(/^\/1\.0\//);
         return;
-      }
-      async function templateOfContainer(): Promise<string> {
-        const path = `${await freshContainer()}/metadata/templates?path=t`;
-        await daemon.call('POST', path, Buffer.from('x'));
-        return path;
       }
       expect(answer.headers['content-type']).toMatch(/^application\/json/);
       if (row.mode === 'async') {
