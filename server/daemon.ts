@@ -24,6 +24,7 @@ import { poolRoutes } from './http/routes/pools.ts';
 import { profileRoutes } from './http/routes/profiles.ts';
 import { snapshotRoutes } from './http/routes/snapshots.ts';
 import { serverRoutes } from './http/routes/server.ts';
+import { volumeRoutes } from './http/routes/volumes.ts';
 import { TlsListener } from './http/tls-listener.ts';
 import { Websockets } from './http/websocket.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
@@ -51,6 +52,8 @@ import { Pools } from './services/pools.ts';
 import { Profiles } from './services/profiles.ts';
 import { Scheduler, systemMinutes, type MinuteTimer } from './services/scheduler.ts';
 import { ServerSettings } from './services/server.ts';
+import { VolumeSnapshots } from './services/volumes/volume-snapshots.ts';
+import { Volumes } from './services/volumes/volumes.ts';
 import { openSqliteStore } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 
@@ -220,8 +223,11 @@ function buildServices(parts: Parts) {
   const architecture = architectureName(machine()) ?? machine();
   const sessions = containerSessions({ records, runtime, operations, events, view, logsDir: dirs.logs, clock, log });
   const snapshots = new Snapshots({ records, runtime, pools, view, operations, sagas, events, locks, clock });
+  const volumeDeps = { records, runtime, pools, operations, sagas, events, locks, clock };
   return {
     snapshots,
+    volumes: new Volumes(volumeDeps),
+    volumeSnapshots: new VolumeSnapshots(volumeDeps),
     sessions,
     scheduled: [...snapshotTasks({ records, runtime, view, operations, locks, log, snapshots }), ...sessions.tasks],
     imageDeps,
@@ -278,6 +284,8 @@ async function recover(
     ...services.profiles.sagas(),
     ...services.containers.sagas(),
     ...services.snapshots.sagas(),
+    ...services.volumes.sagas(),
+    ...services.volumeSnapshots.sagas(),
   ]);
   await sweepImageDir({ records: deps.records, dir: deps.dirs.images }).catch((error: unknown) => {
     deps.log.warn(`Removing left-over image files failed: ${errorText(error)}`);
@@ -308,5 +316,6 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
     ...poolRoutes(services.pools),
     ...profileRoutes(services.profiles),
     ...snapshotRoutes(services.snapshots),
+    ...volumeRoutes(services.volumes, services.volumeSnapshots),
   };
 }

@@ -31,11 +31,13 @@ export const StorageVolumeCreate = Type.Object({
   config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
   source: Type.Optional(VolumeSource),
 });
+export type StorageVolumeCreate = Static<typeof StorageVolumeCreate>;
 export const StorageVolumePut = Type.Object({
   description: Type.Optional(Type.String()),
   config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
   restore: Type.Optional(Type.String()),
 });
+export type StorageVolumePut = Static<typeof StorageVolumePut>;
 export const StorageVolumePost = Type.Object({
   name: Type.String(),
   pool: Type.Optional(Type.String()),
@@ -43,8 +45,19 @@ export const StorageVolumePost = Type.Object({
   target: Type.Optional(Type.Unknown()),
 });
 
+export type StorageVolumePost = Static<typeof StorageVolumePost>;
+
 export const VolumeSnapshot = Type.Object({
   name: Type.String(),
   description: Type.String(),
   config: ConfigMap,
 });
+export type VolumeSnapshot = Static<typeof VolumeSnapshot>;
+
+export const VolumeSnapshotCreate = Type.Object({
+  name: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+});
+export type VolumeSnapshotCreate = Static<typeof VolumeSnapshotCreate>;
+export const VolumeSnapshotPut = Type.Object({ description: Type.Optional(Type.String()) });
+export type VolumeSnapshotPut = Static<typeof VolumeSnapshotPut>;

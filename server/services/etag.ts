@@ -10,6 +10,7 @@ import type {
   NetworkDocument,
   PoolDocument,
   ProfileDocument,
+  VolumeDocument,
 } from '../records/documents.ts';
 import { withoutServerKeys } from './expand.ts';
 
@@ -32,6 +33,8 @@ export const etagOf = {
   profile: (p: ProfileDocument) => canonicalHash([p.config, p.description, p.devices]),
   network: (n: NetworkDocument) => canonicalHash([n.config, n.description]),
   pool: (p: PoolDocument) => canonicalHash([p.config, p.description]),
+  volume: (v: Pick<VolumeDocument, 'config' | 'description'>) =>
+    canonicalHash([withoutServerKeys(v.config), v.description]),
   image: (i: ImageDocument) => canonicalHash([i.public, i.autoUpdate, i.properties]),
   alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),
   certificate: (c: CertificateDocument) => canonicalHash([c.name, c.type]),

@@ -46,6 +46,14 @@ export function devicePools(devices: DeviceMap): readonly string[] {
   return pools.filter((pool): pool is string => pool !== undefined && pool !== '');
 }
 
+/** Custom volumes that devices attach. */
+export function attachedVolumes(devices: DeviceMap): readonly { readonly pool: string; readonly name: string }[] {
+  return Object.values(devices).flatMap((device) => {
+    const { type, pool = '', source = '', path } = device;
+    return type === 'disk' && pool !== '' && source !== '' && path !== '/' ? [{ pool, name: source }] : [];
+  });
+}
+
 /** Keys that only the server writes: kept over PUT and PATCH, outside the ETag. */
 export function isServerKey(key: string): boolean {
   return key.startsWith('volatile.') || key.startsWith('image.');

@@ -196,7 +196,7 @@ export class Pools {
   }
 
   usedBy(name: string): readonly string[] {
-    const { containers, profiles } = this.#deps.records;
+    const { containers, profiles, volumes } = this.#deps.records;
     const profileOf = (profile: string) => profiles.get(profile)?.document;
     return [
       ...containers
@@ -209,6 +209,10 @@ export class Pools {
         .list()
         .filter(({ document }) => devicePools(document.devices).includes(name))
         .map((entry) => `/1.0/profiles/${encodeURIComponent(entry.name)}`),
+      ...volumes
+        .list()
+        .filter((entry) => entry.name.startsWith(`${name}/`))
+        .map((entry) => `${urlOf(name)}/volumes/custom/${encodeURIComponent(entry.name.slice(name.length + 1))}`),
     ];
   }
 

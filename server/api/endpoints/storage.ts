@@ -3,13 +3,21 @@ import { UrlList } from '../common.ts';
 import { endpoint } from '../endpoint.ts';
 import { PoolResources, StoragePool, StoragePoolCreate, StoragePoolPut } from '../pool.ts';
 import { RenamePost } from '../profile.ts';
-import { StorageVolume, StorageVolumeCreate, StorageVolumePost, StorageVolumePut, VolumeSnapshot } from '../volume.ts';
-import { recursion, unbuilt } from './shared.ts';
+import {
+  StorageVolume,
+  StorageVolumeCreate,
+  StorageVolumePost,
+  StorageVolumePut,
+  VolumeSnapshot,
+  VolumeSnapshotCreate,
+  VolumeSnapshotPut,
+} from '../volume.ts';
+import { recursion } from './shared.ts';
 
 const target = ['target'] as const;
 const storage = { extension: 'storage', query: target } as const;
-const volumes = { ...unbuilt, ...storage } as const;
-const volumeSnapshots = { ...unbuilt, query: target, extension: 'storage_api_volume_snapshots' } as const;
+const volumes = storage;
+const volumeSnapshots = { query: target, extension: 'storage_api_volume_snapshots' } as const;
 const volumePath = '/1.0/storage-pools/:pool/volumes/:type/:name';
 
 export const storageEndpoints = [
@@ -88,7 +96,10 @@ export const storageEndpoints = [
     query: ['recursion', 'target'],
     result: UrlList,
   }),
-  endpoint('volumeSnapshots.create', `POST ${volumePath}/snapshots`, 'async', 'Take a snapshot.', volumeSnapshots),
+  endpoint('volumeSnapshots.create', `POST ${volumePath}/snapshots`, 'async', 'Take a snapshot.', {
+    ...volumeSnapshots,
+    body: VolumeSnapshotCreate,
+  }),
   endpoint('volumeSnapshots.get', `GET ${volumePath}/snapshots/:snapshot`, 'sync', 'One snapshot.', {
     ...volumeSnapshots,
     result: VolumeSnapshot,
@@ -98,7 +109,11 @@ export const storageEndpoints = [
     ...volumeSnapshots,
     body: RenamePost,
   }),
-  endpoint('volumeSnapshots.put', `PUT ${volumePath}/snapshots/:snapshot`, 'async', 'Change it.', volumeSnapshots),
+  endpoint('volumeSnapshots.put', `PUT ${volumePath}/snapshots/:snapshot`, 'async', 'Change it.', {
+    ...volumeSnapshots,
+    body: VolumeSnapshotPut,
+    etag: true,
+  }),
   endpoint(
     'volumeSnapshots.delete',
     `DELETE ${volumePath}/snapshots/:snapshot`,

@@ -3,7 +3,14 @@
 import type { ConfigMap } from '../../api/common.ts';
 import { type DeviceParts, noParts } from '../run-parts.ts';
 import type { HostPaths } from './host-paths.ts';
-import type { ProxyRun } from './proxy-plan.ts';
+import type { ProxyRun } from './proxy/proxy-plan.ts';
+
+/** A volume of a storage pool on this host. */
+export interface HostVolume {
+  readonly path: string;
+  /** What belongs to 0:0 on disk is to belong to the container's root. */
+  readonly idmapped: boolean;
+}
 
 export interface DeviceContext {
   /** Device name in the container. */
@@ -18,6 +25,8 @@ export interface DeviceContext {
   /** The container's root file system on the host. */
   readonly rootfs: string;
   readonly host: HostPaths;
+  /** Undefined: there is no such custom volume. */
+  readonly volumeOf: (pool: string, name: string) => HostVolume | undefined;
 }
 
 export interface DeviceRun extends DeviceParts {

@@ -1,4 +1,4 @@
-// Disks: the root disk (made by storage; only its throughput is set here) and host paths shown inside the container.
+// Disks: the root disk (made by storage; only its throughput is set here) and volumes and host paths shown inside the container.
 import { stat } from 'node:fs/promises';
 import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
@@ -10,26 +10,26 @@ export const diskDevice: DeviceType = {
   async start(context: DeviceContext): Promise<DeviceRun> {
     const { path = '', source = '', pool } = context.properties;
     if (path === '/') return { ...nothing, ...(await ratesOf(context, context.rootfs)) };
-    if (pool !== undefined && pool !== '') {
-      throw new DriverError(
-        'NotSupported',
-        `disk ${context.device}: custom volumes (pool ${pool}) cannot be attached in this release`,
-      );
-    }
-    const found = await stat(source).catch(() => undefined);
     const optional = isTrue(context.properties['optional']);
-    if (found === undefined && !optional) {
-      throw new DriverError('NotFound', `disk ${context.device}: the source ${source} does not exist on the host`);
+    const isVolume = pool !== undefined && pool !== '';
+    const volume = isVolume ? context.volumeOf(pool, source) : { path: source, idmapped: false };
+    const found = volume === undefined ? undefined : await stat(volume.path).catch(() => undefined);
+    if (volume === undefined || found === undefined) {
+      if (optional) return nothing;
+      const what = isVolume
+        ? `there is no volume ${source} in pool ${pool}`
+        : `the source ${source} does not exist on the host`;
+      throw new DriverError('NotFound', `disk ${context.device}: ${what}`);
     }
-    if (found === undefined) return nothing;
     const { propagation } = context.properties;
     return {
       ...nothing,
-      ...(await ratesOf(context, source)),
+      ...(await ratesOf(context, volume.path)),
       mounts: [
         {
           device: context.device,
-          source,
+          source: volume.path,
+          ...(volume.idmapped ? { idmapped: true } : {}),
           target: path.startsWith('/') ? path : `/${path}`,
           kind: found.isDirectory() ? 'dir' : 'file',
           readonly: isTrue(context.properties['readonly']),

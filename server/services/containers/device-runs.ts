@@ -8,11 +8,13 @@ import { deviceTypes } from '../../drivers/devices/index.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Expanded } from '../expand.ts';
 import type { Pools } from '../pools.ts';
+import type { HostVolumes } from '../volumes/host-volumes.ts';
 import type { ContainerEntry } from './view.ts';
 
 export interface DeviceRunsOptions {
   readonly rootfs: string;
   readonly host?: HostPaths;
+  readonly volumes: HostVolumes;
 }
 
 /** By device name. `only`: these devices; the others' names are kept free all the same. */
@@ -34,6 +36,7 @@ export async function deviceRuns(
       takenNames,
       rootfs: options.rootfs,
       host: options.host ?? thisHost,
+      volumeOf: options.volumes,
     });
     for (const nic of run.nics) takenNames.add(nic.name);
     runs.set(device, run);

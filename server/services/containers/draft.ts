@@ -11,7 +11,7 @@ import type { Problem } from '../../api/problem.ts';
 import { volumeConfigKeys } from '../../api/storage-config.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
-import { devicePools, expand, nicNetworks } from '../expand.ts';
+import { attachedVolumes, devicePools, expand, nicNetworks } from '../expand.ts';
 import { rootSize } from './root-size.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
@@ -45,6 +45,11 @@ export function requirePlaces(records: Records, changes: Changes, document: Cont
   for (const name of new Set([document.pool, ...devicePools(devices)])) {
     if (records.pools.get(name)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', name);
     changes.require('pools', name);
+  }
+  for (const { pool, name } of attachedVolumes(devices)) {
+    const key = `${pool}/${name}`;
+    if (records.volumes.get(key)?.document.lifecycle !== 'ready') throw errors.notFound('storage volume', key);
+    changes.require('volumes', key);
   }
   for (const name of nicNetworks(devices)) {
     const lifecycle = records.networks.get(name)?.document.lifecycle;

@@ -4,12 +4,14 @@ import type { ConfigMap } from '../../api/common.ts';
 import type { DeviceRun } from '../../drivers/devices/device.ts';
 import type { IdMapEntry, RunConfig } from '../../drivers/runtime/driver.ts';
 import { nicNetwork, type Expanded } from '../expand.ts';
+import type { HostVolumes } from '../volumes/host-volumes.ts';
 import { deviceRuns, volatileKeys } from './device-runs.ts';
 import type { ContainerEntry } from './view.ts';
 
 export interface RunPaths {
   readonly rootfs: string;
   readonly logDir: string;
+  readonly volumes: HostVolumes;
 }
 
 export interface PreparedRun {
@@ -29,7 +31,7 @@ export async function prepareRun(
   idMap: readonly IdMapEntry[],
 ): Promise<PreparedRun> {
   const { name, document } = entry;
-  const runs = await deviceRuns(document, expanded, { rootfs: paths.rootfs });
+  const runs = await deviceRuns(document, expanded, { rootfs: paths.rootfs, volumes: paths.volumes });
   const all = [...runs.values()];
   const privileged = isTrue(expanded.config['security.privileged'] ?? '');
   return {

@@ -13,6 +13,7 @@ import { nicNetworks } from '../expand.ts';
 import type { Pools } from '../pools.ts';
 import { deviceRuns, rootfsOf, volatileKeys } from './device-runs.ts';
 import { planDevices, type DeviceStep } from './device-plan.ts';
+import { hostVolumes } from '../volumes/host-volumes.ts';
 import { lockOf } from './deps.ts';
 import { withHardwareAddresses } from './draft.ts';
 import { readyContainer } from './find.ts';
@@ -88,7 +89,8 @@ export class RunningDevices {
     // Devices that stay keep their names although profiles may say nothing of them any more.
     const devices = { ...before, ...expanded.devices };
     const { paths, pools } = this.#deps;
-    const options = { rootfs: rootfsOf(pools, entry), ...(paths === undefined ? {} : { host: paths }) };
+    const volumes = hostVolumes({ records: this.#deps.records, pools });
+    const options = { rootfs: rootfsOf(pools, entry), volumes, ...(paths === undefined ? {} : { host: paths }) };
     const runs = await deviceRuns(entry.document, { ...expanded, devices }, options, wanted);
     for (const { warnings } of runs.values())
       for (const warning of warnings) this.#deps.log.warn(`${name}: ${warning}`);

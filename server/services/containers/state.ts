@@ -8,6 +8,7 @@ import { statusCodes } from '../../api/status.ts';
 import { assertNever } from '../../lib/assert-never.ts';
 import type { Caller } from '../caller.ts';
 import { nicNetworks } from '../expand.ts';
+import { hostVolumes } from '../volumes/host-volumes.ts';
 import { applyTemplates, withoutTemplateTrigger } from './apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
@@ -97,7 +98,12 @@ export async function startNow(deps: StateDeps, caller: Caller, name: string, si
     const logDir = join(deps.logsDir, name);
     await mkdir(logDir, { recursive: true, mode: 0o700 });
     const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
-    const prepared = await prepareRun(entry, deps.view.expanded(entry), { rootfs, logDir }, deps.idMap);
+    const prepared = await prepareRun(
+      entry,
+      deps.view.expanded(entry),
+      { rootfs, logDir, volumes: hostVolumes(deps) },
+      deps.idMap,
+    );
     await applyTemplates(deps, entry, rootfs, signal);
     await deps.hosts.whileStarting(name, prepared.networks, () => deps.runtime.start(prepared.run, signal));
     await remember(deps, name, volatileOf(prepared));
@@ -113,7 +119,12 @@ const volatileOf = ({ run, volatile }: PreparedRun): Readonly<Record<string, str
 
 /** For a container that was started by a daemon which did not live to record it: what that one would have recorded. */
 export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntry): Promise<void> {
-  const prepared = await prepareRun(entry, deps.view.expanded(entry), { rootfs: '', logDir: '' }, deps.idMap);
+  const prepared = await prepareRun(
+    entry,
+    deps.view.expanded(entry),
+    { rootfs: '', logDir: '', volumes: hostVolumes(deps) },
+    deps.idMap,
+  );
   await remember(deps, entry.name, volatileOf(prepared));
 }
 

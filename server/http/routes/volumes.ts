@@ -1,0 +1,113 @@
+// Storage volume endpoints: requests to use cases and back.
+import { errors } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+import type {
+  StorageVolumeCreate,
+  StorageVolumePost,
+  StorageVolumePut,
+  VolumeSnapshotCreate,
+  VolumeSnapshotPut,
+} from '../../api/volume.ts';
+import type { VolumeSnapshots } from '../../services/volumes/volume-snapshots.ts';
+import type { Volumes } from '../../services/volumes/volumes.ts';
+import {
+  async_,
+  collection,
+  done,
+  movedTo,
+  param,
+  recursionOf,
+  sync,
+  type RouteContext,
+  type RouteReply,
+  type RouteTable,
+} from '../route.ts';
+
+export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots): RouteTable {
+  const list = async (context: RouteContext, type?: string): Promise<RouteReply> => {
+    const pool = param(context, 'pool');
+    return sync(recursionOf(context.query) > 0 ? await volumes.list(pool, type) : await volumes.urls(pool, type));
+  };
+  const create = async (context: RouteContext, type: string | undefined): Promise<RouteReply> => {
+    const body = context.body as StorageVolumeCreate;
+    return orDone(await volumes.create(context.caller, param(context, 'pool'), type, body));
+  };
+  return {
+    'volumes.list': (context) => list(context),
+    'volumes.listType': (context) => list(context, param(context, 'type')),
+    'volumes.create': (context) => create(context, (context.body as StorageVolumeCreate).type),
+    'volumes.createType': (context) => create(context, param(context, 'type')),
+    'volumes.get': async (context) => {
+      const { object, etag } = await volumes.get(...place(context));
+      return sync(object, etag);
+    },
+    'volumes.put': async (context) => {
+      await volumes.put(context.caller, ...place(context), context.body as StorageVolumePut, context.ifMatch);
+      return done;
+    },
+    'volumes.patch': async (context) => {
+      await volumes.patch(context.caller, ...place(context), context.body as StorageVolumePut, context.ifMatch);
+      return done;
+    },
+    'volumes.delete': async (context) => {
+      await volumes.delete(context.caller, ...place(context));
+      return done;
+    },
+    'volumes.post': async (context) => {
+      const body = context.body as StorageVolumePost;
+      if (body.migration === true)
+        throw errors.notImplemented('Migrating storage volumes is not available in this release');
+      const pool = param(context, 'pool');
+      const to = { pool: body.pool === undefined || body.pool === '' ? pool : body.pool, name: body.name };
+      if (to.pool !== pool) return async_(volumes.move(context.caller, ...place(context), to));
+      return movedTo(await volumes.rename(context.caller, ...place(context), to.name));
+    },
+    'volumeSnapshots.list': (context) =>
+      collection(
+        context.query,
+        () => snapshots.urls(custom(context)),
+        () => snapshots.list(custom(context)),
+      ),
+    'volumeSnapshots.create': (context) =>
+      async_(snapshots.create(context.caller, custom(context), context.body as VolumeSnapshotCreate)),
+    'volumeSnapshots.get': (context) => {
+      const { object, etag } = snapshots.get(custom(context), param(context, 'snapshot'));
+      return sync(object, etag);
+    },
+    'volumeSnapshots.put': (context) =>
+      async_(
+        snapshots.put(
+          context.caller,
+          custom(context),
+          param(context, 'snapshot'),
+          context.body as VolumeSnapshotPut,
+          context.ifMatch,
+        ),
+      ),
+    'volumeSnapshots.post': (context) =>
+      async_(
+        snapshots.rename(
+          context.caller,
+          custom(context),
+          param(context, 'snapshot'),
+          (context.body as { name: string }).name,
+        ),
+      ),
+    'volumeSnapshots.delete': (context) =>
+      async_(snapshots.delete(context.caller, custom(context), param(context, 'snapshot'))),
+  };
+}
+
+const place = (context: RouteContext): [pool: string, type: string, name: string] => [
+  param(context, 'pool'),
+  param(context, 'type'),
+  param(context, 'name'),
+];
+
+function custom(context: RouteContext): { readonly pool: string; readonly name: string } {
+  const [pool, type, name] = place(context);
+  if (type !== 'custom') throw errors.badRequest('Only custom storage volumes have snapshots of their own');
+  return { pool, name };
+}
+
+const orDone = (operation: Operation | undefined): RouteReply => (operation === undefined ? done : async_(operation));
