@@ -1,5 +1,5 @@
-// Deletes an object; that it is gone already counts as done.
-import { isNotFound } from '../../../server/client/client-error.ts';
+// Deletes an object; that it is gone already counts as done, and a container that was started since the plan is stopped first.
+import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
 import type { DeleteStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
@@ -16,9 +16,16 @@ export async function deleteObject(context: StepContext, step: DeleteStep, signa
       throw error;
     }
     if (isNotFound(error)) return 'it was already gone';
-    throw error;
+    if (step.kind !== 'container' || !isRunning(error)) throw error;
   }
+  // A daemon that has just begun starts its containers one after another, perhaps this one only after the plan was made.
+  await perform(context, () => client.putContainerState(step.name, { action: 'stop', force: true }, signal), signal);
+  await perform(context, () => client.delete(step.kind, step.name, signal), signal);
+  return 'it had been started meanwhile, and was stopped';
 }
+
+/** Neither this daemon nor real LXD has a code for it. */
+const isRunning = (error: unknown): boolean => error instanceof ClientError && /\bis running\b/i.test(error.message);
 
 async function isGone(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<boolean> {
   try {

@@ -128,7 +128,7 @@ export class Containers {
       const { name } = entry;
       try {
         const started = await this.#deps.locks.run(lockOf(name), async () => {
-          if (this.#deps.runtime.probe(name).status !== 'stopped') return false;
+          if (this.#deps.runtime.probe(name).status !== 'stopped' || this.#isDecided(entry)) return false;
           await startNow(this.#deps, daemonCaller, name, signal);
           return true;
         });
@@ -138,6 +138,14 @@ export class Containers {
         this.#deps.log.error(`Starting ${name} at daemon start failed: ${errorText(error)}`);
       }
     }
+  }
+
+  /** While others were started, somebody stopped or deleted it: their word counts. */
+  #isDecided({ name, document }: ContainerEntry): boolean {
+    const now = this.#deps.records.containers.get(name)?.document;
+    return (
+      now?.lifecycle !== 'ready' || now.uuid !== document.uuid || now.config[powerKey] !== document.config[powerKey]
+    );
   }
 
   async #full(entry: ContainerEntry): Promise<ContainerFull> {
