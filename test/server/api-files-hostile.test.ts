@@ -180,6 +180,22 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     expect(readFileSync('/proc/sys/vm/swappiness', 'utf8')).toBe(before);
   });
 
+  test('templates make files that belong to root inside, whatever is mounted where they go', async () => {
+    const volume = join(rootfsOf(daemon, 'web'), '..');
+    mkdirSync(join(volume, 'templates'), { recursive: true });
+    writeFileSync(join(volume, 'templates/name.tpl'), 'I am {{ container.name }}\n');
+    const when = { when: ['start'], template: 'name.tpl' };
+    const templates = { '/etc/new/name': when, '/dev/shm/name': when };
+    const body = { architecture: 'x86_64', creation_date: 1, templates };
+    expect((await daemon.call('PUT', '/1.0/containers/web/metadata', body)).status).toBe(200);
+    expect(await setState(daemon, 'web', 'restart', { force: true })).toMatchObject({ status: 'Success' });
+    expect(await inside('web', 'cat /etc/new/name; stat -c "%u %g %a" /etc/new /etc/new/name')).toBe(
+      'I am web\n0 0 755\n0 0 644',
+    );
+    expect((await daemon.call('PUT', '/1.0/containers/web/metadata', { ...body, templates: {} })).status).toBe(200);
+    await inside('web', 'mkdir -p /own && mount -t tmpfs own /own');
+  });
+
   test('a full disk is said, and leaves no new file', async () => {
     await inside('web', 'mkdir /small && mount -t tmpfs -o size=1m small /small');
     const answer = await daemon.call('POST', at('web', '/small/big'), Buffer.alloc(8 * 1024 * 1024));

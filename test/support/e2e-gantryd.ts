@@ -43,6 +43,10 @@ export class Gantryd {
     return this.#options.runtime;
   }
 
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
   get isRunning(): boolean {
     return this.#child !== undefined;
   }
