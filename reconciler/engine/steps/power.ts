@@ -12,10 +12,19 @@ export async function changePower(context: StepContext, step: PowerStep, signal:
     return await attempt(context, step, signal);
   } catch (error) {
     signal.throwIfAborted();
+    const done = alreadySo(step, error);
+    if (done !== undefined) return done;
     // Whether a restart happened cannot be read from the state, and another one would hurt.
     if (step.action === 'restart' || !hasUnknownOutcome(error)) throw error;
     return attempt(context, step, signal);
   }
+}
+
+/** Somebody else was quicker, such as a daemon that starts its containers when it begins. */
+function alreadySo(step: PowerStep, error: unknown): Note {
+  if (!(error instanceof ClientError)) return undefined;
+  if (step.action === 'start' && /\balready running\b/i.test(error.message)) return 'it was already running';
+  return step.action === 'stop' && /\balready stopped\b/i.test(error.message) ? 'it was already stopped' : undefined;
 }
 
 async function attempt(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<Note> {
