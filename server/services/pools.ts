@@ -1,6 +1,14 @@
 // Storage pools: use cases of the API, and the volumes of a pool for other services.
 import { DriverError } from '../drivers/driver-error.ts';
-import type { PoolResources, PoolSpec, StorageDriver, VolumeRef, VolumeSource } from '../drivers/storage/driver.ts';
+import type {
+  PoolResources,
+  PoolSpec,
+  SnapshotRef,
+  SnapshotSource,
+  StorageDriver,
+  VolumeRef,
+  VolumeSource,
+} from '../drivers/storage/driver.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
 import { poolDrivers } from '../api/pool.ts';
 import { errors } from '../api/errors.ts';
@@ -169,6 +177,26 @@ export class Pools {
   async renameVolume(poolOf: string, volume: VolumeRef, newName: string): Promise<void> {
     const { driver, pool } = this.#open(poolOf);
     await driver.renameVolume(pool, volume, newName);
+  }
+
+  /** A step of a saga, like createVolume: done already is success. */
+  async createSnapshot(
+    poolOf: string,
+    snapshot: SnapshotRef,
+    source: SnapshotSource,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { driver, pool } = this.#open(poolOf);
+    await driver.createSnapshot(pool, snapshot, source, signal).catch((error: unknown) => {
+      if (!(error instanceof DriverError && error.code === 'Exists')) throw error;
+    });
+  }
+
+  /** Files without a record: not ours to take, or to remove when a creation is undone. */
+  async refuseSnapshot(poolOf: string, { volume, snapshot }: SnapshotRef): Promise<void> {
+    const { driver, pool } = this.#open(poolOf);
+    if (!(await driver.listSnapshots(pool, volume)).includes(snapshot)) return;
+    throw errors.exists(`snapshot of ${volume.type} volume ${volume.name} in pool ${poolOf}`, snapshot);
   }
 
   /** The driver of a pool and what it calls the pool, for work on volumes and snapshots. */

@@ -387,12 +387,12 @@ test('after a restart snapshots are as before', async () => {
   await restore(c, 's');
 });
 
-test('a container with hundreds of snapshots is copied and deleted', async () => {
+test('a container with more snapshots than one transaction takes is copied and deleted', async () => {
   const c = await fresh();
-  for (let round = 0; round < 13; round += 1) await Promise.all(Array.from({ length: 10 }, () => take(c)));
-  expect(await names(c)).toHaveLength(130);
+  for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 11 }, () => take(c)));
+  expect(await names(c)).toHaveLength(110);
   await createContainer(daemon, `${c}-copy`, { source: { type: 'copy', source: c } });
-  expect(await names(`${c}-copy`)).toHaveLength(130);
+  expect(await names(`${c}-copy`)).toHaveLength(110);
   await daemon.ok('DELETE', `/1.0/containers/${c}-copy`);
   await daemon.ok('DELETE', `/1.0/containers/${c}`);
   expect(existsSync(pool('containers-snapshots', c))).toBe(false);

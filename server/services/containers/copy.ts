@@ -72,10 +72,10 @@ export async function copySnapshots(
   snapshots: readonly SnapshotEntry[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { driver, pool } = deps.pools.use(to.document.pool);
   for (const { name } of snapshots) {
     const source = snapshotSource(deps.pools, from, name, to.document.pool);
-    await driver.createSnapshot(pool, { volume: volumeOf(to.name), snapshot: name }, source, signal);
+    const snapshot = { volume: volumeOf(to.name), snapshot: name };
+    await deps.pools.createSnapshot(to.document.pool, snapshot, source, signal);
   }
   await putSnapshots(deps.records, to.document.uuid, snapshots.map(asCopied));
 }

@@ -43,11 +43,14 @@ export function createSnapshotSaga(deps: SagaDeps): Saga<CreateSnapshotParams> {
     },
     steps: [
       {
+        name: 'place',
+        execute: ({ container, pool, snapshot }) => deps.pools.refuseSnapshot(pool, refOf(container, snapshot)),
+        undo: () => Promise.resolve(),
+      },
+      {
         name: 'snapshot',
-        async execute({ container, pool, snapshot }, context) {
-          const { driver, pool: spec } = deps.pools.use(pool);
-          await driver.createSnapshot(spec, refOf(container, snapshot), { kind: 'now' }, context.signal);
-        },
+        execute: ({ container, pool, snapshot }, context) =>
+          deps.pools.createSnapshot(pool, refOf(container, snapshot), { kind: 'now' }, context.signal),
         undo: (params) => dropNow(deps, params),
       },
     ],

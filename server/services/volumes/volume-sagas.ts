@@ -50,6 +50,11 @@ export function createVolumeSaga(deps: VolumeSagaDeps): Saga<CreateVolumeParams>
     },
     steps: [
       {
+        name: 'place',
+        execute: ({ volume }) => deps.pools.refuseVolume(volume.pool, refOf(volume.name)),
+        undo: nothing,
+      },
+      {
         name: 'volume',
         execute: ({ volume, source }, context) =>
           deps.pools.createVolume(volume.pool, refOf(volume.name), source, () => {}, context.signal),
@@ -98,14 +103,11 @@ async function copyFiles(
   snapshots: VolumeSnapshots,
   signal: AbortSignal,
 ): Promise<void> {
-  const { driver, pool } = pools.use(to.pool);
-  const there = new Set(await driver.listSnapshots(pool, refOf(to.name)));
   for (const { name } of snapshots) {
-    if (there.has(name)) continue;
     const source = pools.copySource(from.pool, refOf(from.name), name, to.pool);
     const snapshotSource: SnapshotSource =
       source.kind === 'tree' ? source : { kind: 'copy', from: { volume: refOf(from.name), snapshot: name } };
-    await driver.createSnapshot(pool, { volume: refOf(to.name), snapshot: name }, snapshotSource, signal);
+    await pools.createSnapshot(to.pool, { volume: refOf(to.name), snapshot: name }, snapshotSource, signal);
   }
 }
 
@@ -196,8 +198,7 @@ export function moveVolumeSaga(deps: VolumeSagaDeps): Saga<MoveToPoolParams> {
         async execute({ from, to, snapshots }, context) {
           if (!(await has(from))) return;
           const source = deps.pools.copySource(from.pool, refOf(from.name), undefined, to.pool);
-          if (!(await has(to)))
-            await deps.pools.createVolume(to.pool, refOf(to.name), source, () => {}, context.signal);
+          await deps.pools.createVolume(to.pool, refOf(to.name), source, () => {}, context.signal);
           await limitVolume(deps.pools, to, readyVolume(deps.records, from).config);
           await copyFiles(deps.pools, from, to, snapshots, context.signal);
         },

@@ -34,12 +34,20 @@ export function createVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<CreateVolum
     },
     steps: [
       {
+        name: 'place',
+        execute: ({ volume, snapshot }) =>
+          deps.pools.refuseSnapshot(volume.pool, { volume: refOf(volume.name), snapshot }),
+        undo: () => Promise.resolve(),
+      },
+      {
         name: 'snapshot',
-        async execute({ volume, snapshot }, context) {
-          const { driver, pool } = deps.pools.use(volume.pool);
-          const ref = { volume: refOf(volume.name), snapshot };
-          await driver.createSnapshot(pool, ref, { kind: 'now' }, context.signal);
-        },
+        execute: ({ volume, snapshot }, context) =>
+          deps.pools.createSnapshot(
+            volume.pool,
+            { volume: refOf(volume.name), snapshot },
+            { kind: 'now' },
+            context.signal,
+          ),
         undo: (params) => drop(deps, params),
       },
     ],

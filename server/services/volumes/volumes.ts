@@ -231,6 +231,8 @@ export class Volumes {
       run: (_handle, signal) =>
         this.#locked([from, to], async () => {
           this.#refuseRunning(from, 'moving it');
+          // Not a step: after a crash what is there is our own copy.
+          await this.#deps.pools.refuseVolume(to.pool, refOf(to.name));
           const snapshots = ownedBy(this.#deps.records, 'volumeSnapshots', readyVolume(this.#deps.records, from).uuid);
           await this.#deps.sagas.run(moveVolumeSaga(this.#deps), { from, to, snapshots }, quiet(signal));
           this.#moved(caller, from, to);
