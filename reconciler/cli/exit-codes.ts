@@ -19,6 +19,9 @@ export const exitCodes = {
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
+/** `gantry exec` ends with the command's own code, whatever that is. */
+export const exitCodeOfCommand = (code: number): ExitCode => code as ExitCode;
+
 /** Of several failures the one that needs the user's attention first decides. */
 export function exitCodeOf(result: RunResult): ExitCode {
   const has = (code: string): boolean => result.failures.some((failure) => failure.code === code);

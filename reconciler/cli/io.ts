@@ -1,16 +1,19 @@
 // What the CLI has of the process: streams, environment, signals. Everything that prints or asks goes through here.
+import { spawnSync } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
 export interface CliIo {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly userId: number;
   readonly nowMs: () => number;
   /** Calls back at each SIGINT, SIGTERM and SIGHUP; returns how to stop listening. */
   readonly onInterrupt: (listener: () => void) => () => void;
+  /** On a terminal: every key is input, every byte of output is shown as it is. */
+  readonly setRaw?: (isRaw: boolean) => void;
 }
 
 export function processIo(): CliIo {
@@ -22,6 +25,12 @@ export function processIo(): CliIo {
     stderr: process.stderr,
     userId: process.getuid?.() ?? 0,
     nowMs: Date.now,
+    setRaw(isRaw) {
+      if (!process.stdin.isTTY) return;
+      process.stdin.setRawMode(isRaw);
+      // Node's raw mode still adds a carriage return to each line feed; without stty it stays so.
+      if (isRaw) spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
+    },
     onInterrupt(listener) {
       const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
       for (const signal of signals) process.on(signal, listener);

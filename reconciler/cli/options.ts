@@ -75,6 +75,12 @@ export function parseCount(flag: string, text: string | undefined): number | und
   return count;
 }
 
+/** From 0 on. */
+export function parseNumber(flag: string, text: string | undefined): number | undefined {
+  if (text !== undefined && !/^\d+$/.test(text)) throw usageError(`${flag} ${JSON.stringify(text)} is not a number`);
+  return text === undefined ? undefined : Number(text);
+}
+
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** `90s`, `5m`, `1h30m`, or bare seconds. */

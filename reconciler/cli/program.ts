@@ -153,6 +153,25 @@ export function buildProgram(run: Runner): Command {
     file,
   ).alias('rm');
   add(
+    'exec',
+    'run a command in a container: gantry exec NAME -- COMMAND...',
+    (command) =>
+      withHost(command.argument('<name command...>', 'the container, then the command and its arguments'))
+        .addOption(new Option('-t, --tty', 'give it a terminal (default: when this program has one)'))
+        .addOption(new Option('-T, --no-tty', 'give it pipes'))
+        .addOption(new Option('--env <name=value>', 'set a variable for it; may be repeated').argParser(collect))
+        .addOption(new Option('--cwd <dir>', 'directory to run it in'))
+        .addOption(new Option('--user <id>', 'user id inside (default 0)'))
+        .addOption(new Option('--group <id>', 'group id inside (default 0)')),
+    async (context, args, options) => (await import('./commands/exec.ts')).exec(context, args, options),
+  );
+  add(
+    'console',
+    "look at a container's console and type there; Ctrl-a q leaves",
+    (command) => withHost(command.argument('<name...>', 'the container')),
+    async (context, args) => (await import('./commands/exec.ts')).attachConsole(context, args),
+  );
+  add(
     'schema',
     'print the JSON Schema of manifests',
     (command) => command,

@@ -8,6 +8,14 @@ import { parseEndpoint, renderEndpoint } from './endpoint.ts';
 import { EventSocket, type EventSocketHandlers } from './event-socket.ts';
 import { eventStream, type EventsOptions } from './events.ts';
 import type { Event, EventType } from './event-types.ts';
+import {
+  startConsole,
+  startExec,
+  type ConsoleOptions,
+  type ConsoleSession,
+  type ExecOptions,
+  type ExecSession,
+} from './exec.ts';
 import { createHttp, type Call, type Http } from './http.ts';
 import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './images.ts';
 import { collections, pathOf, type ClientKind, type KindTypes } from './kind-paths.ts';
@@ -74,6 +82,10 @@ export interface Client {
   uploadImage(upload: ImageUpload, signal?: AbortSignal): Promise<Reply<Operation>>;
   exportImage(fingerprint: string, signal?: AbortSignal): Promise<ImageExport>;
 
+  /** Runs a command in a container, its streams connected. */
+  exec(name: string, options: ExecOptions, signal?: AbortSignal): Promise<ExecSession>;
+  console(name: string, options: ConsoleOptions, signal?: AbortSignal): Promise<ConsoleSession>;
+
   readonly operations: Operations;
   /** Reconnects by itself; ends when `signal` fires. `types` empty: all. */
   events(types: readonly EventType[], signal: AbortSignal, options?: EventsOptions): AsyncIterable<Event>;
@@ -134,6 +146,9 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
       ) as readonly NetworkLease[],
     uploadImage: (upload, signal) => uploadImage(http, upload, signal),
     exportImage: (fingerprint, signal) => exportImage(http, fingerprint, signal),
+    exec: (name, execOptions, signal) => startExec({ http, operations, transport }, name, execOptions, signal),
+    console: (name, consoleOptions, signal) =>
+      startConsole({ http, operations, transport }, name, consoleOptions, signal),
     events: (types, signal, streamOptions = {}) =>
       eventStream(
         (handlers) => openEvents(types.length === 0 ? ['operation', 'logging', 'lifecycle'] : types, handlers),

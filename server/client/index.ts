@@ -9,6 +9,7 @@ export type { EventsOptions } from './events.ts';
 export type { Event, EventType } from './event-types.ts';
 export { filesOf } from './files.ts';
 export type { FileAttributes, FileEntry, Files, FileWrite } from './files.ts';
+export type { ConsoleOptions, ConsoleSession, ExecOptions, ExecSession, TerminalSize } from './exec.ts';
 export type { Call, Http } from './http.ts';
 export type { ImageExport, ImageUpload } from './images.ts';
 export type { ClientKind, KindTypes } from './kind-paths.ts';
