@@ -121,6 +121,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
 
   await recover(services, { sagas, records, store, dirs, log });
   closers.push(() => services.containers.detach());
+  closers.push(() => services.running.close());
 
   const identify: Identify = (connection) =>
     identifyCaller(
@@ -168,6 +169,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
       websockets.close();
       await Promise.all(closed);
       services.containers.detach();
+      await services.running.close();
       await host.close();
       await store.close();
     },
@@ -216,7 +218,7 @@ function buildServices(parts: Parts) {
     locks,
     log,
   });
-  const running = new RunningDevices({ records, runtime, view, pools, hosts, locks, log });
+  const running = new RunningDevices({ records, runtime, view, pools, hosts, locks, proxies: host.proxies, log });
   const secrets = new ImageSecrets();
   const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
   const images = new ImageStore(imageDeps);

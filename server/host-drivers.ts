@@ -1,7 +1,9 @@
 // Chooses and opens the drivers for this host: real containers where it can run them, the simulation elsewhere, with the reason.
+import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpackImage } from './drivers/image/unpack.ts';
+import type { ProxyKeeper } from './drivers/devices/proxy/proxies.ts';
 import type { NetworkDriver } from './drivers/network/driver.ts';
 import type { IdMapEntry, RuntimeDriver } from './drivers/runtime/driver.ts';
 import { btrfsMissing, openBtrfsStorage } from './drivers/storage/btrfs.ts';
@@ -14,6 +16,8 @@ export type RuntimeChoice = 'auto' | 'lxc' | 'sim';
 export interface HostDrivers {
   readonly runtime: RuntimeDriver;
   readonly network: NetworkDriver;
+  /** Keeps the forwards of proxy devices. */
+  readonly proxies: ProxyKeeper;
   readonly storage: Readonly<Record<string, StorageDriver>>;
   /** Storage drivers that this host cannot have, and why. */
   readonly storageMissing?: Readonly<Record<string, string>>;
@@ -80,7 +84,7 @@ async function missingNetwork(): Promise<string | undefined> {
   return bridge.ok ? undefined : bridge.reason;
 }
 
-type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'idMap'>;
+type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'idMap'>;
 
 async function openReal(stateDir: string, probeDir: string, log: Log): Promise<Opened> {
   const [{ openLxcRuntime }, { hostIdMap }, { openBridgeNetwork }] = await Promise.all([
@@ -88,9 +92,11 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
     import('./drivers/runtime/id-map.ts'),
     import('./drivers/network/bridge.ts'),
   ]);
+  const { Proxies } = await import('./drivers/devices/proxy/proxies.ts');
   const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, probeDir });
   const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log });
-  return { runtime, network, idMap: await hostIdMap() };
+  const proxies = new Proxies({ log, tag: createHash('sha256').update(stateDir).digest('hex').slice(0, 8) });
+  return { runtime, network, proxies, idMap: await hostIdMap() };
 }
 
 async function openSimulated(stateDir: string): Promise<Opened> {
@@ -104,5 +110,6 @@ async function openSimulated(stateDir: string): Promise<Opened> {
     addressesOf: ({ link, hwaddr }) =>
       link === undefined || hwaddr === undefined ? [] : network.addressesFor(link, { hwaddr }),
   });
-  return { runtime, network, idMap: [] };
+  const { SimProxies } = await import('./drivers/devices/proxy/sim-proxies.ts');
+  return { runtime, network, proxies: new SimProxies(), idMap: [] };
 }

@@ -3,7 +3,10 @@
 import type { ConfigMap, DeviceMap } from '../../api/common.ts';
 import { errors } from '../../api/errors.ts';
 import type { DeviceRun } from '../../drivers/devices/device.ts';
+import { DirectoryWatch } from '../../drivers/devices/directory-watch.ts';
 import type { HostPaths } from '../../drivers/devices/host-paths.ts';
+import type { ProxyKeeper } from '../../drivers/devices/proxy/proxies.ts';
+import { planProxy } from '../../drivers/devices/proxy/proxy-plan.ts';
 import type { LiveDevices, Plug, RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText, type Log } from '../../lib/log.ts';
@@ -27,15 +30,108 @@ export interface RunningDevicesDeps {
   readonly pools: Pools;
   readonly hosts: NetworkHosts;
   readonly locks: KeyedMutex;
+  readonly proxies: ProxyKeeper;
   readonly log: Log;
   readonly paths?: HostPaths;
 }
 
 export class RunningDevices {
   readonly #deps: RunningDevicesDeps;
+  readonly #watch = new DirectoryWatch((name) => void this.#hardwareChanged(name));
+  readonly #stopListening: () => void;
 
   constructor(deps: RunningDevicesDeps) {
     this.#deps = deps;
+    this.#stopListening = deps.runtime.onExit(({ name, target }) => {
+      if (target === 'stop') void this.#ended(name);
+      else void this.#reborn(name);
+    });
+  }
+
+  /** The container was just started with these devices. On a throw it must not go on running. */
+  async started(name: string, runs: ReadonlyMap<string, DeviceRun>): Promise<void> {
+    for (const { warnings } of runs.values())
+      for (const warning of warnings) this.#deps.log.warn(`${name}: ${warning}`);
+    const { initPid } = this.#deps.runtime.probe(name);
+    for (const run of [...runs.values()].flatMap(({ proxies }) => proxies)) {
+      await this.#deps.proxies.open(name, run, initPid);
+    }
+    this.#watch.set(
+      name,
+      [...runs.values()].flatMap((run) => run.watch),
+    );
+  }
+
+  close(): Promise<void> {
+    this.#stopListening();
+    this.#watch.close();
+    return this.#deps.proxies.release();
+  }
+
+  async #ended(name: string): Promise<void> {
+    this.#watch.set(name, []);
+    await this.#deps.proxies.closeAll(name).catch((error: unknown) => {
+      this.#deps.log.warn(`Ending the forwards of ${name} failed: ${errorText(error)}`);
+    });
+  }
+
+  /** A reboot from inside: the network that forwards lead to is a new one. */
+  async #reborn(name: string): Promise<void> {
+    await this.#deps.locks.run(lockOf(name), () => this.#reopen(name));
+  }
+
+  /** Opens the forwards of a running container that this daemon did not start, and follows its hardware. */
+  async #reopen(name: string): Promise<void> {
+    const { runtime, proxies, log } = this.#deps;
+    const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
+    if (plugged === undefined) return;
+    for (const [device, properties] of Object.entries(plugged)) {
+      if (properties['type'] !== 'proxy') continue;
+      await proxies.open(name, planProxy(device, properties), runtime.probe(name).initPid).catch((error: unknown) => {
+        log.error(`The proxy ${device} of ${name} cannot be opened again: ${errorText(error)}`);
+      });
+    }
+    await this.#followHardware(name, plugged);
+  }
+
+  async #followHardware(name: string, plugged: DeviceMap): Promise<void> {
+    const watched = new Set(Object.keys(plugged).filter((device) => comesAndGoes(plugged[device])));
+    if (watched.size === 0) {
+      this.#watch.set(name, []);
+      return;
+    }
+    const found = await this.#runsOf(name, plugged, watched).catch(() => new Map<string, DeviceRun>());
+    this.#watch.set(
+      name,
+      [...found.values()].flatMap((run) => run.watch),
+    );
+  }
+
+  /** Nodes of devices that came or went on the host follow into the container. */
+  async #hardwareChanged(name: string): Promise<void> {
+    const { runtime, locks, log } = this.#deps;
+    try {
+      await locks.run(lockOf(name), async () => {
+        const { live } = runtime;
+        const plugged = runtime.probe(name).status === 'stopped' ? undefined : live?.plugged(name);
+        if (live === undefined || plugged === undefined) return;
+        for (const [device, properties] of Object.entries(plugged)) {
+          if (comesAndGoes(properties)) await this.#followNodes(live, name, device, plugged);
+        }
+        await this.#followHardware(name, plugged);
+      });
+    } catch (error) {
+      log.warn(`The hardware of ${name} could not be followed: ${errorText(error)}`);
+    }
+  }
+
+  async #followNodes(live: LiveDevices, name: string, device: string, plugged: DeviceMap): Promise<void> {
+    // One that has gone altogether is no failure of a running container.
+    const found = await this.#runsOf(name, plugged, new Set([device])).catch(() => undefined);
+    const parts = live.parts(name, device);
+    const nodes = found?.get(device)?.nodes ?? [];
+    if (JSON.stringify(nodes) === JSON.stringify(parts.nodes)) return;
+    await live.adjust(name, { device, properties: plugged[device] ?? {}, ...parts, nodes });
   }
 
   /**
@@ -50,13 +146,14 @@ export class RunningDevices {
     const after = this.#deps.view.expanded(readyContainer(this.#deps.records, name)).devices;
     const steps = planDevices(before, after).filter((step) => step.kind !== 'wait');
     if (steps.length === 0) return;
-    await this.#keepAddresses(name, after);
+    await keepAddresses(this.#deps.records, name, after);
     await this.#deps.hosts.settle([...nicNetworks(before), ...nicNetworks(after)]);
     const runs = await this.#resolve(name, before, steps);
     await withRevert(async (revert) => {
       for (const step of steps) await this.#step(live, name, step, after, runs, revert);
       await this.#keepVolatile(name, runs, before, after);
     });
+    await this.#followHardware(name, live.plugged(name) ?? {});
   }
 
   /** For changes made elsewhere (profiles): takes the container's lock, and only when there is something to do. */
@@ -67,15 +164,18 @@ export class RunningDevices {
     });
   }
 
-  /** After a daemon start: what was changed while the last daemon died is done now. */
+  /** After a daemon start: forwards are opened again, and what was changed while the last daemon died is done now. */
   async resume(names: readonly string[]): Promise<void> {
     for (const name of names) {
+      if (this.#deps.runtime.probe(name).status === 'stopped') continue;
       try {
+        await this.#deps.locks.run(lockOf(name), () => this.#reopen(name));
         await this.applyLocked(name);
       } catch (error) {
         this.#deps.log.error(`The devices of ${name} are not as recorded: ${errorText(error)}`);
       }
     }
+    await this.#deps.proxies.sweep();
   }
 
   async #resolve(
@@ -83,18 +183,21 @@ export class RunningDevices {
     before: DeviceMap,
     steps: readonly DeviceStep[],
   ): Promise<ReadonlyMap<string, DeviceRun>> {
-    const entry = readyContainer(this.#deps.records, name);
-    const expanded = this.#deps.view.expanded(entry);
     const wanted = new Set(steps.filter(({ kind }) => kind !== 'unplug').map(({ device }) => device));
+    const { devices } = this.#deps.view.expanded(readyContainer(this.#deps.records, name));
     // Devices that stay keep their names although profiles may say nothing of them any more.
-    const devices = { ...before, ...expanded.devices };
-    const { paths, pools } = this.#deps;
-    const volumes = hostVolumes({ records: this.#deps.records, pools });
-    const options = { rootfs: rootfsOf(pools, entry), volumes, ...(paths === undefined ? {} : { host: paths }) };
-    const runs = await deviceRuns(entry.document, { ...expanded, devices }, options, wanted);
+    const runs = await this.#runsOf(name, { ...before, ...devices }, wanted);
     for (const { warnings } of runs.values())
       for (const warning of warnings) this.#deps.log.warn(`${name}: ${warning}`);
     return runs;
+  }
+
+  #runsOf(name: string, devices: DeviceMap, only: ReadonlySet<string>): Promise<ReadonlyMap<string, DeviceRun>> {
+    const { records, view, pools, paths } = this.#deps;
+    const entry = readyContainer(records, name);
+    const volumes = hostVolumes({ records, pools });
+    const options = { rootfs: rootfsOf(pools, entry), volumes, ...(paths === undefined ? {} : { host: paths }) };
+    return deviceRuns(entry.document, { ...view.expanded(entry), devices }, options, only);
   }
 
   async #step(
@@ -109,17 +212,23 @@ export class RunningDevices {
     const was: Plug = { device, properties: live.plugged(name)?.[device] ?? {}, ...live.parts(name, device) };
     try {
       if (kind === 'unplug') {
-        revert.push(() => this.#undo(name, device, () => live.plug(name, was)));
+        revert.push(() => this.#undo(name, device, () => this.#plugBack(live, name, was)));
+        await this.#deps.proxies.close(name, device);
         await live.unplug(name, device);
         return;
       }
-      const plug = plugOf(device, after[device] ?? {}, runs.get(device));
-      if (kind === 'plug') {
-        await live.plug(name, plug);
-        revert.push(() => this.#undo(name, device, () => live.unplug(name, device)));
-      } else {
+      const run = runs.get(device);
+      const plug = plugOf(device, after[device] ?? {}, run);
+      if (kind === 'adjust') {
         await live.adjust(name, plug);
         revert.push(() => this.#undo(name, device, () => live.adjust(name, was)));
+        return;
+      }
+      await live.plug(name, plug);
+      revert.push(() => this.#undo(name, device, () => live.unplug(name, device)));
+      revert.push(() => this.#deps.proxies.close(name, device));
+      for (const proxy of run?.proxies ?? []) {
+        await this.#deps.proxies.open(name, proxy, this.#deps.runtime.probe(name).initPid);
       }
     } catch (error) {
       throw errors.badRequest(
@@ -128,19 +237,18 @@ export class RunningDevices {
     }
   }
 
-  async #undo(name: string, device: string, work: () => Promise<void>): Promise<void> {
-    const has = Object.hasOwn(this.#deps.runtime.live?.plugged(name) ?? {}, device);
-    await work().catch((error: unknown) => {
-      if (has || this.#deps.runtime.probe(name).status !== 'stopped') {
-        this.#deps.log.error(`Putting the device ${device} of ${name} back failed: ${errorText(error)}`);
-      }
-    });
+  async #plugBack(live: LiveDevices, name: string, was: Plug): Promise<void> {
+    const { device, properties } = was;
+    if (!Object.hasOwn(live.plugged(name) ?? {}, device)) await live.plug(name, was);
+    if (properties['type'] !== 'proxy') return;
+    await this.#deps.proxies.open(name, planProxy(device, properties), this.#deps.runtime.probe(name).initPid);
   }
 
-  /** A nic that a profile brings has no address of its own yet. */
-  async #keepAddresses(name: string, devices: DeviceMap): Promise<void> {
-    const { records } = this.#deps;
-    await keepAddresses(records, name, devices);
+  async #undo(name: string, device: string, work: () => Promise<void>): Promise<void> {
+    await work().catch((error: unknown) => {
+      if (this.#deps.runtime.probe(name).status === 'stopped') return;
+      this.#deps.log.error(`Putting the device ${device} of ${name} back failed: ${errorText(error)}`);
+    });
   }
 
   async #keepVolatile(
@@ -163,6 +271,11 @@ export class RunningDevices {
     });
   }
 }
+
+/** Devices whose nodes follow the hardware of the host. */
+const comesAndGoes = (properties: ConfigMap | undefined): boolean =>
+  ['usb', 'gpu'].includes(properties?.['type'] ?? '') ||
+  (/^unix-/.test(properties?.['type'] ?? '') && /^(false|0|no|off)$/i.test(properties?.['required'] ?? ''));
 
 const verbs = { unplug: 'unplugged', plug: 'plugged in', adjust: 'changed', wait: 'changed' } as const;
 

@@ -106,9 +106,20 @@ export async function startNow(deps: StateDeps, caller: Caller, name: string, si
     );
     await applyTemplates(deps, entry, rootfs, signal);
     await deps.hosts.whileStarting(name, prepared.networks, () => deps.runtime.start(prepared.run, signal));
+    await followStart(deps, name, prepared);
     await remember(deps, name, volatileOf(prepared));
   });
   deps.events.lifecycle('container-started', urlOf(name), undefined, caller.requestor);
+}
+
+/** Without its forwards a container does not run. */
+async function followStart(deps: StateDeps, name: string, prepared: PreparedRun): Promise<void> {
+  try {
+    await deps.running.started(name, prepared.devices);
+  } catch (error) {
+    await deps.runtime.stop(name, { force: true }, new AbortController().signal);
+    throw error;
+  }
 }
 
 const volatileOf = ({ run, volatile }: PreparedRun): Readonly<Record<string, string>> => ({

@@ -1,0 +1,228 @@
+// Moves bytes between two ends of a forward: streams with half-closes and backpressure, datagrams with sessions per client.
+import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram';
+import { createServer, Socket, type Server } from 'node:net';
+import { proxyHeader, type Endpoint } from './proxy-plan.ts';
+
+export interface Ends {
+  /** A new socket for connecting; throws when there is none to be had. */
+  readonly connector: () => number;
+  readonly connect: Endpoint;
+  readonly proxyProtocol: boolean;
+  readonly failed: (error: unknown) => void;
+}
+
+export interface Listener {
+  close(): Promise<void>;
+}
+
+/** How long a client of a datagram forward is remembered after its last datagram, and how many of them. */
+const sessionMs = 60_000;
+const mostSessions = 1024;
+
+/** `fd`: a listening socket, tcp or unix. Connections are read no faster than the other end takes it. */
+export async function listenStream(fd: number, ends: Ends): Promise<Listener> {
+  const open = new Set<() => void>();
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
+    const close = ends.connect.kind === 'udp' ? streamToUdp(client, ends) : streamToStream(client, ends);
+    open.add(close);
+    client.once('close', () => open.delete(close));
+  });
+  await listening(server, fd);
+  server.on('error', ends.failed);
+  return {
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const close of open) close();
+      await closed;
+    },
+  };
+}
+
+function listening(server: Server, fd: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ fd }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Tcp sockets still have to be connected; unix ones are. */
+function connectStream(ends: Ends, connected: (socket: Socket) => void, failed: () => void): Socket | undefined {
+  let fd: number;
+  try {
+    fd = ends.connector();
+  } catch (error) {
+    ends.failed(error);
+    failed();
+    return undefined;
+  }
+  const { connect } = ends;
+  const socket = new Socket({
+    fd,
+    allowHalfOpen: true,
+    ...(connect.kind === 'tcp' ? { manualStart: true } : {}),
+  } as object);
+  socket.once('error', failed);
+  if (connect.kind === 'tcp') {
+    socket.once('connect', () => connected(socket));
+    socket.connect({ host: connect.host, port: connect.port });
+  } else connected(socket);
+  return socket;
+}
+
+function streamToStream(client: Socket, ends: Ends): () => void {
+  client.on('error', () => {});
+  const upstream = connectStream(
+    ends,
+    (socket) => {
+      if (client.destroyed) {
+        socket.destroy();
+        return;
+      }
+      if (ends.proxyProtocol) {
+        const from = { address: client.remoteAddress, port: client.remotePort };
+        socket.write(proxyHeader(from, { address: client.localAddress, port: client.localPort }));
+      }
+      // A half that ends is passed on; the other half goes on as long as it likes.
+      client.pipe(socket);
+      socket.pipe(client);
+      client.resume();
+    },
+    () => client.destroy(),
+  );
+  upstream?.on('error', () => {});
+  upstream?.once('close', (failed) => followClose(client, failed));
+  client.once('close', (failed) => followClose(upstream, failed));
+  return () => {
+    client.destroy();
+    upstream?.destroy();
+  };
+}
+
+/** The other end is closed: what it said before still goes out, unless it broke off. */
+function followClose(socket: Socket | undefined, failed: boolean): void {
+  if (socket === undefined || socket.destroyed) return;
+  if (failed || socket.connecting) socket.destroy();
+  else if (socket.writableFinished) socket.destroy();
+  else {
+    socket.once('finish', () => socket.destroy());
+    socket.end();
+  }
+}
+
+/** Each piece that is read becomes a datagram. */
+function streamToUdp(client: Socket, ends: Ends): () => void {
+  client.on('error', () => {});
+  const session = openSession(ends, (message) => {
+    if (!client.destroyed && client.writableLength < 1024 * 1024) client.write(message);
+  });
+  if (session === undefined) {
+    client.destroy();
+    return () => {};
+  }
+  client.on('data', (chunk: Buffer) => session.send(chunk));
+  client.once('end', () => client.end());
+  client.once('close', () => session.close());
+  client.resume();
+  return () => client.destroy();
+}
+
+interface Session {
+  send(message: Buffer): void;
+  close(): void;
+}
+
+function openSession(ends: Ends, received: (message: Buffer) => void): Session | undefined {
+  const { connect } = ends;
+  if (connect.kind === 'unix') return undefined;
+  try {
+    const socket = udpOf(ends.connector(), connect.host);
+    socket.on('message', received);
+    socket.on('error', () => {});
+    return {
+      send: (message) => socket.send(message, connect.port, connect.host, () => {}),
+      close: () => closeUdp(socket),
+    };
+  } catch (error) {
+    ends.failed(error);
+    return undefined;
+  }
+}
+
+function udpOf(fd: number, host: string): UdpSocket {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  socket.bind({ fd });
+  return socket;
+}
+
+function closeUdp(socket: UdpSocket): void {
+  try {
+    socket.close();
+  } catch {
+    // Closed already.
+  }
+}
+
+/** `fd`: a bound udp socket. Every client has a socket (or a connection) of its own to the other side. */
+export async function listenUdp(fd: number, host: string, ends: Ends): Promise<Listener> {
+  const server = udpOf(fd, host);
+  await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject));
+  server.on('error', ends.failed);
+  const sessions = new Map<string, Session & { timer: NodeJS.Timeout }>();
+  const forget = (key: string): void => {
+    const session = sessions.get(key);
+    sessions.delete(key);
+    clearTimeout(session?.timer);
+    session?.close();
+  };
+  server.on('message', (message: Buffer, from: RemoteInfo) => {
+    const key = `${from.address} ${from.port}`;
+    let session = sessions.get(key);
+    if (session === undefined) {
+      const reply = (answer: Buffer): void => server.send(answer, from.port, from.address, () => {});
+      const made =
+        ends.connect.kind === 'udp' ? openSession(ends, reply) : streamSession(ends, reply, () => forget(key));
+      if (made === undefined) return;
+      const [oldest] = sessions.keys();
+      if (sessions.size >= mostSessions && oldest !== undefined) forget(oldest);
+      session = { ...made, timer: setTimeout(() => forget(key), sessionMs) };
+      session.timer.unref();
+      sessions.set(key, session);
+    }
+    session.timer.refresh();
+    session.send(message);
+  });
+  return {
+    close: async () => {
+      for (const key of sessions.keys()) forget(key);
+      closeUdp(server);
+    },
+  };
+}
+
+/** Datagrams that come faster than the stream takes them are dropped, as datagrams may be. */
+function streamSession(ends: Ends, reply: (message: Buffer) => void, ended: () => void): Session | undefined {
+  const waiting: Buffer[] = [];
+  let ready: Socket | undefined;
+  const socket = connectStream(
+    ends,
+    (connected) => {
+      ready = connected;
+      for (const message of waiting.splice(0)) connected.write(message);
+      connected.on('data', reply);
+    },
+    ended,
+  );
+  if (socket === undefined) return undefined;
+  socket.once('close', ended);
+  return {
+    send: (message) => {
+      if (ready === undefined) {
+        if (waiting.length < 64) waiting.push(message);
+      } else if (ready.writableLength < 1024 * 1024) ready.write(message);
+    },
+    close: () => socket.destroy(),
+  };
+}

@@ -1,0 +1,235 @@
+// Keeps the forwards of proxy devices open, by container and device; those in the kernel and those in this process.
+import { createHash } from 'node:crypto';
+import { chmodSync, chownSync, closeSync, constants, existsSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { errorText, type Log } from '../../../lib/log.ts';
+import { DriverError } from '../../driver-error.ts';
+import { listenStream, listenUdp, type Ends, type Listener } from './forward.ts';
+import { endpointText, natRules, removeTable, type Endpoint, type Forward, type ProxyRun } from './proxy-plan.ts';
+import { loadSocketCalls, openConnector, openDirInside, openListener, removeSocketFile, type Side } from './sockets.ts';
+
+type Calls = NonNullable<Awaited<ReturnType<typeof loadSocketCalls>>>;
+
+export interface ProxyKeeper {
+  /** All forwards of the device, or none and a DriverError. `initPid`: of the running container. */
+  open(container: string, run: ProxyRun, initPid: number): Promise<void>;
+  /** Idempotent. */
+  close(container: string, device: string): Promise<void>;
+  closeAll(container: string): Promise<void>;
+  /** After a crash: takes away what was forwarded for containers that do not run any more. */
+  sweep(): Promise<void>;
+  /** Lets go of everything in this process; what the kernel forwards goes on. */
+  release(): Promise<void>;
+}
+
+interface Open {
+  close(): Promise<void>;
+  readonly inKernel: boolean;
+}
+
+export class Proxies implements ProxyKeeper {
+  readonly #log: Log;
+  /** In names that are the host's own, to know what is ours. */
+  readonly #tag: string;
+  readonly #open = new Map<string, Map<string, Open>>();
+
+  constructor(deps: { readonly log: Log; readonly tag: string }) {
+    this.#log = deps.log;
+    this.#tag = deps.tag;
+  }
+
+  async open(container: string, run: ProxyRun, initPid: number): Promise<void> {
+    await this.close(container, run.device);
+    const opened = run.nat ? await this.#openNat(container, run) : await this.#openAll(container, run, initPid);
+    const devices = this.#open.get(container) ?? new Map<string, Open>();
+    devices.set(run.device, opened);
+    this.#open.set(container, devices);
+  }
+
+  async close(container: string, device: string): Promise<void> {
+    const devices = this.#open.get(container);
+    const opened = devices?.get(device);
+    devices?.delete(device);
+    await opened?.close();
+  }
+
+  async closeAll(container: string): Promise<void> {
+    for (const device of this.#open.get(container)?.keys() ?? []) await this.close(container, device);
+    this.#open.delete(container);
+  }
+
+  async release(): Promise<void> {
+    for (const devices of this.#open.values()) {
+      for (const opened of devices.values()) if (!opened.inKernel) await opened.close();
+    }
+    this.#open.clear();
+  }
+
+  async sweep(): Promise<void> {
+    const used = new Set<string>();
+    for (const [container, devices] of this.#open) {
+      for (const device of devices.keys()) used.add(this.#table(container, device));
+    }
+    try {
+      const { stdout } = await exec(['nft', 'list', 'tables', 'inet'], nftOptions);
+      const own = [...stdout.matchAll(/^table inet (\S+)$/gm)].map((match) => match[1] ?? '');
+      for (const table of own.filter((name) => name.startsWith(`gantry_proxy_${this.#tag}_`))) {
+        if (!used.has(table)) await nft(removeTable(table));
+      }
+    } catch (error) {
+      this.#log.debug('left-over forwards in the kernel cannot be looked for', { reason: errorText(error) });
+    }
+  }
+
+  #table(container: string, device: string): string {
+    const hash = createHash('sha256').update(`${container}/${device}`).digest('hex').slice(0, 12);
+    return `gantry_proxy_${this.#tag}_${hash}`;
+  }
+
+  async #openNat(container: string, run: ProxyRun): Promise<Open> {
+    const table = this.#table(container, run.device);
+    await nft(natRules(run, table)).catch((error: unknown) => {
+      throw new DriverError('Failed', `proxy ${run.device}: cannot forward in the kernel`, error);
+    });
+    return { inKernel: true, close: () => nft(removeTable(table)) };
+  }
+
+  async #openAll(container: string, run: ProxyRun, initPid: number): Promise<Open> {
+    const calls = await loadSocketCalls();
+    if (calls === undefined)
+      throw new DriverError('NotSupported', `proxy ${run.device} needs koffi (npm) on this host`);
+    const opened: Listener[] = [];
+    const close = async (): Promise<void> => {
+      for (const listener of opened.splice(0)) await listener.close();
+    };
+    try {
+      for (const forward of run.forwards) opened.push(await this.#openOne(calls, container, run, forward, initPid));
+    } catch (error) {
+      await close();
+      throw new DriverError('Failed', `proxy ${run.device}`, error);
+    }
+    return { inKernel: false, close };
+  }
+
+  async #openOne(calls: Calls, container: string, run: ProxyRun, forward: Forward, initPid: number): Promise<Listener> {
+    const { listen, connect } = forward;
+    const [near, far] = run.bind === 'host' ? [undefined, initPid] : [initPid, undefined];
+    const ends: Ends = {
+      connector: () => openConnector(calls, sideOf(far, run.runAs), connect),
+      connect,
+      proxyProtocol: run.proxyProtocol,
+      failed: (error) =>
+        this.#log.debug('a forward found nobody at its other end', {
+          container,
+          device: run.device,
+          connect: endpointText(connect),
+          reason: errorText(error),
+        }),
+    };
+    const removeFile = prepareFile(calls, near, listen);
+    // A file is made by the container's root; ports below 1024 are not for that user.
+    const side = isFile(listen) ? sideOf(near, { uid: 0, gid: 0 }) : { pid: near, uid: 0, gid: 0 };
+    const fd = openListener(calls, side, listen);
+    let listener: Listener;
+    try {
+      dressFile(calls, near, listen, run.socket);
+      listener = listen.kind === 'udp' ? await listenUdp(fd, listen.host, ends) : await listenStream(fd, ends);
+    } catch (error) {
+      closeSync(fd);
+      removeFile();
+      throw error;
+    }
+    return {
+      close: async () => {
+        await listener.close();
+        removeFile();
+      },
+    };
+  }
+}
+
+/** Ids inside a container are other ids on the host. */
+function sideOf(pid: number | undefined, ids: { readonly uid: number; readonly gid: number }): Side {
+  if (pid === undefined) return { pid, ...ids };
+  return { pid, uid: hostId(pid, 'uid', ids.uid), gid: hostId(pid, 'gid', ids.gid) };
+}
+
+export function hostId(pid: number, kind: 'uid' | 'gid', id: number): number {
+  for (const line of readFileSync(`/proc/${pid}/${kind}_map`, 'utf8').split('\n')) {
+    const [inside = 0, outside = 0, count = 0] = line.trim().split(/\s+/).map(Number);
+    if (id >= inside && id < inside + count) return outside + (id - inside);
+  }
+  throw new DriverError('Invalid', `The container has no ${kind} ${id}`);
+}
+
+const isFile = (endpoint: Endpoint): endpoint is Endpoint & { readonly kind: 'unix' } =>
+  endpoint.kind === 'unix' && !endpoint.path.startsWith('@');
+
+/** Takes a socket away that a killed daemon left there; gives what removes ours in the end. */
+function prepareFile(calls: Calls, pid: number | undefined, listen: Endpoint): () => void {
+  if (!isFile(listen)) return () => {};
+  atFile(calls, pid, listen.path, (path) => {
+    if (existsSync(path) && answers(calls, pid, listen)) {
+      throw new DriverError('InUse', `Somebody listens on ${endpointText(listen)} already`);
+    }
+    removeSocketFile(path);
+  });
+  return () => {
+    try {
+      atFile(calls, pid, listen.path, removeSocketFile);
+    } catch {
+      // The container is gone, and the file with it or for its next start to replace.
+    }
+  };
+}
+
+function answers(calls: Calls, pid: number | undefined, endpoint: Endpoint): boolean {
+  try {
+    closeSync(openConnector(calls, sideOf(pid, { uid: 0, gid: 0 }), endpoint));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function dressFile(calls: Calls, pid: number | undefined, listen: Endpoint, dress: ProxyRun['socket']): void {
+  if (!isFile(listen)) return;
+  const { uid, gid } = sideOf(pid, dress);
+  atFile(calls, pid, listen.path, (path) => {
+    // Held by a descriptor: a container may put a link in its place meanwhile.
+    const held = openSync(path, 0o10000000 | constants.O_NOFOLLOW);
+    try {
+      if (!fstatSync(held).isSocket()) throw new DriverError('Failed', `${listen.path} is no socket any more`);
+      chownSync(`/proc/self/fd/${held}`, uid, gid);
+      if (dress.mode !== undefined) chmodSync(`/proc/self/fd/${held}`, dress.mode);
+    } finally {
+      closeSync(held);
+    }
+  });
+}
+
+/** A container's file is reached through its directory, so that no link of the container leads elsewhere. */
+function atFile(calls: Calls, pid: number | undefined, path: string, work: (path: string) => void): void {
+  if (pid === undefined) {
+    work(path);
+    return;
+  }
+  const dir = openDirInside(calls, pid, posix.dirname(path));
+  try {
+    work(`/proc/self/fd/${dir}/${posix.basename(path)}`);
+  } finally {
+    closeSync(dir);
+  }
+}
+
+const nftOptions = { env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' }, timeoutMs: 15_000 };
+
+async function nft(input: string): Promise<void> {
+  try {
+    await exec(['nft', '-f', '-'], { ...nftOptions, input });
+  } catch (error) {
+    const said = error instanceof ExecError && error.stderr.trim() !== '' ? error.stderr.trim() : errorText(error);
+    throw new DriverError('Failed', 'nft refused the rules', new Error(said));
+  }
+}

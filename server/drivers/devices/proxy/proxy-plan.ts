@@ -1,0 +1,118 @@
+// What a proxy device forwards where, as data: addresses paired, defaults filled in, rules of the kernel written. Pure.
+import type { ConfigMap } from '../../../api/common.ts';
+import { parseProxyAddress, type ProxyAddress } from '../../../api/devices/index.ts';
+import { parseIp } from '../../../api/ip.ts';
+import { isTrue } from '../../../api/value-check.ts';
+import { DriverError } from '../../driver-error.ts';
+
+export type Endpoint =
+  | { readonly kind: 'tcp' | 'udp'; readonly host: string; readonly port: number }
+  /** `@name` has no file. */
+  | { readonly kind: 'unix'; readonly path: string };
+
+export interface Forward {
+  readonly listen: Endpoint;
+  readonly connect: Endpoint;
+}
+
+export interface ProxyRun {
+  readonly device: string;
+  /** The side that listens; the other one is connected to. */
+  readonly bind: 'host' | 'container';
+  readonly forwards: readonly Forward[];
+  /** In the kernel, which keeps the clients' addresses. */
+  readonly nat: boolean;
+  readonly proxyProtocol: boolean;
+  /** Of a listening socket file; ids of the side it is on. */
+  readonly socket: { readonly uid: number; readonly gid: number; readonly mode: number | undefined };
+  /** Who connects; ids of the side that is connected to. */
+  readonly runAs: { readonly uid: number; readonly gid: number };
+}
+
+export function planProxy(device: string, properties: ConfigMap): ProxyRun {
+  const address = (name: 'listen' | 'connect'): ProxyAddress => {
+    const parsed = parseProxyAddress(properties[name] ?? '');
+    if (typeof parsed !== 'string') return parsed;
+    throw new DriverError('Invalid', `proxy ${device}: ${name} ${parsed}`);
+  };
+  const listen = endpointsOf(address('listen'));
+  const connect = endpointsOf(address('connect'));
+  const number = (name: string): number => Number(set(properties[name]) ?? '0');
+  const mode = set(properties['mode']);
+  return {
+    device,
+    bind: properties['bind'] === 'container' ? 'container' : 'host',
+    forwards: listen.map((from, index) => ({ listen: from, connect: connect[index] ?? first(connect) })),
+    nat: isTrue(properties['nat']),
+    proxyProtocol: isTrue(properties['proxy_protocol']),
+    socket: { uid: number('uid'), gid: number('gid'), mode: mode === undefined ? undefined : Number.parseInt(mode, 8) },
+    runAs: { uid: number('security.uid'), gid: number('security.gid') },
+  };
+}
+
+const set = (value: string | undefined): string | undefined => (value === '' ? undefined : value);
+
+function first(endpoints: readonly Endpoint[]): Endpoint {
+  const [one] = endpoints;
+  if (one === undefined) throw new DriverError('Invalid', 'a proxy needs an address to connect to');
+  return one;
+}
+
+function endpointsOf(address: ProxyAddress): readonly Endpoint[] {
+  if (address.protocol === 'unix') return [{ kind: 'unix', path: address.path }];
+  return address.ports.map((port) => ({ kind: address.protocol, host: address.host, port }));
+}
+
+export function endpointText(endpoint: Endpoint): string {
+  if (endpoint.kind === 'unix') return `unix:${endpoint.path}`;
+  const host = endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host;
+  return `${endpoint.kind}:${host}:${endpoint.port}`;
+}
+
+/** First line of the PROXY protocol, version 1, that tells a server who its client is. */
+export function proxyHeader(
+  from: { readonly address?: string | undefined; readonly port?: number | undefined },
+  to: { readonly address?: string | undefined; readonly port?: number | undefined },
+): string {
+  const plain = (address: string | undefined): string => (address ?? '').replace(/^::ffff:(?=[0-9.]+$)/, '');
+  const [source, target] = [plain(from.address), plain(to.address)];
+  const family = parseIp(source)?.family;
+  if (family === undefined || family !== parseIp(target)?.family) return 'PROXY UNKNOWN\r\n';
+  return `PROXY TCP${family} ${source} ${target} ${from.port ?? 0} ${to.port ?? 0}\r\n`;
+}
+
+/** Text for `nft -f -` that forwards in the kernel, in place of an earlier table of that name. */
+export function natRules(run: ProxyRun, table: string): string {
+  const to = run.forwards.flatMap(natRule);
+  const back = run.forwards.flatMap(hairpinRule);
+  const chain = (name: string, hook: string, priority: number, rules: readonly string[]): string =>
+    `  chain ${name} {\n    type nat hook ${hook} priority ${priority}; policy accept;\n${rules.map((rule) => `    ${rule}\n`).join('')}  }\n`;
+  const chains = [
+    chain('proxy_pre', 'prerouting', -100, to),
+    chain('proxy_out', 'output', -100, to),
+    chain('proxy_post', 'postrouting', 90, back),
+  ];
+  return `${removeTable(table)}table inet ${table} {\n${chains.join('')}}\n`;
+}
+
+/** Adding first makes the delete valid when there was none. */
+export const removeTable = (table: string): string => `add table inet ${table}\ndelete table inet ${table}\n`;
+
+function natRule({ listen, connect }: Forward): readonly string[] {
+  if (listen.kind === 'unix' || connect.kind === 'unix') return [];
+  const ip = connect.host.includes(':') ? 'ip6' : 'ip';
+  const isAny = /^(0\.0\.0\.0|[0:]+)$/.test(listen.host);
+  const here = isAny
+    ? `meta nfproto ${ip === 'ip' ? 'ipv4' : 'ipv6'} fib daddr type local`
+    : `${ip} daddr ${listen.host}`;
+  const target = ip === 'ip' ? connect.host : `[${connect.host}]`;
+  return [`${here} ${listen.kind} dport ${listen.port} dnat ${ip} to ${target}:${connect.port}`];
+}
+
+/** The container reaching itself through the host must see the host, or its answers would not come back the same way. */
+function hairpinRule({ connect }: Forward): readonly string[] {
+  if (connect.kind === 'unix') return [];
+  const ip = connect.host.includes(':') ? 'ip6' : 'ip';
+  const { host, port } = connect;
+  return [`${ip} saddr ${host} ${ip} daddr ${host} ${connect.kind} dport ${port} masquerade`];
+}

@@ -1,0 +1,54 @@
+// Device nodes of the host in containers: unix-char and unix-block.
+import { dirname } from 'node:path';
+import { unixPaths } from '../../api/devices/index.ts';
+import { isTrue } from '../../api/value-check.ts';
+import { DriverError } from '../driver-error.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
+import type { NodeNumbers } from './host-paths.ts';
+import { nodeRun, set } from './nodes.ts';
+
+export const unixDevice = (kind: NodeNumbers['kind']): DeviceType => ({
+  start: async (context: DeviceContext): Promise<DeviceRun> => {
+    const { device, properties } = context;
+    const { source, path } = unixPaths(properties);
+    const required = isTrue(set(properties['required']) ?? 'true');
+    const numbers = numbersOf(context, kind, source, required);
+    return {
+      ...nothing,
+      nodes: numbers === undefined ? [] : [nodeRun(device, properties, path, numbers)],
+      watch: required || given(context) !== undefined ? [] : [dirname(source)],
+    };
+  },
+});
+
+/** Both numbers set name a node that need not exist on the host. */
+function given({ properties }: DeviceContext): { readonly major: number; readonly minor: number } | undefined {
+  const [major, minor] = [set(properties['major']), set(properties['minor'])];
+  return major === undefined || minor === undefined ? undefined : { major: Number(major), minor: Number(minor) };
+}
+
+function numbersOf(
+  context: DeviceContext,
+  kind: NodeNumbers['kind'],
+  source: string,
+  required: boolean,
+): NodeNumbers | undefined {
+  const { device, properties, host } = context;
+  const numbers = given(context);
+  if (numbers !== undefined) return { kind, ...numbers };
+  const found = host.node(source);
+  const word = kind === 'char' ? 'character' : 'block';
+  if (found?.kind === kind) {
+    return {
+      kind,
+      major: Number(set(properties['major']) ?? found.major),
+      minor: Number(set(properties['minor']) ?? found.minor),
+    };
+  }
+  if (!required) return undefined;
+  const why = found === undefined ? 'does not exist on the host' : `is no ${word} device`;
+  throw new DriverError(
+    'NotFound',
+    `unix-${kind} ${device}: ${source} ${why}; with required: "false" it is plugged in once it appears`,
+  );
+}
