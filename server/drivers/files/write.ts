@@ -9,7 +9,7 @@ import {
   openSync,
   renameSync,
   unlinkSync,
-  write,
+  writev,
 } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { changing, isOwnedBy, ownerFor, type Acting, type HostIds } from './act.ts';
@@ -18,6 +18,8 @@ import { below, reopen } from './place.ts';
 import { refuseOddFile } from './read.ts';
 
 const defaultMode = 0o644;
+/** Received and not yet being written. */
+const maxWaitingBytes = 1024 * 1024;
 /** O_TMPFILE, which Node does not name: a file without a name, gone with its last descriptor. */
 const nameless = 0o20000000 | constants.O_DIRECTORY;
 
@@ -126,22 +128,56 @@ function dress(fd: number, owner: HostIds, mode: number | undefined): void {
   if (mode !== undefined) fchmodSync(fd, mode);
 }
 
+/** Reads on while the disk is at work; what came meanwhile is written at once. */
 async function fill(fd: number, content: Readable, signal: AbortSignal): Promise<void> {
-  // Not destroyed on a failure: a request has to be answered.
-  for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    signal.throwIfAborted();
-    await writeAll(fd, chunk);
+  let writing: Promise<void> | undefined;
+  let [waiting, waitingBytes]: [Buffer[], number] = [[], 0];
+  let isIdle = true;
+  const begin = (): void => {
+    const chunks = waiting;
+    [waiting, waitingBytes] = [[], 0];
+    isIdle = false;
+    writing = writeAll(fd, chunks).finally(() => (isIdle = true));
+    // Waited for below; until then a failure is nobody's.
+    writing.catch(() => {});
+  };
+  try {
+    // Not destroyed on a failure: a request has to be answered.
+    for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      signal.throwIfAborted();
+      waiting.push(chunk);
+      waitingBytes += chunk.length;
+      if (!isIdle && waitingBytes < maxWaitingBytes) continue;
+      await writing;
+      begin();
+    }
+  } finally {
+    // The descriptor is closed next, and its number soon means another file.
+    await writing;
   }
   signal.throwIfAborted();
+  if (waiting.length > 0) await writeAll(fd, waiting);
 }
 
-async function writeAll(fd: number, chunk: Buffer): Promise<void> {
-  for (let done = 0; done < chunk.length;) done += await writeSome(fd, chunk, done);
+async function writeAll(fd: number, chunks: readonly Buffer[]): Promise<void> {
+  let left = chunks;
+  while (left.length > 0) left = dropWritten(left, await writeSome(fd, left));
 }
 
-function writeSome(fd: number, chunk: Buffer, from: number): Promise<number> {
+function dropWritten(chunks: readonly Buffer[], count: number): readonly Buffer[] {
+  let written = count;
+  const first = chunks.findIndex((chunk) => {
+    if (written < chunk.length) return true;
+    written -= chunk.length;
+    return false;
+  });
+  if (first < 0) return [];
+  return chunks.slice(first).map((chunk, index) => (index === 0 ? chunk.subarray(written) : chunk));
+}
+
+function writeSome(fd: number, chunks: readonly Buffer[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    write(fd, chunk, from, chunk.length - from, null, (error, count) => {
+    writev(fd, [...chunks], null, (error, count) => {
       if (error === null) resolve(count);
       else reject(error);
     });
