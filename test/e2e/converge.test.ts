@@ -167,7 +167,7 @@ describe('a daemon killed at random moments', () => {
       console.log(`kills of the daemon with real containers: seed ${random.seed}`);
       const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
       writeStack('lxc', (path) => void execFileSync('sh', [build, path], { stdio: ['ignore', 'ignore', 'inherit'] }));
-      await withRealNetwork(async () => {
+      await withRealNetwork(network, async () => {
         const gantryd = await startGantryd(programs, { runtime: 'lxc' });
         try {
           await killDaemonRounds(gantryd, rounds(10), random);

@@ -62,7 +62,7 @@ describe('npm run demo', () => {
     'goes from nothing to nothing on real containers',
     { timeout: 300_000 },
     async () => {
-      await withRealNetwork(async () => {
+      await withRealNetwork('quick0', async () => {
         const told = await demo(undefined);
         expectStory(told);
         expect(told.ran.stdout).toContain('runs on the lxc runtime');

@@ -54,7 +54,7 @@ describe('the README of the quickstart', () => {
   it.skipIf(noImage !== undefined)('is true on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
 
   it.skipIf(missing !== undefined)('is true on real containers', { timeout: 400_000 }, () =>
-    withRealNetwork(() => walkThrough('lxc')),
+    withRealNetwork('quick0', () => walkThrough('lxc')),
   );
 
   it('types commands at all', () => {

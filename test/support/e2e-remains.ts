@@ -141,11 +141,10 @@ async function empty(gantryd: Gantryd): Promise<void> {
   }
 }
 
-const lockFile = '/tmp/gantry-e2e-quick0.lock';
-
-/** The example's network has one name and one subnet: only one test at a time may have it on the real host. */
-export async function withRealNetwork<T>(work: () => Promise<T>): Promise<T> {
-  await until(take, 280_000);
+/** A network has one name and one subnet: only one test at a time may have it on the real host. */
+export async function withRealNetwork<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const lockFile = `/tmp/gantry-e2e-${name}.lock`;
+  await until(() => take(lockFile), 280_000);
   try {
     return await work();
   } finally {
@@ -153,7 +152,7 @@ export async function withRealNetwork<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-function take(): boolean {
+function take(lockFile: string): boolean {
   try {
     const file = openSync(lockFile, 'wx');
     writeSync(file, String(process.pid));
