@@ -1,6 +1,6 @@
 // gantryd as a process: started, killed, restarted on one state directory. What it leaves on the host is e2e-remains.ts.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, realpathSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -57,7 +57,11 @@ export class Gantryd {
     const argv = [this.#programs.gantryd, '--state-dir', this.dir, '--runtime', runtime, ...listen];
     const child = spawn(process.execPath, argv, { env: plainEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => (this.log += chunk));
+    // A test that ends early must not leave it behind.
+    const kill = (): void => void child.kill('SIGKILL');
+    process.once('exit', kill);
     child.once('exit', () => {
+      process.off('exit', kill);
       if (this.#child === child) this.#child = undefined;
     });
     this.#child = child;
@@ -107,5 +111,12 @@ export class Gantryd {
   }
 }
 
-export const startGantryd = (programs: Programs, options: GantrydOptions): Promise<Gantryd> =>
-  new Gantryd(programs, options).start();
+export async function startGantryd(programs: Programs, options: GantrydOptions): Promise<Gantryd> {
+  const gantryd = new Gantryd(programs, options);
+  try {
+    return await gantryd.start();
+  } catch (error) {
+    if (options.dir === undefined) rmSync(gantryd.dir, { recursive: true, force: true });
+    throw error;
+  }
+}
