@@ -1,6 +1,18 @@
 // The dir storage driver: the suite of all drivers as root, and what is special about directories.
 import { execFileSync, spawn } from 'node:child_process';
-import { chmod, link, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  statfs,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -252,6 +264,26 @@ describe('failures leave nothing behind', () => {
       const unpack = storage.createVolume(pool, container('d'), { kind: 'image', image: other }, () => {}, never);
       expect(await codeOf(unpack)).toBe('NoSpace');
       expect(await readdir(join(where.source, 'images'))).toEqual([image.fingerprint]);
+    });
+
+    test('is NoSpace for a snapshot and a restore, and leaves volume and snapshots as they were', async () => {
+      const where = await place(simpleUnpack, small);
+      const { storage, pool, source } = where;
+      await storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
+      const path = storage.volumePath(pool, container('c'));
+      const snapshot = (name: string) => ({ volume: container('c'), snapshot: name });
+      await writeFile(join(path, 'rootfs', 'file'), Buffer.alloc(500_000, 1));
+      await storage.createSnapshot(pool, snapshot('s'), { kind: 'now' }, never);
+      const { bavail, bsize } = await statfs(small);
+      await writeFile(join(path, 'rootfs', 'more'), Buffer.alloc(bavail * bsize - 300_000, 2));
+      expect(await codeOf(storage.createSnapshot(pool, snapshot('t'), { kind: 'now' }, never))).toBe('NoSpace');
+      expect(await codeOf(storage.restoreSnapshot(pool, snapshot('s'), never))).toBe('NoSpace');
+      expect((await readdir(join(path, 'rootfs'))).toSorted()).toEqual(['file', 'more']);
+      expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s']);
+      for (const folder of ['tmp', 'replaced']) expect(await readdir(join(source, folder))).toEqual([]);
+      await rm(join(path, 'rootfs', 'more'));
+      await storage.restoreSnapshot(pool, snapshot('s'), never);
+      await storage.deleteVolume(pool, container('c'));
     });
   });
 });

@@ -1,0 +1,96 @@
+// Laws of snapshot names and expiries for any patterns, names and times.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseExpiry } from '../../server/api/expiry.ts';
+import {
+  configuredExpiry,
+  isExpired,
+  nextSnapshotName,
+  sentExpiry,
+} from '../../server/services/containers/snapshot-names.ts';
+
+const zero = '0001-01-01T00:00:00Z';
+const now = new Date('2026-03-04T05:06:07.890Z');
+const text = fc.stringMatching(/^[a-z0-9.-]{0,8}$/);
+const someTime = fc.date({ min: new Date('1970-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
+const nameFor = (pattern: string, taken: readonly string[]): string => {
+  const next = nextSnapshotName(pattern, taken, now);
+  return 'name' in next ? next.name : `rule: ${next.rule}`;
+};
+
+describe('names', () => {
+  test('a new name is never taken, and begins and ends as the pattern says', () => {
+    fc.assert(
+      fc.property(text, text, fc.array(fc.nat(30)), fc.array(text), (before, after, numbers, others) => {
+        const taken = [...numbers.map((number) => `${before}${number}${after}`), ...others];
+        const name = nameFor(`${before}%d${after}`, taken);
+        expect(taken).not.toContain(name);
+        expect(name.startsWith(before) && name.endsWith(after)).toBe(true);
+      }),
+    );
+  });
+
+  test('the number is one more than the highest, from 0', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.nat(1000)), (numbers) => {
+        const taken = numbers.map((number) => `snap${number}`);
+        expect(nameFor('snap%d', taken)).toBe(`snap${numbers.length === 0 ? 0 : Math.max(...numbers) + 1}`);
+      }),
+    );
+  });
+
+  test('without a number the pattern is the name, and a taken one gets a number', () => {
+    expect(nameFor('daily', [])).toBe('daily');
+    expect(nameFor('daily', ['daily'])).toBe('daily-0');
+    expect(nameFor('daily', ['daily', 'daily-7'])).toBe('daily-8');
+    expect(nameFor('snap%d', ['snap007', 'snap18446744073709551616', 'snapx', 'snap'])).toBe(
+      'snap18446744073709551617',
+    );
+  });
+
+  test('the date is written by its layout, in UTC', () => {
+    expect(nameFor('{{ creation_date }}', [])).toBe('2026-03-04_05-06-07');
+    expect(nameFor('a-{{creation_date|date:"2006/01"}}', [])).toBe('a-2026/03');
+    expect(nameFor(`{{ creation_date | date:'15h04' }}-%d`, ['05h06-3'])).toBe('05h06-4');
+    expect(nameFor('{{ name }}', [])).toMatch(/^rule: .*creation_date/);
+    expect(nameFor('%d-%d', [])).toMatch(/^rule: .*once/);
+  });
+});
+
+describe('expiries', () => {
+  const expression = fc
+    .subarray(['M', 'H', 'd', 'w', 'm', 'y'], { minLength: 1 })
+    .chain((units) => fc.tuple(...units.map((unit) => fc.integer({ min: 1, max: 50 }).map((n) => `${n}${unit}`))))
+    .map((words) => words.join(' '));
+
+  test('a configured expiry lies in the future and is not reached before', () => {
+    fc.assert(
+      fc.property(expression, someTime, (words, from) => {
+        expect(parseExpiry(words)).toBeDefined();
+        const at = configuredExpiry(words, from);
+        expect(Date.parse(at)).toBeGreaterThan(from.getTime() - 1000);
+        expect(isExpired(at, new Date(Date.parse(at)))).toBe(true);
+        expect(isExpired(at, new Date(Date.parse(at) - 1000))).toBe(false);
+      }),
+    );
+  });
+
+  test('none configured is never, and never is never reached', () => {
+    expect([configuredExpiry(undefined, now), configuredExpiry('', now)]).toEqual([zero, zero]);
+    expect(isExpired(zero, new Date('9999-01-01'))).toBe(false);
+    expect(configuredExpiry('999999y', now)).toBe(zero);
+  });
+
+  test('what is sent is kept to the second, in UTC; nothing, empty and the zero time are told apart', () => {
+    fc.assert(
+      fc.property(someTime, (at) => {
+        expect(sentExpiry(at.toISOString())).toEqual({ at: `${at.toISOString().slice(0, 19)}Z` });
+      }),
+    );
+    expect([sentExpiry(undefined), sentExpiry(null)]).toEqual([undefined, undefined]);
+    for (const none of ['', zero, '0001-01-01T02:00:00+02:00', '0000-06-01T00:00:00Z'])
+      expect(sentExpiry(none)).toEqual({ at: zero });
+    for (const bad of ['soon', '2026-13-01T00:00:00Z', '2026-01-01', '9999-12-31T23:59:59-01:00'])
+      expect(sentExpiry(bad)).toMatchObject({ path: 'expires_at' });
+  });
+});
