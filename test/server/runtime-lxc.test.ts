@@ -120,6 +120,21 @@ function quirks(): void {
       expect(driver.probe('c1')).toEqual(before);
     });
 
+    it('commands that a killed daemon left are ended by the next one, and only those', async () => {
+      await driver.start(await harness.prepare('c1'), never);
+      const attach = `lxc-attach -P ${harness.places.lxcPath} -n c1 -- sleep`;
+      // The shell goes at once, as a killed daemon does.
+      execFileSync('/bin/sh', ['-c', `GANTRY_ATTACH=1 ${attach} 611 & ${attach} 612 &`], { stdio: 'ignore' });
+      const own = await driver.spawn('c1', { argv: ['sleep', '613'], stdio: { kind: 'null' } }, never);
+      const running = async (): Promise<string> => inside('c1', 'ps -o args | grep -o "^sleep 61[0-9]" | sort');
+      await until(async () => (await running()) === 'sleep 611\nsleep 612\nsleep 613');
+      const next = await harness.open();
+      await until(async () => (await running()) === 'sleep 612\nsleep 613');
+      await next.close();
+      own.kill();
+      expect(await own.exited).toBe(137);
+    });
+
     it('files belong to root inside and to 0:0 on disk, also after a reboot from inside', async () => {
       const run = await harness.prepare('c1');
       await driver.start(run, never);

@@ -130,6 +130,8 @@ function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeo
   writeFileSync(places.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });
   writeFileSync(places.configFile(run.name), config, { mode: 0o600 });
   mkdirSync(run.logDir, { recursive: true });
+  // For people who look for the cause of a failure: LXC itself reads the other one.
+  writeFileSync(`${run.logDir}/lxc.conf`, config, { mode: 0o600 });
   emptyLog(run);
   return { limits };
 }

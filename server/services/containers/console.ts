@@ -15,9 +15,6 @@ import { isNotThere } from './logs.ts';
 
 type ConsoleDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'logsDir'>;
 
-/** After the last output the client may take its time, but not for ever: its container is gone. */
-const farewellMs = 5_000;
-
 export function openConsole(deps: ConsoleDeps, caller: Caller, name: string, body: ConsolePost): Operation {
   readyContainer(deps.records, name);
   requireRunning(deps, name, 'open its console');
@@ -73,10 +70,9 @@ async function show(
     view.close();
   };
   void control();
-  const left = feed(channel, view.input).finally(close);
+  void feed(channel, view.input).finally(close);
   try {
     await drain(view.output, channel);
-    await within(left, farewellMs, 'The client did not take leave', end).catch(() => {});
   } finally {
     end.removeEventListener('abort', close);
     view.close();
