@@ -29,21 +29,21 @@ export const containersGroup: Group = async (context) => {
       devices: {},
     });
   // Not measured: code of the client, and of a server that compiles as it goes, is slower the first times.
-  await takingTurns(servers, 500, read(one), signal);
+  await takingTurns(servers, { count: 500, block: 500 }, read(one), signal);
   const rows: readonly Row[] = [
     row(`create ${containers} empty containers, 16 clients`, '/s', created, 10),
     row(
       `GET /1.0/containers?recursion=1 of ${containers}`,
       'ms',
-      await takingTurns(servers, 15, read('/1.0/containers?recursion=1'), signal),
+      await takingTurns(servers, { count: 15, block: 5 }, read('/1.0/containers?recursion=1'), signal),
       10,
     ),
-    row('GET one container', 'ms', await takingTurns(servers, 300, read(one), signal), 10),
-    row('PATCH one container', 'ms', await takingTurns(servers, 100, patch, signal), 10),
+    row('GET one container', 'ms', await takingTurns(servers, { count: 300, block: 50 }, read(one), signal), 10),
+    row('PATCH one container', 'ms', await takingTurns(servers, { count: 100, block: 25 }, patch, signal), 10),
     row(
       `PUT a profile that ${Math.min(sharedUsers, containers)} containers use`,
       'ms',
-      await takingTurns(servers, 5, putProfile, signal),
+      await takingTurns(servers, { count: 5, block: 5 }, putProfile, signal),
       50,
     ),
   ];

@@ -1,4 +1,5 @@
 // What a group of measurements is given and gives back, and the stopwatch they share.
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Row } from './report.ts';
 import type { Server } from './servers.ts';
 
@@ -30,17 +31,25 @@ export async function timesOf(
   return samples;
 }
 
-/** The same by server, the servers taking turns: what disturbs the machine meanwhile disturbs all of them. */
+/** What a server still writes after its answer would be waited for by the next one's writes. */
+const settleMs = 300;
+
+/**
+ * The same by server, the servers taking turns of `block` runs: what disturbs the machine meanwhile disturbs all of them, and
+ * within a turn none waits for another's writes.
+ */
 export async function takingTurns(
   servers: readonly Server[],
-  count: number,
+  { count, block }: { readonly count: number; readonly block: number },
   work: (server: Server, index: number) => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, readonly number[]>>> {
   const samples: Record<string, number[]> = {};
-  for (let index = 0; index < count; index += 1) {
+  for (let done = 0; done < count; done += block) {
     for (const server of servers) {
-      (samples[server.name] ??= []).push(...(await timesOf(1, () => work(server, index), signal)));
+      await pause(settleMs, undefined, { signal });
+      const found = await timesOf(Math.min(block, count - done), (index) => work(server, done + index), signal);
+      (samples[server.name] ??= []).push(...found);
     }
   }
   return samples;

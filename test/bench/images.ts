@@ -42,11 +42,11 @@ async function measure(servers: readonly Server[], file: string, signal: AbortSi
   const act = (action: string) => (server: Server, index: number) =>
     server.wire.change('PUT', `${pathOf(index)}/state`, { action, force: action === 'stop', timeout: 30 });
   // An image may be unpacked once for all that follow: the first one is a row of its own.
-  const first = await takingTurns(servers, 1, (server) => make(server, count), signal);
-  const create = await takingTurns(servers, count, make, signal);
-  const start = await takingTurns(servers, count, act('start'), signal);
+  const first = await takingTurns(servers, { count: 1, block: 1 }, (server) => make(server, count), signal);
+  const create = await takingTurns(servers, { count, block: 1 }, make, signal);
+  const start = await takingTurns(servers, { count, block: 1 }, act('start'), signal);
   await mustRun(servers);
-  const stop = await takingTurns(servers, count, act('stop'), signal);
+  const stop = await takingTurns(servers, { count, block: 1 }, act('stop'), signal);
   for (const server of servers) await removeContainers(server.wire, signal);
   const row = { group: 'images', unit: 'ms' } as const;
   return [
