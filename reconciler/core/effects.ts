@@ -28,21 +28,10 @@ export function configEffect(key: string): Effect {
 
 export const isComputedConfig = (key: string): boolean => containerConfigKey(key)?.fact.computed === true;
 
-/**
- * The API's table says which changes a daemon may make under a running container. This release's daemon plugs nothing in or out
- * while a container runs, so what the table calls live takes effect at the next start, and a plan that hid that would be wrong.
- * A root disk is no device to plug: its table stands.
- */
 export function deviceEffect(before: Config | undefined, after: Config | undefined): Effect {
   const effect = effectOfDeviceChange(before, after);
-  const isUnseen = effect === 'none' || [before, after].every(isAbsent);
-  if (isUnseen) return 'live';
-  const isRootChange = [before, after].some((device) => device !== undefined && isRoot(device));
-  return effect === 'live' && !isRootChange ? 'restart' : effect;
+  return effect === 'none' ? 'live' : effect;
 }
-
-/** Type `none` masks a device of a profile; what it masks is compared where profiles are expanded. */
-const isAbsent = (device: Config | undefined): boolean => device === undefined || device['type'] === 'none';
 
 export const isRootDisk = (device: Config): boolean => isRoot(device);
 
