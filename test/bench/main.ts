@@ -2,6 +2,7 @@
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { lxcAvailable } from '../../server/drivers/runtime/lxc-host.ts';
+import { errorText } from '../../server/lib/log.ts';
 import { containersGroup } from './containers.ts';
 import { daemonGroup } from './daemon.ts';
 import type { BenchContext, Group } from './group.ts';
@@ -26,7 +27,10 @@ LXD is compared with when it answers at $LXD_DIR/unix.socket (default /var/lib/l
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
+  say(errorText(error));
+  return 1;
+});
 
 async function main(argv: string[]): Promise<number> {
   const options = {
