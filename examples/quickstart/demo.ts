@@ -35,7 +35,7 @@ async function demo(): Promise<number> {
     isUp = true;
     gantry(['apply', '-f', stack, '--auto-approve'], 0);
     gantry(['status', '-f', stack], 0);
-    await proveLife(ready, state);
+    proveLife(ready);
     say('A second plan has nothing to do:');
     gantry(['plan', '-f', stack, '--detailed-exitcode'], 0);
     say('Somebody changes the memory limit of the profile behind our back:');
@@ -111,42 +111,19 @@ function gantry(args: readonly string[], expected: number): void {
   if (status !== expected) throw new Error(`gantry ${args[0] ?? ''} exited with ${status}, expected ${expected}`);
 }
 
-/** Real containers run a command inside; simulated ones have a root file system that can be looked at. */
-async function proveLife(ready: Ready, state: string): Promise<void> {
+/** Each container looks at itself. The simulation knows a few commands, too. */
+function proveLife(ready: Ready): void {
   const isReal = ready.runtime === 'lxc';
   say(
-    isReal ? 'The containers are real: each looks at itself.' : 'The containers are simulated: their files are real.',
+    isReal
+      ? 'The containers are real: each looks at itself.'
+      : 'The containers are simulated: they know a few commands.',
   );
-  for (const name of ['web', 'db']) {
-    const argv = isReal
-      ? [
-          'nsenter',
-          '-t',
-          await initPid(ready.socket, name),
-          '-a',
-          '-r',
-          '-w',
-          '-S',
-          '0',
-          '-G',
-          '0',
-          'sh',
-          '-c',
-          lookAround,
-        ]
-      : ['ls', join(state, 'storage-pools', 'quick', 'containers', name, 'rootfs')];
-    process.stdout.write(`\n$ ${argv.join(' ')}\n`);
-    const { status } = spawnSync(argv[0] ?? '', argv.slice(1), { stdio: ['ignore', 'inherit', 'inherit'] });
-    if (status !== 0) throw new Error(`${argv[0] ?? ''} in ${name} exited with ${status}`);
-  }
+  for (const name of ['web', 'db'])
+    gantry(['exec', name, '--', 'sh', '-c', isReal ? lookAround : 'echo "I am"; hostname'], 0);
 }
 
 const lookAround = 'echo "I am $(hostname), process 1 is $(cat /proc/1/comm)"; ip -4 -o addr show eth0';
-
-async function initPid(socketPath: string, name: string): Promise<string> {
-  const answer = (await call(socketPath, 'GET', `/1.0/containers/${name}/state`)) as { metadata: { pid: number } };
-  return String(answer.metadata.pid);
-}
 
 async function patch(socketPath: string, path: string, body: unknown): Promise<void> {
   process.stdout.write(

@@ -86,7 +86,9 @@ export async function startExec(
       await Promise.all(outputs);
       // With a terminal the server waits for this: everything has arrived.
       if (terminal !== undefined) input.close();
-      return exitCodeOf(await session.operation);
+      const code = exitCodeOf(await session.operation);
+      signal?.throwIfAborted();
+      return code;
     } catch (error) {
       const code = signal?.aborted === true ? undefined : returnedBy(error);
       if (code !== undefined) return code;

@@ -1,0 +1,199 @@
+// Commands and consoles through the client and the command line, against the real daemon on the simulation.
+import { PassThrough, Readable, Writable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient, type Client } from '../../server/client/client.ts';
+import { detachable } from '../../reconciler/cli/commands/exec.ts';
+import { cli } from '../support/cli-io.ts';
+import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../support/daemon.ts';
+import { until } from '../support/until.ts';
+
+let daemon: TestDaemon;
+let client: Client;
+beforeAll(async () => {
+  daemon = await makeDaemon();
+  await seed(daemon);
+  await createContainer(daemon, 'c1');
+  await createContainer(daemon, 'still');
+  await setState(daemon, 'c1', 'start');
+  client = createClient(`unix://${daemon.socketPath}`);
+});
+afterAll(async () => {
+  await client.close();
+  await daemon.cleanUp();
+});
+
+function sink(): { readonly stream: Writable; readonly text: () => string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      setImmediate(done);
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString('latin1') };
+}
+const shell = (script: string): readonly string[] => ['sh', '-c', script];
+
+describe('the client', () => {
+  test('carries all three streams and the exit code', async () => {
+    const [out, err] = [sink(), sink()];
+    const stdin = Readable.from([Buffer.from('one '), Buffer.from('two')]);
+    const session = await client.exec('c1', {
+      command: shell('cat; echo oops >&2; exit 5'),
+      stdin,
+      stdout: out.stream,
+      stderr: err.stream,
+    });
+    expect(await session.exited).toBe(5);
+    expect([out.text(), err.text()]).toEqual(['one two', 'oops\n']);
+  });
+
+  test('without input the command finds none; environment, ids and directory go along', async () => {
+    const out = sink();
+    const session = await client.exec('c1', {
+      command: shell('cat; echo $A; id -u; id -g; pwd'),
+      environment: { A: 'b' },
+      user: 7,
+      group: 8,
+      cwd: '/srv',
+      stdout: out.stream,
+      stderr: sink().stream,
+    });
+    expect(await session.exited).toBe(0);
+    expect(out.text()).toBe('b\n7\n8\n/srv\n');
+  });
+
+  test('much output through a slow reader arrives whole', async () => {
+    let bytes = 0;
+    const slow = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        bytes += chunk.length;
+        setTimeout(done, 1);
+      },
+    });
+    const session = await client.exec('c1', {
+      command: ['head', '-c', '20000000', '/dev/zero'],
+      stdout: slow,
+      stderr: sink().stream,
+    });
+    expect(await session.exited).toBe(0);
+    expect(bytes).toBe(20_000_000);
+  });
+
+  test('a terminal: resized, typed into, ended', async () => {
+    const out = sink();
+    const stdin = new PassThrough();
+    const session = await client.exec('c1', {
+      command: ['sh'],
+      terminal: { columns: 90, rows: 30 },
+      stdin,
+      stdout: out.stream,
+      stderr: out.stream,
+    });
+    stdin.write('stty size\r');
+    await until(() => out.text().includes('30 90\r\n'));
+    session.resize({ columns: 100, rows: 40 });
+    await until(() => {
+      stdin.write('stty size\r');
+      return out.text().includes('40 100\r\n');
+    });
+    stdin.write('exit 3\r');
+    expect(await session.exited).toBe(3);
+  });
+
+  test('signals, close and an abort end a command', async () => {
+    const start = (signal?: AbortSignal) =>
+      client.exec('c1', { command: ['sleep', '600'], stdout: sink().stream, stderr: sink().stream }, signal);
+    const signalled = await start();
+    signalled.signal(15);
+    expect(await signalled.exited).toBe(143);
+    const closed = await start();
+    closed.close();
+    expect(await closed.exited).toBe(137);
+    const abort = new AbortController();
+    const aborted = await start(abort.signal);
+    abort.abort(new Error('enough'));
+    await expect(aborted.exited).rejects.toThrow('enough');
+  });
+
+  test('refusals come before anything runs', async () => {
+    const streams = { stdout: sink().stream, stderr: sink().stream };
+    await expect(client.exec('still', { command: ['true'], ...streams })).rejects.toMatchObject({ status: 400 });
+    await expect(client.exec('absent', { command: ['true'], ...streams })).rejects.toMatchObject({ status: 404 });
+    await expect(client.exec('c1', { command: [], ...streams })).rejects.toMatchObject({ status: 400 });
+  });
+
+  test('a console is shown until it is closed, or its container stops', async () => {
+    const out = sink();
+    const stdin = new PassThrough();
+    const session = await client.console('c1', { size: { columns: 80, rows: 24 }, stdin, stdout: out.stream });
+    stdin.write('echo seen\r');
+    await until(() => out.text().split('seen\r\n').length >= 3);
+    session.close();
+    await session.ended;
+    const again = await client.console('c1', { stdin: new PassThrough(), stdout: out.stream });
+    await setState(daemon, 'c1', 'stop', { force: true });
+    await again.ended;
+    await setState(daemon, 'c1', 'start');
+  });
+});
+
+describe('the command line', () => {
+  const host = (): Record<string, string> => ({ GANTRY_HOST: `unix://${daemon.socketPath}` });
+
+  test('exec prints what the command prints and ends with its code', async () => {
+    const run = await cli(['exec', 'c1', '--env', 'A=b c', '--', 'sh', '-c', 'echo $A; echo no >&2; exit 9'], {
+      env: host(),
+    });
+    expect(run).toEqual({ code: 9, stdout: 'b c\n', stderr: 'no\n' });
+    expect((await cli(['exec', 'c1', 'no-such-program'], { env: host() })).code).toBe(127);
+  });
+
+  test('exec -t gives a terminal, and flags behind -- are the command’s', async () => {
+    const run = await cli(['exec', '-t', 'c1', '--', 'tty'], { env: host() });
+    expect(run).toMatchObject({ code: 0, stdout: '/dev/pts/0\r\n' });
+    expect((await cli(['exec', 'c1', '--', 'echo', '-t', '--json', '-target'], { env: host() })).stdout).toBe(
+      '-t --json -target\n',
+    );
+  });
+
+  test('the first interrupt goes to the command, the second ends it', async () => {
+    const first = await cli(['exec', 'c1', '--', 'sleep', '600'], {
+      env: host(),
+      interrupts: (interrupt) => setTimeout(interrupt, 200),
+    });
+    expect(first).toMatchObject({ code: 130, stderr: '' });
+  });
+
+  test.each([
+    [['exec'], 64, /name command/],
+    [['exec', 'c1'], 64, /COMMAND/],
+    [['exec', 'c1', '--env', 'nonsense', '--', 'true'], 64, /--env/],
+    [['exec', 'c1', '--user', 'root', '--', 'true'], 64, /--user/],
+    [['exec', 'still', '--', 'true'], 1, /not running/],
+    [['exec', 'absent', '--', 'true'], 1, /not found/],
+    [['console'], 64, /name/],
+    [['console', 'still'], 1, /not running/],
+  ])('%j ends with %i', async (argv, code, text) => {
+    const run = await cli(argv, { env: host() });
+    expect([run.code, run.stdout]).toEqual([code, '']);
+    expect(run.stderr).toMatch(text);
+  });
+});
+
+test('Ctrl-a q leaves a console; other uses of Ctrl-a are passed on', async () => {
+  const stdin = new PassThrough();
+  let left = 0;
+  const { passed, release } = detachable(stdin, () => (left += 1));
+  let seen = '';
+  passed.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+  stdin.write('a\u0001b\u0001');
+  stdin.write('\u0001c\u0001');
+  await until(() => seen === 'a\u0001b\u0001c');
+  expect(left).toBe(0);
+  stdin.write('q');
+  await until(() => left === 1);
+  release();
+  stdin.write('later');
+  expect(seen).toBe('a\u0001b\u0001c');
+});
