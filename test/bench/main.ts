@@ -8,7 +8,7 @@ import { daemonGroup } from './daemon.ts';
 import type { BenchContext, Group } from './group.ts';
 import { imagesGroup } from './images.ts';
 import { planGroup } from './plan.ts';
-import { median, misses, ratio, table, verdict, type Row } from './report.ts';
+import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
 import { openGantryd, openLxd, type Server } from './servers.ts';
 
 const groups: Readonly<Record<string, Group>> = {
@@ -104,7 +104,10 @@ function print(rows: readonly Row[], json: boolean): void {
   }
   const missed = misses(rows);
   process.stdout.write(`\n${table(rows)}\n\n`);
+  if (missed.length > 0) process.stdout.write(`Missed:\n${missed.map((line) => `- ${line}`).join('\n')}\n`);
+  const verdicts = rows.flatMap((row) => Object.keys(row.samples).map((name) => verdict(row, name)));
+  const count = (wanted: Verdict): number => verdicts.filter((one) => one === wanted).length;
   process.stdout.write(
-    missed.length === 0 ? 'No target was missed.\n' : `Missed:\n${missed.map((line) => `- ${line}`).join('\n')}\n`,
+    `Targets: ${count('met')} met, ${missed.length} missed, ${count('not compared')} not compared for want of LXD.\n`,
   );
 }
