@@ -10,5 +10,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    // In CI one more try, reported as such: tests with real kernels, DHCP clients and load meet time limits of others.
+    // What needed it gets an entry in test/FLAKES.md and a fix.
+    retry: process.env['CI'] === 'true' ? 1 : 0,
   },
 });

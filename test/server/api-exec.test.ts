@@ -252,7 +252,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       await until(() => received === bytes);
       // Daemon and client share this process; what is asserted is that nothing grows with the gigabyte.
       expect(peak - before).toBeLessThan(160 * 1024 * 1024);
-    });
+    }, 180_000);
 
     test('input that the command does not read is held back at the client', async () => {
       const session = await startExec(daemon, 'c1', { command: ['sleep', '600'] });
