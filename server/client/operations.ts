@@ -124,6 +124,8 @@ export class OperationFollower implements Operations {
   }
 
   #remember(operation: Operation): void {
+    // Real servers send events of one operation out of order at times: what has ended does not run again.
+    if ((this.#latest.get(operation.id)?.status_code ?? 0) >= finalCode && operation.status_code < finalCode) return;
     this.#latest.delete(operation.id);
     this.#latest.set(operation.id, operation);
     const oldest = this.#latest.size > rememberedOperations ? this.#latest.keys().next().value : undefined;
