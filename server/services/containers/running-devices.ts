@@ -275,7 +275,7 @@ export class RunningDevices {
 /** Devices whose nodes follow the hardware of the host. */
 const comesAndGoes = (properties: ConfigMap | undefined): boolean =>
   ['usb', 'gpu'].includes(properties?.['type'] ?? '') ||
-  (/^unix-/.test(properties?.['type'] ?? '') && /^(false|0|no|off)$/i.test(properties?.['required'] ?? ''));
+  ((properties?.['type'] ?? '').startsWith('unix-') && /^(false|0|no|off)$/i.test(properties?.['required'] ?? ''));
 
 const verbs = { unplug: 'unplugged', plug: 'plugged in', adjust: 'changed', wait: 'changed' } as const;
 

@@ -63,7 +63,7 @@ function connectStream(ends: Ends, connected: (socket: Socket) => void, failed: 
     fd,
     allowHalfOpen: true,
     ...(connect.kind === 'tcp' ? { manualStart: true } : {}),
-  } as object);
+  });
   socket.once('error', failed);
   if (connect.kind === 'tcp') {
     socket.once('connect', () => connected(socket));
@@ -166,9 +166,8 @@ function closeUdp(socket: UdpSocket): void {
 }
 
 /** `fd`: a bound udp socket. Every client has a socket (or a connection) of its own to the other side. */
-export async function listenUdp(fd: number, host: string, ends: Ends): Promise<Listener> {
+export function listenUdp(fd: number, host: string, ends: Ends): Listener {
   const server = udpOf(fd, host);
-  await new Promise<void>((resolve, reject) => server.once('listening', resolve).once('error', reject));
   server.on('error', ends.failed);
   const sessions = new Map<string, Session & { timer: NodeJS.Timeout }>();
   const forget = (key: string): void => {

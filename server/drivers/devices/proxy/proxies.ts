@@ -116,7 +116,7 @@ export class Proxies implements ProxyKeeper {
     const { listen, connect } = forward;
     const [near, far] = run.bind === 'host' ? [undefined, initPid] : [initPid, undefined];
     const ends: Ends = {
-      connector: () => openConnector(calls, sideOf(far, run.runAs), connect),
+      connector: () => openConnector(calls, { ...sideOf(far, run.runAs), overrides: run.runAs.uid === 0 }, connect),
       connect,
       proxyProtocol: run.proxyProtocol,
       failed: (error) =>
@@ -134,7 +134,7 @@ export class Proxies implements ProxyKeeper {
     let listener: Listener;
     try {
       dressFile(calls, near, listen, run.socket);
-      listener = listen.kind === 'udp' ? await listenUdp(fd, listen.host, ends) : await listenStream(fd, ends);
+      listener = listen.kind === 'udp' ? listenUdp(fd, listen.host, ends) : await listenStream(fd, ends);
     } catch (error) {
       closeSync(fd);
       removeFile();

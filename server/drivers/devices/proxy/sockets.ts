@@ -13,6 +13,8 @@ export interface Side {
   /** Ids on the host of who makes it. */
   readonly uid: number;
   readonly gid: number;
+  /** File modes do not stop it, as they do not stop root; otherwise it is that user and no more. */
+  readonly overrides?: boolean;
 }
 
 interface Calls {
@@ -24,6 +26,8 @@ interface Calls {
   setsockopt(fd: number, level: number, name: number, value: Int32Array, length: number): number;
   /** Of the calling thread only, unlike libc's. */
   setIds(uid: number, gid: number): boolean;
+  /** Root's rights over files for the calling thread, whoever it is otherwise. */
+  overrideFiles(): void;
   openInRoot(root: number, path: string, flags: number): number;
   reason(): string;
 }
@@ -35,10 +39,10 @@ export function loadSocketCalls(): Promise<Calls | undefined> {
   return loaded;
 }
 
-const numbers: Readonly<Record<string, { readonly setresuid: number; readonly setresgid: number }>> = {
-  x64: { setresuid: 117, setresgid: 119 },
-  arm64: { setresuid: 147, setresgid: 149 },
-  riscv64: { setresuid: 147, setresgid: 149 },
+const numbers: Readonly<Record<string, Readonly<Record<'setresuid' | 'setresgid' | 'setfsuid', number>>>> = {
+  x64: { setresuid: 117, setresgid: 119, setfsuid: 122 },
+  arm64: { setresuid: 147, setresgid: 149, setfsuid: 151 },
+  riscv64: { setresuid: 147, setresgid: 149, setfsuid: 151 },
 };
 
 async function load(): Promise<Calls | undefined> {
@@ -63,6 +67,7 @@ async function load(): Promise<Calls | undefined> {
         const group = (): boolean => Number(setId(ids.setresgid, -1, gid, -1)) === 0;
         return uid === 0 ? user() && group() : group() && user();
       },
+      overrideFiles: () => void setId(ids.setfsuid, 0, 0, 0),
       openInRoot: (root, path, flags) => {
         // RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS: no link inside leads out.
         const how = new BigUint64Array([BigInt(flags), 0n, 0x10n | 0x02n]);
@@ -159,6 +164,7 @@ function inWindow<T>(
       throw new DriverError('Failed', `Cannot act as user ${side.uid}`);
     }
     try {
+      if (side.overrides === true) calls.overrideFiles();
       return work();
     } finally {
       if (isOther && !calls.setIds(0, 0)) process.abort();
