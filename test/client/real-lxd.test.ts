@@ -1,13 +1,15 @@
 // The client and the engine against a real LXD server, where one is installed: a private daemon on a socket of its own.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, dialectOf, type Client } from '../../server/client/client.ts';
 
+import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { cli } from '../support/cli-io.ts';
+import { buildBusyboxImage } from '../support/image-busybox.ts';
 import { until } from '../support/until.ts';
 
 function whyNot(): string | undefined {
@@ -26,6 +28,8 @@ const host = (): string => `unix://${join(folder, 'lxd/unix.socket')}`;
 describe.skipIf(missing !== undefined)('a real LXD', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'gantry-lxd-'));
+    // The root of a container has to pass through.
+    chmodSync(folder, 0o711);
     mkdirSync(join(folder, 'lxd'));
     const env = { ...process.env, LXD_DIR: join(folder, 'lxd') };
     lxd = spawn('lxd', ['--logfile', join(folder, 'log')], { env, stdio: 'ignore', detached: true });
@@ -66,6 +70,32 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     await client.delete('profile', 'other');
     // It runs some of its own after its start.
     for (const id of await client.operations.list()) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+  });
+
+  test.skipIf(busyboxMissing() !== undefined)('runs commands, on pipes and on a terminal', async () => {
+    const image = await buildBusyboxImage(join(folder, 'busybox'), { busybox: { dhcp: false } });
+    const upload = { files: { file: image.metadataPath }, fingerprint: image.fingerprint };
+    await client.operations.run(() => client.uploadImage(upload));
+    await client.create('storage_pool', { name: 'gtexec', driver: 'dir', config: {} });
+    const devices = { root: { type: 'disk', path: '/', pool: 'gtexec' } };
+    const source = { type: 'image', fingerprint: image.fingerprint };
+    await client.operations.run(() => client.create('container', { name: 'gtx', profiles: [], devices, source }));
+    const exec = (...words: string[]) => cli(['exec', '--host', host(), ...words]);
+    try {
+      await client.operations.run(() => client.putContainerState('gtx', { action: 'start', timeout: 30 }));
+      for (let round = 0; round < 5; round++) {
+        const run = await exec('gtx', '--env', 'A=b', '--', 'sh', '-c', 'echo $A; echo no >&2; exit 9');
+        expect(run).toEqual({ code: 9, stdout: 'b\n', stderr: 'no\n' });
+      }
+      expect(await exec('-t', 'gtx', '--', 'stty', 'size')).toEqual({ code: 0, stdout: '24 80\r\n', stderr: '' });
+      expect(await exec('gtx', '--', 'no-such-program')).toMatchObject({ code: 127 });
+    } finally {
+      const stop = { action: 'stop', force: true, timeout: 30 } as const;
+      await client.operations.run(() => client.putContainerState('gtx', stop)).catch(() => {});
+      await client.operations.run(() => client.delete('container', 'gtx'));
+      await client.operations.run(() => client.delete('image', image.fingerprint));
+      await client.delete('storage_pool', 'gtexec');
+    }
   });
 
   test('is brought to what the manifests say, kept there, changed and emptied again', async () => {

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { channelOf, isGone, openChannel, refusal, startExec } from '../support/channels.ts';
 import {
   createContainer,
@@ -23,7 +24,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
   describe.skipIf(runtime === 'lxc' && missing !== undefined)(missing ?? '', () => {
     let daemon: TestDaemon;
     beforeAll(async () => {
-      daemon = await makeDaemon({ runtime });
+      daemon = await makeDaemon({ runtime, https: '127.0.0.1:0' });
       await seed(daemon);
       await createContainer(daemon, 'c1', {
         config: { 'environment.FROM_CONFIG': 'yes', 'environment.BOTH': 'config' },
@@ -292,6 +293,25 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(await refusal(daemon, `${path}?secret=${fds['control']}`)).toMatchObject({ status: 400 });
       const { body } = await daemon.call('PUT', '/1.0/containers/c1/state', { action: 'unfreeze' });
       expect(await refusal(daemon, `${body.operation}/websocket?secret=x`)).toMatchObject({ status: 400 });
+    });
+
+    test('a guest on the network needs nothing but the secret', async () => {
+      const answer = await post({ command: ['echo', 'hello'], 'wait-for-websocket': true });
+      const address = `wss://${daemon.daemon.httpsAddress()}${answer.body.operation}/websocket?secret=`;
+      const connect = (secret: string): Promise<WebSocket> =>
+        new Promise((resolve, reject) => {
+          const socket = new WebSocket(address + secret, { rejectUnauthorized: false });
+          socket.once('open', () => resolve(socket));
+          socket.on('error', reject);
+        });
+      await expect(connect('0'.repeat(64))).rejects.toThrow(/403/);
+      let text = '';
+      const { fds } = answer.metadata.metadata;
+      const output = await connect(fds['1']);
+      output.on('message', (bytes: Buffer) => (text += bytes.toString()));
+      for (const name of ['0', '2']) await connect(fds[name]);
+      expect((await daemon.wait(answer.body.operation)).metadata).toMatchObject({ return: 0 });
+      await until(() => text === 'hello\n' && output.readyState === output.CLOSED);
     });
 
     test.each([
