@@ -56,11 +56,13 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect((await real.call('POST', '/1.0/networks', { name: bridge, config })).status).toBe(200);
     await createContainer(real, 'c1', {
       source: { type: 'image', alias: 'busybox' },
-      devices: { eth0: { type: 'nic', nictype: 'bridged', parent: bridge, name: 'eth0' } },
+      devices: {
+        eth0: { type: 'nic', nictype: 'bridged', parent: bridge, name: 'eth0', 'ipv4.address': '10.214.92.9' },
+      },
     });
     devices = (await real.get('/1.0/containers/c1')).devices;
     expect((await setState(real, 'c1', 'start')).err).toBe('');
-    await sh('ip addr add 10.214.92.9/24 dev eth0; ip link set eth0 up');
+    await until(async () => (await sh('ip addr show eth0')).out.includes('10.214.92.9'), 10_000);
     await serve();
   });
   afterEach(async () => {
@@ -219,7 +221,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect((await sh('stat -c "%u %g %a" /dev/my/zero; head -c 3 /dev/my/zero | wc -c')).out).toBe('5 6 640\n3\n');
     expect((await sh('ls /dev/late')).code).not.toBe(0);
     execFileSync('mknod', [node, 'c', '1', '3']);
-    await until(async () => (await sh('echo gone > /dev/late && test -c /dev/late')).code === 0, 5000);
+    await until(async () => (await sh('test -c /dev/late && echo gone > /dev/late')).code === 0, 5000);
     await rm(node);
     await until(async () => (await sh('ls /dev/late')).code !== 0, 5000);
     await patch({ zero: { type: 'none' } });
@@ -285,12 +287,16 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
 
   test('a daemon killed with forwards and limits in force leaves no orphan, whatever became of the container', async () => {
     const { dir } = real;
+    await serve();
     await real.stop();
     const bundle = bundleDaemon();
     const onChild = async (work: (wire: { socketPath: string }) => Promise<void>): Promise<void> => {
       const child = await startChild(bundle, dir, 'lxc');
-      await work({ socketPath: child.socketPath });
-      await child.kill('SIGKILL');
+      try {
+        await work({ socketPath: child.socketPath });
+      } finally {
+        await child.kill('SIGKILL');
+      }
     };
     try {
       await onChild(async (wire) => {
