@@ -1,5 +1,5 @@
 // Laws of snapshot names and expiries for any patterns, names and times.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseExpiry } from '../../server/api/expiry.ts';
 import {
