@@ -17,6 +17,8 @@ export interface AttachTarget {
   readonly key: string;
   readonly name: string;
   readonly initPid: number;
+  /** lxc-attach. */
+  readonly program: string;
   readonly libc: Libc | undefined;
 }
 
@@ -60,7 +62,7 @@ export function spawnAttached(target: AttachTarget, command: RuntimeCommand): Ru
   const uid = command.uid ?? 0;
   const hasSnap = existsSync(`/proc/${target.initPid}/root/snap`);
   const env = commandEnv(command.env ?? {}, { uid, hasSnap });
-  const argv = [findProgram('lxc-attach') ?? 'lxc-attach', ...attachArgv(target, { ...command, env })];
+  const argv = [target.program, ...attachArgv(target, { ...command, env })];
   const { stdio } = command;
   if (stdio.kind === 'terminal') return spawnOnTerminal(target, argv, { size: stdio.size, carriageReturns: 1 });
   if (stdio.kind === 'null') return processOf(start(argv, ['ignore', 'ignore', 'ignore']), {});

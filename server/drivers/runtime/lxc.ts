@@ -31,12 +31,13 @@ import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from '.
 import { openLxcConsole } from './lxc-console.ts';
 import { LxcPlaces } from './lxc-places.ts';
 import { startContainer } from './lxc-start.ts';
-import { lxcAvailable, lxcVersion } from './lxc-host.ts';
+import { findProgram, lxcAvailable, lxcVersion } from './lxc-host.ts';
 import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
 import { sweepShapes } from './nic-host.ts';
 import { isSameProcess, readBootId } from './proc.ts';
 import { readRunState, removeRunState, type RunState, writeRunState } from './run-state.ts';
+import { SealedProgram } from './sealed-program.ts';
 import { Slots } from './slots.ts';
 import { loadLibc } from './syscalls.ts';
 import { UserNamespaces } from './user-namespaces.ts';
@@ -96,6 +97,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly #slots = new Slots(startsAtOnce);
   readonly #spool: ExitSpool;
   readonly #consoles: ConsoleHub;
+  readonly #attach: SealedProgram;
   readonly live: LxcLive;
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
   #sweeper: NodeJS.Timeout | undefined;
@@ -112,6 +114,7 @@ class LxcRuntime implements RuntimeDriver {
       remember: (state) => this.#remember(state),
       lock: (name, work) => this.#mutex.run(name, work),
     });
+    this.#attach = new SealedProgram(deps.libc, findProgram('lxc-attach') ?? 'lxc-attach');
     endOrphans(deps.places.lxcPath);
     this.#spool.start(
       (key) => this.#wake(key),
@@ -285,7 +288,8 @@ class LxcRuntime implements RuntimeDriver {
     if (isFrozen(tree, places.group(name))) refuse('it is frozen');
     if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');
     const { lxcPath } = places;
-    return spawnAttached({ lxcPath, key: places.key(name), name, initPid: state.initPid, libc }, command);
+    const program = this.#attach.path;
+    return spawnAttached({ lxcPath, key: places.key(name), name, initPid: state.initPid, libc, program }, command);
   }
 
   console(name: string, size: TerminalSize): RuntimeConsole {
@@ -329,6 +333,7 @@ class LxcRuntime implements RuntimeDriver {
     clearTimeout(this.#sweeper);
     this.#spool.close();
     this.#consoles.close();
+    this.#attach.close();
     await this.#deps.namespaces.close();
     if (this.#live.size > 0) return;
     // Empty ones only: what still runs, known or not, keeps its own.
