@@ -3,8 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { planDevices } from '../../server/services/containers/device-plan.ts';
 import { mountSource, parseRates } from '../../server/drivers/devices/disk-rates.ts';
 import { splitDev } from '../../server/drivers/devices/host-paths.ts';
+import { endpointText, natRules, planProxy, proxyHeader } from '../../server/drivers/devices/proxy/proxy-plan.ts';
+import { inetAddress } from '../../server/drivers/devices/proxy/sockets.ts';
 import type { NicRun } from '../../server/drivers/run-parts.ts';
+import type { RunConfig } from '../../server/drivers/runtime/driver.ts';
 import { diskRateValues } from '../../server/drivers/runtime/disk-rates.ts';
+import { type LxcSettings, renderLxcConfig } from '../../server/drivers/runtime/lxc-config.ts';
 import {
   checkNicNames,
   filterTable,
@@ -91,6 +95,123 @@ describe('rates of disks', () => {
     const line = '36 35 0:32 / /srv rw,noatime shared:1 - btrfs /dev/sdb1 rw';
     expect(mountSource(line, '0:32')).toBe('/dev/sdb1');
     expect(mountSource(line, '0:33')).toBeUndefined();
+  });
+});
+
+describe('the configuration of a start', () => {
+  const settings: LxcSettings = {
+    postStopHook: 'true',
+    cgroup: { monitor: 'm', pivot: 'p', container: 'c' },
+    cgroup1: [],
+    cgroup2: [],
+    seccompProfile: undefined,
+    apparmorProfile: undefined,
+    lxcfsFiles: [],
+  };
+  const run: RunConfig = {
+    name: 'c',
+    hostname: 'c',
+    rootfs: '/r',
+    logDir: '/l',
+    architecture: 'x86_64',
+    idmap: [{ isuid: true, isgid: true, hostid: 100_000, nsid: 0, maprange: 65_536 }],
+    config: {},
+    nics: [],
+    mounts: [],
+  };
+  const lines = (more: Partial<RunConfig>): string[] => renderLxcConfig({ ...run, ...more }, settings).split('\n');
+
+  test('each kind of nic is said in LXC’s words', () => {
+    const nics: NicRun[] = [
+      { device: 'a', kind: 'macvlan', name: 'eth0', hostName: 'mv0', hwaddr: '00:16:3e:00:00:01', link: 'eth5' },
+      { device: 'b', kind: 'physical', name: 'wan', hostName: 'enp3s0', mtu: 9000 },
+    ];
+    expect(lines({ nics }).filter((line) => line.startsWith('lxc.net.'))).toEqual([
+      'lxc.net.0.type = macvlan',
+      'lxc.net.0.link = eth5',
+      'lxc.net.0.flags = up',
+      'lxc.net.0.name = eth0',
+      'lxc.net.0.hwaddr = 00:16:3e:00:00:01',
+      'lxc.net.0.macvlan.mode = bridge',
+      'lxc.net.1.type = phys',
+      'lxc.net.1.link = enp3s0',
+      'lxc.net.1.flags = up',
+      'lxc.net.1.name = wan',
+      'lxc.net.1.mtu = 9000',
+    ]);
+  });
+
+  test('nodes are allowed on both generations of control groups', () => {
+    const node = {
+      device: 'n',
+      kind: 'block',
+      major: 8,
+      minor: 3,
+      target: '/dev/x',
+      uid: 0,
+      gid: 0,
+      mode: 0o660,
+    } as const;
+    const allowed = lines({ nodes: [node] }).filter((line) => line.endsWith('b 8:3 rwm'));
+    expect(allowed).toEqual(['lxc.cgroup.devices.allow = b 8:3 rwm', 'lxc.cgroup2.devices.allow = b 8:3 rwm']);
+  });
+
+  test('nvidia.runtime brings the driver’s libraries by LXC’s hook, with what was required', () => {
+    const config = { 'nvidia.runtime': 'true', 'nvidia.require.cuda': '>=9.0', 'nvidia.driver.capabilities': 'all' };
+    expect(lines({ config }).filter((line) => /nvidia/i.test(line))).toEqual([
+      'lxc.environment = NVIDIA_VISIBLE_DEVICES=none',
+      'lxc.environment = NVIDIA_DRIVER_CAPABILITIES=all',
+      'lxc.environment = NVIDIA_REQUIRE_CUDA=>=9.0',
+      'lxc.hook.mount = /usr/share/lxc/hooks/nvidia',
+    ]);
+    expect(lines({}).join('\n')).not.toMatch(/nvidia/i);
+    expect(() => lines({ config, idmap: [] })).toThrow(/privileged/);
+  });
+});
+
+describe('proxies', () => {
+  const plan = (properties: Record<string, string>) => planProxy('web', properties);
+
+  test('ports are paired in their order, or all go to one; what is not said has its default', () => {
+    const two = plan({ listen: 'tcp:0.0.0.0:80,443', connect: 'tcp:127.0.0.1:8080-8081' });
+    expect(two.forwards.map(({ listen, connect }) => `${endpointText(listen)} ${endpointText(connect)}`)).toEqual([
+      'tcp:0.0.0.0:80 tcp:127.0.0.1:8080',
+      'tcp:0.0.0.0:443 tcp:127.0.0.1:8081',
+    ]);
+    const one = plan({ listen: 'udp:[::1]:53-54', connect: 'unix:@name', mode: '0640', uid: '5', 'security.gid': '7' });
+    expect(one.forwards.map(({ connect }) => endpointText(connect))).toEqual(['unix:@name', 'unix:@name']);
+    expect(one).toMatchObject({
+      bind: 'host',
+      nat: false,
+      socket: { uid: 5, gid: 0, mode: 0o640 },
+      runAs: { uid: 0, gid: 7 },
+    });
+  });
+
+  test('the PROXY line has addresses of one family, or says that it does not know', () => {
+    const to = { address: '::ffff:10.0.0.1', port: 80 };
+    expect(proxyHeader({ address: '10.0.0.9', port: 5 }, to)).toBe('PROXY TCP4 10.0.0.9 10.0.0.1 5 80\r\n');
+    expect(proxyHeader({ address: 'fd00::9', port: 5 }, { address: 'fd00::1', port: 80 })).toBe(
+      'PROXY TCP6 fd00::9 fd00::1 5 80\r\n',
+    );
+    expect(proxyHeader({}, to)).toBe('PROXY UNKNOWN\r\n');
+  });
+
+  test('rules of the kernel: from anywhere or one address, and back to a container that asks for itself', () => {
+    const rules = natRules(
+      plan({ listen: 'tcp:0.0.0.0:80', connect: 'tcp:10.0.0.9:8080', nat: 'true' }),
+      'gantry_proxy_x',
+    );
+    expect(rules).toContain('meta nfproto ipv4 fib daddr type local tcp dport 80 dnat ip to 10.0.0.9:8080');
+    expect(rules).toContain('ip saddr 10.0.0.9 ip daddr 10.0.0.9 tcp dport 8080 masquerade');
+    const six = natRules(plan({ listen: 'udp:[fd00::1]:53', connect: 'udp:[fd00::9]:5353', nat: 'true' }), 't');
+    expect(six).toContain('ip6 daddr fd00::1 udp dport 53 dnat ip6 to [fd00::9]:5353');
+  });
+
+  test('addresses are laid out as the kernel reads them', () => {
+    expect([...inetAddress('10.0.0.9', 258)].slice(0, 8)).toEqual([2, 0, 1, 2, 10, 0, 0, 9]);
+    const six = [...inetAddress('fd00::9', 80)];
+    expect([six.length, six[0], six[8], six[23]]).toEqual([28, 10, 0xfd, 9]);
   });
 });
 

@@ -39,6 +39,7 @@ export function renderLxcConfig(run: RunConfig, settings: LxcSettings): string {
     ...mounts(run, settings),
     ...run.nics.flatMap((nic, index) => nicLines(nic, index)),
     ...environment(run),
+    ...nvidia(run),
     ['lxc.hook.version', '1'],
     ['lxc.hook.post-stop', settings.postStopHook],
   ];
@@ -209,6 +210,28 @@ function nicLines(nic: NicRun, index: number): readonly Line[] {
     ...(nic.kind === 'veth' ? [[`${key}.veth.pair`, nic.hostName] as const] : []),
     ...(nic.kind === 'macvlan' ? [[`${key}.macvlan.mode`, 'bridge'] as const] : []),
     ...(nic.mtu === undefined ? [] : [[`${key}.mtu`, nic.mtu.toString()] as const]),
+  ];
+}
+
+/** Comes with LXC; needs NVIDIA's container tools on the host. */
+export const nvidiaHook = '/usr/share/lxc/hooks/nvidia';
+
+/** Driver libraries of the host's NVIDIA driver. The cards themselves come by gpu devices. */
+function nvidia(run: RunConfig): readonly Line[] {
+  const { config } = run;
+  if (!isTrue(config['nvidia.runtime'])) return [];
+  if (isPrivileged(run)) throw new DriverError('Invalid', 'nvidia.runtime does not work in privileged containers');
+  const variables: Readonly<Record<string, string | undefined>> = {
+    NVIDIA_VISIBLE_DEVICES: 'none',
+    NVIDIA_DRIVER_CAPABILITIES: config['nvidia.driver.capabilities'] || 'compute,utility',
+    NVIDIA_REQUIRE_CUDA: config['nvidia.require.cuda'],
+    NVIDIA_REQUIRE_DRIVER: config['nvidia.require.driver'],
+  };
+  return [
+    ...Object.entries(variables).flatMap(([name, value]): readonly Line[] =>
+      value === undefined || value === '' ? [] : [['lxc.environment', `${name}=${value}`]],
+    ),
+    ['lxc.hook.mount', nvidiaHook],
   ];
 }
 

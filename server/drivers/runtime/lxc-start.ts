@@ -1,6 +1,7 @@
 // Starts one container: prepares its files, runs lxc-start, finds its init. On failure it says why and leaves nothing behind.
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../lib/exec.ts';
+import { isTrue } from '../../api/value-check.ts';
 import { errorText } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { type CgroupTree, groupPids, removeGroup } from './cgroup.ts';
@@ -111,6 +112,9 @@ function deviceState(run: RunConfig, lent: DeviceState['lent']): DeviceState {
 
 function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeof readLimits> } {
   const { places, tree } = deps;
+  if (isTrue(run.config['nvidia.runtime']) && findProgram('nvidia-container-cli') === undefined) {
+    throw startFailure(run, 'nvidia.runtime needs the program nvidia-container-cli, which this host lacks');
+  }
   const host = readHostFacts(tree);
   const cpus = pickCpus(parseCpus(run.config['limits.cpu'] ?? ''), host.onlineCpus, deps.otherCpus);
   const limits = readLimits(run.config, host, cpus);
