@@ -16,16 +16,16 @@ export function channelOf(peer: WebSocket, socket: Duplex): Channel {
     peer.on('error', () => peer.terminate());
   });
   let isClosing = false;
-  const sendFrame = (bytes: Uint8Array, binary: boolean): Promise<void> =>
-    new Promise((resolve) => {
-      if (peer.readyState !== peer.OPEN || isClosing) {
-        resolve();
-        return;
-      }
-      const mustWait = peer.bufferedAmount + bytes.length > maxWaitingBytes;
+  const sendFrame = (bytes: Uint8Array, binary: boolean): Promise<void> | undefined => {
+    if (peer.readyState !== peer.OPEN || isClosing) return undefined;
+    if (peer.bufferedAmount + bytes.length <= maxWaitingBytes) {
+      peer.send(bytes, { binary, compress: false }, () => {});
+      return undefined;
+    }
+    return new Promise((resolve) => {
       peer.send(bytes, { binary, compress: false }, () => resolve());
-      if (!mustWait) resolve();
     });
+  };
   return {
     frames: framesOf(peer),
     send: (bytes) => sendFrame(bytes, true),

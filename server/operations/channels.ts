@@ -12,10 +12,10 @@ export interface Frame {
 export interface Channel {
   /** What the peer sends, in order; ends when the peer is gone. For one reader; while nobody takes frames the peer has to wait. */
   readonly frames: AsyncIterable<Frame>;
-  /** Resolves when more may be sent. After the peer is gone it resolves at once and sends nothing. */
-  send(bytes: Uint8Array): Promise<void>;
+  /** A promise: resolves when more may be sent. undefined: at once. After the peer is gone it sends nothing. */
+  send(bytes: Uint8Array): Promise<void> | undefined;
   /** "Nothing more comes from here": an empty text frame. The connection stays. */
-  barrier(): Promise<void>;
+  barrier(): Promise<void> | undefined;
   /** Lets go once everything sent is out. Idempotent. */
   close(): void;
   /** Resolves when the connection is gone, whoever ended it. */

@@ -236,7 +236,11 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
 
     test('a client that does not read holds up the command, not the daemon’s memory', async () => {
       const bytes = (runtime === 'lxc' ? 1024 : 128) * 1024 * 1024;
-      const session = await startExec(daemon, 'c1', { command: ['head', '-c', String(bytes), '/dev/zero'] });
+      const command =
+        runtime === 'lxc'
+          ? ['dd', 'if=/dev/zero', 'bs=64k', `count=${bytes / 65_536}`]
+          : ['head', '-c', String(bytes), '/dev/zero'];
+      const session = await startExec(daemon, 'c1', { command });
       const { socket } = channelOf(session, '1');
       socket.pause();
       let received = channelOf(session, '1').data().length;

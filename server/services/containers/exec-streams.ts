@@ -119,8 +119,10 @@ export async function drain(stream: Readable | undefined, channel: Channel | und
   // The one who listened is gone: the command learns it by its next write.
   void channel.gone.finally(() => stream.destroy());
   stream.on('data', (chunk: Buffer) => {
+    const room = channel.send(chunk);
+    if (room === undefined) return;
     stream.pause();
-    void channel.send(chunk).finally(() => stream.resume());
+    void room.finally(() => stream.resume());
   });
   await finished(stream).catch(() => {});
   await channel.barrier();
