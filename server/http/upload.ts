@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { errors } from '../api/errors.ts';
+import { isTrue } from '../api/value-check.ts';
 import { aliasName } from '../api/names.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
 
@@ -32,7 +33,7 @@ export async function receiveUpload(
     metadataPath: files.metadataPath,
     ...(files.rootfsPath === undefined ? {} : { rootfsPath: files.rootfsPath }),
     filename: files.filename ?? header('filename') ?? '',
-    public: /^(true|1|yes|on)$/i.test(header('public') ?? ''),
+    public: isTrue(header('public')),
     properties: propertiesOf(headers, headerPrefix),
     ...(fingerprint === undefined ? {} : { fingerprint: fingerprint.toLowerCase() }),
     aliases,

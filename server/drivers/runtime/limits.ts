@@ -1,4 +1,5 @@
 // Turns limits.* keys into control group values for both generations of cgroups. Pure: what is written where, not the writing.
+import { isTrue } from '../../api/value-check.ts';
 import { parseBytes } from '../../api/bytes.ts';
 import { DriverError } from '../driver-error.ts';
 import type { CpuTime } from './cpu-limits.ts';
@@ -32,8 +33,6 @@ export interface CgroupValue {
   readonly file: string;
   readonly value: string;
 }
-
-const isTrue = (text: string): boolean => ['true', '1', 'yes', 'on'].includes(text.toLowerCase());
 
 export function readLimits(config: Config, host: HostFacts, cpus: readonly number[] | undefined): Limits {
   const get = (key: string): string => config[key] ?? '';

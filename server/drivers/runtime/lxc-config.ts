@@ -1,4 +1,5 @@
 // Renders the configuration file of one container start. Pure: decides every line, touches nothing.
+import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
 import type { MountRun, NicRun, NodeRun, RunConfig } from './driver.ts';
 import type { CgroupValue } from './limits.ts';
@@ -54,8 +55,6 @@ function renderLine(key: string, value: string): string {
 }
 
 const isPrivileged = (run: RunConfig): boolean => run.idmap.length === 0;
-const isTrue = (text: string | undefined): boolean => ['true', '1', 'yes', 'on'].includes((text ?? '').toLowerCase());
-
 const architectures: Readonly<Record<string, string>> = {
   i686: 'i686',
   x86_64: 'x86_64',

@@ -1,4 +1,5 @@
 // Renders a container's system call filter from security.syscalls.* and raw.seccomp. Pure.
+import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
 
 type Config = Readonly<Record<string, string>>;
@@ -12,8 +13,6 @@ const defaultDenied = [
   'finit_module errno 38',
   'delete_module errno 38',
 ] as const;
-
-const isTrue = (text: string): boolean => ['true', '1', 'yes', 'on'].includes(text.toLowerCase());
 
 /** LXC's format: version, kind of list, then one call a line. */
 export function renderSeccomp(config: Config): string {
