@@ -1,0 +1,48 @@
+// Runs the whole test suite; in CI a file that failed is run once more, alone and in a new process, and named as flaky when
+// it then passes. Decides nothing about tests themselves: vitest.config.ts does.
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+
+interface VitestReport {
+  readonly testResults: readonly { readonly name: string; readonly status: string }[];
+}
+
+/** More failed files than this are no chance failures: the suite is red at once. */
+const mostFlakyFiles = 5;
+
+function vitest(args: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const command = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts', ...args];
+    const child = spawn(process.execPath, command, { stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+async function failedFiles(reportFile: string): Promise<readonly string[]> {
+  const report = JSON.parse(await readFile(reportFile, 'utf8')) as VitestReport;
+  return report.testResults
+    .filter((each) => each.status === 'failed')
+    .map((each) => relative(process.cwd(), each.name));
+}
+
+async function runSuite(args: readonly string[]): Promise<number> {
+  const work = await mkdtemp(join(tmpdir(), 'gantry-test-report-'));
+  try {
+    const reportFile = join(work, 'report.json');
+    const code = await vitest([...args, '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]);
+    if (code === 0 || process.env['CI'] !== 'true') return code;
+    const failed = await failedFiles(reportFile);
+    if (failed.length === 0 || failed.length > mostFlakyFiles) return code;
+    console.log(`\nRunning again, alone: ${failed.join(', ')}`);
+    const again = await vitest([...failed, '--maxWorkers=1', '--retry=0']);
+    if (again === 0) console.log(`FLAKY (failed once, passed alone; see test/FLAKES.md): ${failed.join(', ')}`);
+    return again;
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await runSuite(process.argv.slice(2));
