@@ -68,7 +68,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^server\/lib\//,
-    own: /^server\/(lib|api\/nearest)/,
+    own: /^server\/(lib|api\/(nearest|ip))/,
     packages: /^node:/,
     why: 'lib holds tools without domain words',
   },
@@ -158,9 +158,21 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^provider\//,
-    own: /^(provider|server\/api|server\/client)\//,
+    own: /^(provider|server\/api|server\/client)\/|^server\/lib\/self-signed/,
     packages: anyPackage,
     why: 'provider and reconciler never import each other',
+  },
+  {
+    from: /^provider\/wire\//,
+    own: /^(provider\/(wire|framework)\/|server\/lib\/self-signed)/,
+    packages: /^(node:|@msgpack\/msgpack$)/,
+    why: 'the wire carries any provider: it knows no resource and no daemon',
+  },
+  {
+    from: /^provider\/framework\//,
+    own: /^provider\/framework\//,
+    packages: /^$/,
+    why: 'the framework knows neither wire nor daemon',
   },
 ];
 

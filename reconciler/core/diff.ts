@@ -2,7 +2,7 @@
 import type { Effect } from '../../server/api/field.ts';
 import type { Change } from './change.ts';
 import type { Json, JsonObject } from './document.ts';
-import { sameText } from './equal.ts';
+import { sameText } from '../../server/api/equal.ts';
 import { isIgnored, type IgnorePatterns } from './ignore.ts';
 import type { CoreKind } from './kinds/kind.ts';
 import { asText, isMap, mapOf } from './kinds/values.ts';

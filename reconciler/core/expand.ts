@@ -2,7 +2,7 @@
 import type { Effect } from '../../server/api/field.ts';
 import type { JsonObject } from './document.ts';
 import { configEffect, deviceEffect, isRootDisk, worseEffect } from './effects.ts';
-import { sameText } from './equal.ts';
+import { sameText } from '../../server/api/equal.ts';
 import { presentDevices, presentTexts, textsOf } from './kinds/values.ts';
 
 export interface Expanded {

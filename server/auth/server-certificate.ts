@@ -51,7 +51,7 @@ export function thisHost(): Host {
 }
 
 async function makePair(dir: string, certFile: string, keyFile: string, host: Host): Promise<ServerCertificate> {
-  const { makeSelfSigned } = await import('./self-signed.ts');
+  const { makeSelfSigned } = await import('../lib/self-signed.ts');
   const notAfter = new Date(host.now);
   notAfter.setUTCFullYear(notAfter.getUTCFullYear() + years);
   const { certPem, keyPem } = await makeSelfSigned({

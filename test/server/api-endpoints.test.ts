@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../server/api/endpoint.ts';
 import { endpoints, type EndpointId } from '../../server/api/endpoints.ts';
-import { makeSelfSigned } from '../../server/auth/self-signed.ts';
+import { makeSelfSigned } from '../../server/lib/self-signed.ts';
 import { validateBody } from '../../server/api/validate.ts';
 import {
   createContainer,

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { fingerprintOf, identifyCaller } from '../../server/auth/identify.ts';
-import { makeSelfSigned } from '../../server/auth/self-signed.ts';
+import { makeSelfSigned } from '../../server/lib/self-signed.ts';
 
 const day = 24 * 60 * 60_000;
 const now = new Date('2030-06-01T00:00:00Z');

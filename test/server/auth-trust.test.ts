@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { AppError } from '../../server/api/errors.ts';
 import { PasswordAttempts } from '../../server/auth/password-attempts.ts';
 import { hashPassword } from '../../server/auth/secrets.ts';
-import { makeSelfSigned } from '../../server/auth/self-signed.ts';
+import { makeSelfSigned } from '../../server/lib/self-signed.ts';
 import { checkTrustPassword, parseCertificate, planTrust } from '../../server/auth/trust.ts';
 
 let pem = '';

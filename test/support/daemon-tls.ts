@@ -2,7 +2,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
 import type { OutgoingHttpHeaders } from 'node:http';
-import { makeSelfSigned, type KeyAndCertificate } from '../../server/auth/self-signed.ts';
+import { makeSelfSigned, type KeyAndCertificate } from '../../server/lib/self-signed.ts';
 import { answerOf, collect, type Answer } from './daemon.ts';
 
 export interface ClientCertificate extends KeyAndCertificate {

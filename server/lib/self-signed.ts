@@ -1,4 +1,4 @@
-// Makes one self-signed certificate with its key; where they are kept is server-certificate.ts.
+// Makes one self-signed certificate with its key; where it is kept, if at all, is its user's business.
 import { generateKeyPair, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -14,7 +14,11 @@ export interface CertificateRequest {
   readonly notBefore: Date;
   readonly notAfter: Date;
   readonly usage: 'server' | 'client';
+  /** Default P-384; P-256 costs half, which counts for processes that live a second. */
+  readonly curve?: Curve;
 }
+
+export type Curve = 'P-256' | 'P-384';
 
 export interface KeyAndCertificate {
   readonly certPem: string;
@@ -22,22 +26,30 @@ export interface KeyAndCertificate {
   readonly keyPem: string;
 }
 
-const ecdsaWithSha384 = der.sequence(der.oid('1.2.840.10045.4.3.3'));
+const curves = {
+  'P-256': { namedCurve: 'prime256v1', digest: 'sha256', signature: der.sequence(der.oid('1.2.840.10045.4.3.2')) },
+  'P-384': { namedCurve: 'secp384r1', digest: 'sha384', signature: der.sequence(der.oid('1.2.840.10045.4.3.3')) },
+} as const;
 const usages = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const;
 
-/** ECDSA on P-384, signed with SHA-384, a random serial of 128 bits. */
+/** ECDSA, signed with the digest of the curve's size, a random serial of 128 bits. */
 export async function makeSelfSigned(request: CertificateRequest): Promise<KeyAndCertificate> {
-  const { publicKey, privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'secp384r1' });
-  const body = certificateBody(request, publicKey, randomBytes(16));
-  const signature = sign('sha384', body, privateKey);
-  const certificate = der.sequence(body, ecdsaWithSha384, der.bits(signature));
+  const { namedCurve, digest, signature: algorithm } = curves[request.curve ?? 'P-384'];
+  const { publicKey, privateKey } = await promisify(generateKeyPair)('ec', { namedCurve });
+  const body = certificateBody(request, publicKey, algorithm, randomBytes(16));
+  const certificate = der.sequence(body, algorithm, der.bits(sign(digest, body, privateKey)));
   return {
     certPem: pem('CERTIFICATE', certificate),
     keyPem: privateKey.export({ type: 'sec1', format: 'pem' }).toString(),
   };
 }
 
-function certificateBody(request: CertificateRequest, publicKey: KeyObject, serial: Uint8Array): der.Der {
+function certificateBody(
+  request: CertificateRequest,
+  publicKey: KeyObject,
+  algorithm: der.Der,
+  serial: Uint8Array,
+): der.Der {
   const name = der.sequence(
     attribute('2.5.4.10', request.organization),
     attribute('2.5.4.3', request.commonName.slice(0, 64)),
@@ -45,7 +57,7 @@ function certificateBody(request: CertificateRequest, publicKey: KeyObject, seri
   return der.sequence(
     der.explicit(0, der.unsigned(Uint8Array.of(2))),
     der.unsigned(serial),
-    ecdsaWithSha384,
+    algorithm,
     name,
     der.sequence(der.time(request.notBefore), der.time(request.notAfter)),
     name,

@@ -1,8 +1,8 @@
 // Whether two config texts mean the same: booleans, sizes, bit rates, addresses and lists in other spellings.
 // What the server computes by itself is the business of each kind.
-import { parseBits } from '../../server/api/bits.ts';
-import { parseBytes } from '../../server/api/bytes.ts';
-import { formatCidr, formatIp, isHwaddr, parseCidr, parseIp } from '../../server/api/ip.ts';
+import { parseBits } from './bits.ts';
+import { parseBytes } from './bytes.ts';
+import { formatCidr, formatIp, isHwaddr, parseCidr, parseIp } from './ip.ts';
 
 /** Keys whose values are the user's own text: compared letter by letter. */
 const freeText = /^(user|environment|image|raw|volatile)\.|^description$/;
