@@ -95,8 +95,15 @@ export type ServerConfigKeyName = keyof typeof serverConfigKeys;
 /** What is stored: no defaults, no empty values; hidden keys hold their hash. */
 export type StoredServerConfig = Readonly<Record<string, string>>;
 
+/** Free for clients: real LXD takes any such key, and tools keep notes of theirs there. */
+const userKey = text('Free for users.');
+
 const keyOf = (key: string): ServerConfigKey | undefined =>
-  Object.hasOwn(serverConfigKeys, key) ? serverConfigKeys[key as ServerConfigKeyName] : undefined;
+  Object.hasOwn(serverConfigKeys, key)
+    ? serverConfigKeys[key as ServerConfigKeyName]
+    : /^user\../.test(key)
+      ? userKey
+      : undefined;
 
 /** Every problem of the config sent, in the order of the keys. Values are strings; null unsets like empty text, and true
  *  keeps what is stored of a hidden key. */
@@ -111,11 +118,12 @@ export function validateServerConfig(sent: Readonly<Record<string, unknown>>): P
 
 function wrong(key: string, value: unknown): string | undefined {
   const fact = keyOf(key);
-  if (fact === undefined) return `unknown key ${is.shown(key)}${hint(key, Object.keys(serverConfigKeys))}`;
+  if (fact === undefined)
+    return `unknown key ${is.shown(key)}${hint(key, Object.keys(serverConfigKeys)) || '; free keys start with user.'}`;
   if (value === null || value === '' || (fact.hidden === true && value === true)) return undefined;
   if (typeof value !== 'string') return `cannot set ${key}: values are strings, this is ${named(value)}`;
   if (fact.default !== undefined && normal(fact, value) === fact.default) return undefined;
-  const broken = is.oneLine(value) ?? fact.check(value);
+  const broken = (fact === userKey ? is.manyLines : is.oneLine)(value) ?? fact.check(value);
   if (broken === undefined) return undefined;
   return `cannot set ${key} to ${fact.hidden === true ? '***' : is.shown(value)}: it ${broken}`;
 }

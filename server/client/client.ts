@@ -48,6 +48,8 @@ export interface Client {
   readonly host: string;
   server(signal?: AbortSignal): Promise<Reply<Server>>;
   putServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
+  /** Keys left out stay; empty text unsets. */
+  patchServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
 
   /** All objects of the kind (recursion=1). */
   list<K extends ClientKind>(kind: K, signal?: AbortSignal): Promise<readonly KindTypes[K]['object'][]>;
@@ -121,6 +123,7 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
     operations,
     server: (signal) => send({ method: 'GET', path: '/1.0' }, signal),
     putServer: (json, write = {}, signal) => send({ method: 'PUT', path: '/1.0', json, ...writing(write) }, signal),
+    patchServer: (json, write = {}, signal) => send({ method: 'PATCH', path: '/1.0', json, ...writing(write) }, signal),
     list: async <K extends ClientKind>(kind: K, signal?: AbortSignal) =>
       readList(
         await send({ method: 'GET', path: collections[kind], query: { recursion: 1 } }, signal),

@@ -63,6 +63,17 @@ describe('server config sent', () => {
     );
   });
 
+  it('takes user.* keys as free text and drops them when empty', () => {
+    const sent = { 'user.note': 'two\nlines', 'user.gantry.set.web': '{"v":1}' };
+    expect(validateServerConfig(sent)).toEqual([]);
+    const { config } = mergeServerConfig({}, sent, 'patch');
+    expect(renderServerConfig(config)).toEqual(sent);
+    expect(mergeServerConfig(config, { 'user.note': '' }, 'patch').config).toEqual({
+      'user.gantry.set.web': '{"v":1}',
+    });
+    expect(validateServerConfig({ 'user.note': 'a\0b' })[0]?.message).toContain('NUL');
+  });
+
   it('never sees its password in a message', () => {
     expect(JSON.stringify(validateServerConfig({ 'core.trust_password': 'hunter2\n' }))).not.toContain('hunter2');
   });
