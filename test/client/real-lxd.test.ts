@@ -1,7 +1,7 @@
 // The client and the engine against a real LXD server, where one is installed: a private daemon on a socket of its own.
-import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,51 +10,27 @@ import { createClient, dialectOf, type Client } from '../../server/client/client
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { cli } from '../support/cli-io.ts';
 import { buildBusyboxImage } from '../support/image-busybox.ts';
-import { until } from '../support/until.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
 
-function whyNot(): string | undefined {
-  if (process.getuid?.() !== 0) return 'it needs root';
-  if (spawnSync('lxd', ['--version']).status !== 0) return 'lxd is not installed';
-  return undefined;
-}
-const missing = whyNot();
+const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: the client against a real LXD, since ${missing}`);
 
 let folder = '';
-let lxd: ChildProcess | undefined;
+let lxd: StockLxd | undefined;
 let client: Client;
-const host = (): string => `unix://${join(folder, 'lxd/unix.socket')}`;
+const host = (): string => `unix://${lxd?.socketPath ?? ''}`;
 
 describe.skipIf(missing !== undefined)('a real LXD', () => {
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gantry-lxd-'));
-    // The root of a container has to pass through.
-    chmodSync(folder, 0o711);
-    mkdirSync(join(folder, 'lxd'));
-    const env = { ...process.env, LXD_DIR: join(folder, 'lxd') };
-    lxd = spawn('lxd', ['--logfile', join(folder, 'log')], { env, stdio: 'ignore', detached: true });
+    folder = mkdtempSync(join(tmpdir(), 'gantry-set-'));
+    lxd = await startStockLxd();
     client = createClient(host());
-    await until(async () => existsSync(join(folder, 'lxd/unix.socket')) && (await isUp()), 40_000);
-  });
+  }, 90_000);
   afterAll(async () => {
     await client.close();
-    if (lxd?.exitCode === null && lxd.signalCode === null) {
-      const ended = new Promise((resolve) => lxd?.once('exit', resolve));
-      lxd.kill('SIGTERM');
-      await ended;
-    }
-    for (const line of readFileSync('/proc/mounts', 'utf8').split('\n')) {
-      const target = line.split(' ')[1] ?? '';
-      if (target.startsWith(`${folder}/`)) spawnSync('umount', ['-l', target]);
-    }
+    await lxd?.cleanUp();
     rmSync(folder, { recursive: true, force: true });
   });
-
-  const isUp = (): Promise<boolean> =>
-    client.server().then(
-      () => true,
-      () => false,
-    );
 
   test('is recognised by its dialect, and its errors and ETags are read', async () => {
     expect(dialectOf((await client.server()).metadata)).toBe('lxd');

@@ -7,8 +7,13 @@ import { expect } from 'vitest';
 import { cli, type CliRun } from './cli-io.ts';
 import { makeDaemon, type TestDaemon } from './daemon.ts';
 import { repository } from './e2e-programs.ts';
+import { startStockLxd } from './stock-lxd.ts';
 
 export const network = 'gtef0';
+
+/** gantryd on either runtime, or a stock LXD server. */
+export type BenchHost = 'sim' | 'lxc' | 'lxd';
+type Server = Pick<TestDaemon, 'socketPath' | 'get' | 'cleanUp'>;
 
 interface Lines {
   readonly type: string;
@@ -23,10 +28,10 @@ interface Lines {
 
 /** One daemon, one working directory; `container` is c1 with its own part of the stack. */
 export class Bench {
-  readonly daemon: TestDaemon;
+  readonly daemon: Server;
   readonly dir: string;
   parts: Record<string, string>;
-  constructor(daemon: TestDaemon, dir: string) {
+  constructor(daemon: Server, dir: string) {
     this.daemon = daemon;
     this.dir = dir;
     this.parts = {
@@ -105,15 +110,15 @@ profiles: [small]
 source: { type: image, alias: base }
 ${more}`;
 
-export async function openBench(runtime: 'lxc' | 'sim'): Promise<Bench> {
+export async function openBench(host: BenchHost): Promise<Bench> {
   const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtef-'));
   const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
-  if (runtime === 'lxc')
+  if (host !== 'sim')
     execFileSync('sh', [build, join(dir, 'image.tar.gz')], { stdio: ['ignore', 'ignore', 'inherit'] });
   else packImage(dir, 'image.tar.gz', 'one');
   mkdirSync(join(dir, 'shared'));
   writeFileSync(join(dir, 'shared', 'mark'), 'seen');
-  const bench = new Bench(await makeDaemon({ runtime }), dir);
+  const bench = new Bench(host === 'lxd' ? await startStockLxd() : await makeDaemon({ runtime: host }), dir);
   await bench.apply();
   return bench;
 }
