@@ -75,4 +75,7 @@ export interface DeviceParts {
   readonly diskRates: readonly DiskRate[];
 }
 
+/** Stands where a device is named for what the daemon itself mounts: no device can be called so. */
+export const ownMount = '/';
+
 export const noParts: DeviceParts = { nics: [], mounts: [], nodes: [], diskRates: [] };

@@ -54,7 +54,16 @@ export interface LiveDevices {
   adjust(name: string, plug: Plug): Promise<void>;
   /** Idempotent. */
   unplug(name: string, device: string): Promise<void>;
+  /** Mounts something of the daemon's own (`device` is `ownMount`), which no device owns. Path taken -> DriverError Exists. */
+  show(name: string, mount: MountRun): Promise<void>;
+  /** Takes away what `show`, or the start, mounted at `target` for no device. Idempotent. */
+  hide(name: string, target: string): Promise<void>;
+  /** Paths where something is mounted for no device. */
+  shown(name: string): readonly string[];
 }
+
+/** Who opened the other end of a local connection: root of that container, another of its users, or no process of it. */
+export type RuntimePeer = 'root' | 'user' | 'stranger';
 
 export type RuntimeStatus = 'stopped' | 'running' | 'frozen';
 
@@ -196,6 +205,9 @@ export interface RuntimeDriver {
   readonly live?: LiveDevices;
   /** Power of runtimes whose containers see more than the directory `rootfs`. Undefined when it does not run (any more). */
   fileView?(name: string): FileView | undefined;
+  /** Power of runtimes whose containers have processes of this host: asks the kernel about a connected local socket, given as
+   *  its descriptor. What cannot be told counts as a stranger. */
+  peer?(name: string, socketFd: number): RuntimePeer;
   /** Forgets a stopped container: config, run directory, stale cgroups. Idempotent. Logs are not touched. */
   forget(name: string): Promise<void>;
   onExit(listener: (exit: RuntimeExit) => void): () => void;

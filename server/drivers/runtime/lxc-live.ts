@@ -5,7 +5,7 @@ import { exec } from '../../lib/exec.ts';
 import { errorText } from '../../lib/log.ts';
 import { withRevert, type Revert } from '../../lib/revert.ts';
 import { DriverError } from '../driver-error.ts';
-import { type DeviceParts, noParts } from '../run-parts.ts';
+import { type DeviceParts, noParts, ownMount } from '../run-parts.ts';
 import { type CgroupTree, readGroupFile, writeGroupFiles } from './cgroup.ts';
 import { diskRateValues } from './disk-rates.ts';
 import type { LiveDevices, MountRun, NicRun, NodeRun, Plug } from './driver.ts';
@@ -166,6 +166,36 @@ export class LxcLive implements LiveDevices {
       const { [device]: _gone, ...properties } = devices.properties;
       this.#note(state, { ...devices, now: without(devices.now, device), properties });
     });
+  }
+
+  async show(name: string, mount: MountRun): Promise<void> {
+    await this.#book.lock(name, async () => {
+      const before = this.#book.need(name);
+      const devices = needDevices(before);
+      const parts = { ...noParts, mounts: [mount] };
+      checkTargets(devices.now, { ...parts, device: mount.device, properties: {} });
+      this.#note(before, { ...devices, now: joined(devices.now, parts) });
+      await withRevert(async (revert) => {
+        revert.push(() => this.#book.remember(before));
+        await this.#mount(before, devices, mount);
+      });
+    });
+  }
+
+  async hide(name: string, target: string): Promise<void> {
+    await this.#book.lock(name, async () => {
+      const state = this.#book.need(name);
+      const devices = needDevices(state);
+      const isMeant = (mount: MountRun): boolean => mount.device === ownMount && mount.target === target;
+      const mounts = devices.now.mounts.filter(isMeant);
+      await this.#unplugParts(state, devices, { ...noParts, mounts });
+      const rest = devices.now.mounts.filter((mount) => !isMeant(mount));
+      this.#note(state, { ...devices, now: { ...devices.now, mounts: rest } });
+    });
+  }
+
+  shown(name: string): readonly string[] {
+    return this.parts(name, ownMount).mounts.map((mount) => mount.target);
   }
 
   async #unplugParts(state: RunState, devices: DeviceState, parts: DeviceParts): Promise<void> {

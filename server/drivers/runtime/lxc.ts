@@ -17,6 +17,7 @@ import type {
   RuntimeExecResult,
   RuntimeExit,
   RuntimeMetrics,
+  RuntimePeer,
   RuntimeProbe,
   RuntimeProcess,
   TerminalSize,
@@ -39,6 +40,7 @@ import { isSameProcess, readBootId } from './proc.ts';
 import { readRunState, removeRunState, type RunState, writeRunState } from './run-state.ts';
 import { SealedProgram } from './sealed-program.ts';
 import { Slots } from './slots.ts';
+import { peerOf } from './socket-peer.ts';
 import { loadLibc } from './syscalls.ts';
 import { UserNamespaces } from './user-namespaces.ts';
 import { nextStop } from './wait-exit.ts';
@@ -61,7 +63,7 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   const places = new LxcPlaces(realpathSync(deps.dir));
   makePassable(places.lxcPath);
   const libc = await loadLibc();
-  if (libc === undefined) deps.log.warn('koffi cannot be loaded: id-mapped mounts are not available');
+  if (libc === undefined) deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse everybody');
   const namespaces = new UserNamespaces();
   return new LxcRuntime({
     places,
@@ -310,6 +312,11 @@ class LxcRuntime implements RuntimeDriver {
 
   fileView(name: string): FileView | undefined {
     return viewThrough(this.#live.get(name));
+  }
+
+  peer(name: string, socketFd: number): RuntimePeer {
+    const initPid = this.#live.get(name)?.initPid;
+    return initPid === undefined ? 'stranger' : peerOf(this.#deps.libc, initPid, socketFd);
   }
 
   async forget(name: string): Promise<void> {

@@ -1,10 +1,11 @@
 // Changes the devices of simulated containers with the same refusals as a real runtime. Touches no host.
 import { existsSync } from 'node:fs';
 import { DriverError } from '../driver-error.ts';
-import type { DeviceParts } from '../run-parts.ts';
-import type { LiveDevices, Plug, RunConfig } from './driver.ts';
+import { type DeviceParts, noParts, ownMount } from '../run-parts.ts';
+import type { LiveDevices, MountRun, Plug, RunConfig } from './driver.ts';
 import { checkNicNames } from './nic-commands.ts';
 import type { SimFaults } from './sim-faults.ts';
+import { linkMount, unlinkMount } from './sim-mounts.ts';
 import type { SimState } from './sim-state.ts';
 
 export interface SimBook {
@@ -51,6 +52,26 @@ export class SimLive implements LiveDevices {
 
   async unplug(name: string, device: string): Promise<void> {
     await this.#change('unplug', name, (run) => removed(run, device));
+  }
+
+  async show(name: string, mount: MountRun): Promise<void> {
+    await this.#change('plug', name, (run) => {
+      checkPlaces(run, { ...noParts, device: mount.device, properties: {}, mounts: [mount] });
+      linkMount(run.rootfs, mount);
+      return { ...run, mounts: [...run.mounts, mount] };
+    });
+  }
+
+  async hide(name: string, target: string): Promise<void> {
+    await this.#change('unplug', name, (run) => {
+      const isMeant = (mount: MountRun): boolean => mount.device === ownMount && mount.target === target;
+      for (const mount of run.mounts.filter(isMeant)) unlinkMount(run.rootfs, mount);
+      return { ...run, mounts: run.mounts.filter((mount) => !isMeant(mount)) };
+    });
+  }
+
+  shown(name: string): readonly string[] {
+    return this.parts(name, ownMount).mounts.map((mount) => mount.target);
   }
 
   async #change(

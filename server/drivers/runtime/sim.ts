@@ -25,6 +25,7 @@ import { renderLxcConfig } from './lxc-config.ts';
 import { SimFaults } from './sim-faults.ts';
 import { appendConsole } from './sim-console-log.ts';
 import { SimLive } from './sim-live.ts';
+import { linkMounts, unlinkMounts } from './sim-mounts.ts';
 import { simHost, simMetrics } from './sim-metrics.ts';
 import { startSimProcess } from './sim-process.ts';
 import { type SimState, SimStateFiles } from './sim-state.ts';
@@ -126,6 +127,7 @@ class Sim implements SimRuntime {
     this.#lastPid++;
     this.#killAll(run.name);
     appendConsole(join(run.logDir, 'console.log'), Buffer.from('sim: init started\n'));
+    linkMounts(run);
     const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt: this.#now(), limits };
     this.#remember(state);
     if (announce !== undefined) this.#announce({ name: run.name, target: announce });
@@ -133,6 +135,7 @@ class Sim implements SimRuntime {
   }
 
   #end(name: string): void {
+    unlinkMounts(this.#need(name).run);
     this.#live.delete(name);
     this.#killAll(name);
     this.#files.remove(name);

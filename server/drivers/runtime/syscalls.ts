@@ -8,6 +8,8 @@ export interface Libc {
   umount2(path: string, flags: number): number;
   setns(fd: number, kind: number): number;
   socket(domain: number, type: number, protocol: number): number;
+  /** Fills `value`; `length` holds its room, and what was filled of it afterwards. */
+  getsockopt(fd: number, level: number, option: number, value: Uint8Array, length: Uint32Array): number;
   send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
   recv(fd: number, bytes: Uint8Array, length: number, flags: number): number;
   if_indextoname(index: number, name: Uint8Array): unknown;
@@ -51,6 +53,9 @@ async function load(): Promise<Libc | undefined> {
       umount2: libc.func('int umount2(const char *path, int flags)'),
       setns: libc.func('int setns(int fd, int kind)'),
       socket: libc.func('int socket(int domain, int type, int protocol)'),
+      getsockopt: libc.func(
+        'int getsockopt(int fd, int level, int option, _Out_ uint8_t *value, _Inout_ uint32_t *length)',
+      ),
       send: libc.func('long send(int fd, const uint8_t *bytes, ulong length, int flags)'),
       recv: libc.func('long recv(int fd, _Out_ uint8_t *bytes, ulong length, int flags)'),
       if_indextoname: libc.func('void *if_indextoname(uint index, _Out_ uint8_t *name)'),
