@@ -115,6 +115,12 @@ const rules: readonly Rule[] = [
     why: 'image archives are read without knowing who asks',
   },
   {
+    from: /^server\/drivers\/remote\//,
+    own: family('remote'),
+    packages: anyPackage,
+    why: 'other servers are asked without knowing who asks',
+  },
+  {
     from: /^server\/records\//,
     own: /^server\/(records|api|store)\//,
     packages: /^node:/,

@@ -1,0 +1,247 @@
+// Asks other servers: TLS with a pinned certificate or the host's authorities, proxies, bounded redirects, time limits,
+// bounded documents. Knows no protocol of images.
+import { createHash, X509Certificate } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { Agent, Pool, ProxyAgent, request, type Dispatcher } from 'undici';
+import { DriverError } from '../driver-error.ts';
+import { proxyFor, redirectTarget, shown } from './address.ts';
+import type { ProxySettings, RemoteLimits } from './driver.ts';
+
+export interface ConnectionOptions {
+  /** PEM; see RemoteServer. */
+  readonly certificate: string;
+  readonly proxies: ProxySettings;
+  readonly limits: RemoteLimits;
+  readonly userAgent: string;
+}
+
+export interface Answer {
+  /** Where the redirects ended. */
+  readonly url: URL;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** To be read or destroyed. */
+  readonly body: Readable;
+}
+
+/** Runs `work` with connections of its own, which end with it. */
+export async function withConnection<T>(
+  options: ConnectionOptions,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const connection = new Connection(options);
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+export class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #tls: TlsTrust;
+  readonly #dispatchers = new Map<string, Dispatcher>();
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#tls = trustOf(options.certificate);
+  }
+
+  /** Any status but redirects resolves. Throws Failed when there is no answer. */
+  async open(
+    method: 'GET' | 'HEAD',
+    start: URL,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    const { limits } = this.#options;
+    let url = start;
+    for (let redirects = 0; redirects <= limits.redirects; redirects += 1) {
+      const answer = await this.#ask(method, url, headers, signal);
+      if (![301, 302, 303, 307, 308].includes(answer.status)) return answer;
+      answer.body.on('error', () => {}).destroy();
+      url = redirectTarget(url, single(answer.headers['location']));
+    }
+    throw new DriverError('Failed', `${shown(start)} redirects more than ${limits.redirects} times`);
+  }
+
+  /** The parsed document. Throws NotFound for 404, Failed for other bad answers, Invalid when it is no JSON or too large. */
+  async json(url: URL, maxBytes: number, signal: AbortSignal): Promise<unknown> {
+    const { limits } = this.#options;
+    const timeout = AbortSignal.timeout(limits.answerMs);
+    const both = AbortSignal.any([signal, timeout]);
+    try {
+      const answer = await this.open('GET', url, {}, both);
+      const isGood = answer.status === 200;
+      const text = await readText(answer, isGood ? maxBytes : 64 * 1024, both);
+      if (!isGood) throw refusal(url, answer.status, text);
+      return parse(url, text);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (timeout.aborted)
+        throw new DriverError('Failed', `${shown(url)} took longer than ${limits.answerMs} ms to answer`);
+      throw error instanceof DriverError ? error : unreachable(url, error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
+  }
+
+  async #ask(
+    method: 'GET' | 'HEAD',
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    try {
+      const {
+        statusCode,
+        headers: answered,
+        body,
+      } = await request(url, {
+        method,
+        headers: { 'user-agent': this.#options.userAgent, 'accept-encoding': 'identity', ...headers },
+        dispatcher: this.#dispatcher(url),
+        signal,
+      });
+      const encoding = single(answered['content-encoding']) ?? 'identity';
+      if (encoding !== 'identity') {
+        body.on('error', () => {}).destroy();
+        throw new DriverError(
+          'Invalid',
+          `${shown(url)} answers packed as ${encoding.slice(0, 40)}, which was not asked for`,
+        );
+      }
+      return { url, status: statusCode, headers: answered, body };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof DriverError ? error : unreachable(url, error);
+    }
+  }
+
+  /** One for the way straight, one a proxy. */
+  #dispatcher(url: URL): Dispatcher {
+    const { proxies, limits } = this.#options;
+    const proxy = proxyFor(url, proxies) ?? '';
+    const known = this.#dispatchers.get(proxy);
+    if (known !== undefined) return known;
+    const times = { headersTimeout: limits.answerMs, bodyTimeout: limits.paceMs, keepAliveTimeout: 1000 };
+    const trust = { ...this.#tls, timeout: limits.connectMs, maxCachedSessions: 0 };
+    const made =
+      proxy === ''
+        ? new Agent({ ...times, connect: trust })
+        : new ProxyAgent({
+            ...times,
+            uri: proxy,
+            proxyTunnel: false,
+            requestTls: trust,
+            proxyTls: { timeout: limits.connectMs },
+            clientFactory: (origin, given) => new Pool(origin, { ...given, ...times }),
+          });
+    this.#dispatchers.set(proxy, made);
+    return made;
+  }
+}
+
+export const single = (header: string | string[] | undefined): string | undefined =>
+  Array.isArray(header) ? header[0] : header;
+
+interface TlsTrust {
+  readonly minVersion: 'TLSv1.2';
+  readonly ca?: string;
+  readonly allowPartialTrustChain?: true;
+  readonly checkServerIdentity?: (host: string, certificate: { readonly raw: Buffer }) => Error | undefined;
+}
+
+/** A pin takes the place of authorities and of the host name: this certificate and no other. */
+function trustOf(pem: string): TlsTrust {
+  if (pem === '') return { minVersion: 'TLSv1.2' };
+  const pin = fingerprintOf(pem);
+  return {
+    minVersion: 'TLSv1.2',
+    ca: pem,
+    allowPartialTrustChain: true,
+    checkServerIdentity: (_host, { raw }) => {
+      const seen = createHash('sha256').update(raw).digest('hex');
+      return seen === pin ? undefined : new Error(`its certificate has fingerprint ${seen}, expected is ${pin}`);
+    },
+  };
+}
+
+/** Why the text is no certificate; undefined when it is one. */
+export function certificateRule(pem: string): string | undefined {
+  try {
+    fingerprintOf(pem);
+    return undefined;
+  } catch {
+    return 'must be a certificate in PEM form (-----BEGIN CERTIFICATE-----)';
+  }
+}
+
+const fingerprintOf = (pem: string): string => createHash('sha256').update(new X509Certificate(pem).raw).digest('hex');
+
+async function readText(answer: Answer, maxBytes: number, signal: AbortSignal): Promise<string> {
+  const abort = (): void => void answer.body.destroy(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes)
+        throw new DriverError('Invalid', `${shown(answer.url)} answers with more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(url: URL, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new DriverError('Invalid', `${shown(url)} answers with something that is not JSON`, error);
+  }
+}
+
+/** `text`: what the server says of it, if it does so in JSON or in plain words. */
+export function refusal(url: URL, status: number, text: string): DriverError {
+  let why = text;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === 'object' && parsed !== null) why = wordsOf(parsed);
+  } catch {
+    if (/^\s*</.test(text)) why = '';
+  }
+  const words = printable(why);
+  const message = `${shown(url)} answers ${status}${words === '' ? '' : `: ${words}`}`;
+  return new DriverError(status === 404 ? 'NotFound' : 'Failed', message);
+}
+
+/** Either dialect: the text is the error, or it is in the metadata. */
+function wordsOf(body: object): string {
+  const { error, metadata } = body as { readonly error?: unknown; readonly metadata?: unknown };
+  const inner =
+    typeof metadata === 'object' && metadata !== null ? (metadata as { message?: unknown }).message : undefined;
+  return typeof inner === 'string' ? inner : typeof error === 'string' ? error : '';
+}
+
+/** Words of a stranger, for a message of ours. */
+const printable = (text: string): string =>
+  text
+    .replaceAll(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, 300);
+
+const certificateCodes = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
+
+function unreachable(url: URL, error: unknown): DriverError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const hint = certificateCodes.test(code)
+    ? ': its certificate is not trusted here; give it as source.certificate'
+    : '';
+  return new DriverError('Failed', `cannot reach ${shown(url)}${hint}`, error);
+}

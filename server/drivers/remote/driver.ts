@@ -1,0 +1,87 @@
+// What fetching images from other servers offers: find one there, then fetch its files, verified. Knows nothing of records,
+// operations or HTTP listeners.
+
+/** svc: a server that speaks this API (spec 4.8); direct: one address that names the image in its answer. */
+export type RemoteProtocol = 'svc' | 'simplestreams' | 'direct';
+
+export interface RemoteServer {
+  /** Address of the server; of the image itself for `direct`. */
+  readonly server: string;
+  readonly protocol: RemoteProtocol;
+  /** PEM: exactly this certificate is accepted. Empty: what the authorities of this host vouch for. */
+  readonly certificate: string;
+}
+
+export interface ImageWanted {
+  /** Wins over `fingerprint`. Both empty only for `direct`. */
+  readonly alias: string;
+  /** Or a prefix of it. */
+  readonly fingerprint: string;
+  /** Opens a private image to us. */
+  readonly secret: string;
+  /** What runs here, best first; an alias may stand for one image per architecture. */
+  readonly architectures: readonly string[];
+  /** An index kept in memory will not do. */
+  readonly fresh: boolean;
+}
+
+export interface ImageTarget {
+  readonly metadataPath: string;
+  /** Written only for an image in two files. */
+  readonly rootfsPath: string;
+}
+
+export interface RemoteImage {
+  /** SHA-256 in hex, all of it. */
+  readonly fingerprint: string;
+  readonly filename: string;
+  /** undefined: those of its metadata.yaml. */
+  readonly properties: Readonly<Record<string, string>> | undefined;
+  readonly aliases: readonly { readonly name: string; readonly description: string }[];
+  /** RFC 3339; undefined: what its metadata.yaml says. */
+  readonly expiresAt: string | undefined;
+  /**
+   * Writes the files, which must not exist, and checks them against the fingerprint. Throws Invalid (not what was announced),
+   * NoSpace, Failed or the reason of the abort; then no file is left. `report` gets text such as `12% (3.40MB/s)`.
+   */
+  fetch(
+    target: ImageTarget,
+    report: (progress: string) => void,
+    signal: AbortSignal,
+  ): Promise<{ readonly split: boolean }>;
+}
+
+export interface Remotes {
+  /** Throws NotFound, Invalid (address, certificate, answer), Failed (connection), or the reason of the abort. */
+  find(server: RemoteServer, wanted: ImageWanted, signal: AbortSignal): Promise<RemoteImage>;
+}
+
+/** Which proxies lead out; empty: none. */
+export interface ProxySettings {
+  readonly http: string;
+  readonly https: string;
+  /** Comma separated hosts, domains (`.example.net`), networks (10.0.0.0/8), or `*`. */
+  readonly ignoreHosts: string;
+}
+
+export interface RemoteLimits {
+  readonly connectMs: number;
+  /** Until an answer begins; for documents until it ends. */
+  readonly answerMs: number;
+  /** In each such span at least `paceBytes` of a file must arrive. */
+  readonly paceMs: number;
+  readonly paceBytes: number;
+  readonly redirects: number;
+  readonly documentBytes: number;
+  readonly indexBytes: number;
+}
+
+export const defaultLimits: RemoteLimits = {
+  connectMs: 10_000,
+  answerMs: 60_000,
+  paceMs: 60_000,
+  paceBytes: 64 * 1024,
+  redirects: 5,
+  documentBytes: 4 * 1024 * 1024,
+  indexBytes: 64 * 1024 * 1024,
+};

@@ -1,0 +1,74 @@
+// Other servers that images come from: picks the protocol, and leaves no file behind of an image that could not be fetched.
+import { rm } from 'node:fs/promises';
+import { assertNever } from '../../lib/assert-never.ts';
+import { DriverError } from '../driver-error.ts';
+import { addressRule } from './address.ts';
+import { certificateRule, type ConnectionOptions } from './connection.ts';
+import { findDirect } from './direct-protocol.ts';
+import type { ImageWanted, ProxySettings, RemoteImage, RemoteLimits, RemoteServer, Remotes } from './driver.ts';
+import { defaultLimits } from './driver.ts';
+import { findOnServer } from './server-protocol.ts';
+import { Streams } from './streams-protocol.ts';
+
+export interface RemotesDeps {
+  /** Asked each time: the settings of the server may change. */
+  readonly proxies: () => ProxySettings;
+  readonly nowMs: () => number;
+  /** Of this daemon, as it names itself to others. */
+  readonly version: string;
+  readonly limits?: Partial<RemoteLimits>;
+}
+
+export function openRemotes(deps: RemotesDeps): Remotes {
+  const streams = new Streams(deps.nowMs);
+  const limits: RemoteLimits = { ...defaultLimits, ...deps.limits };
+
+  function findBy(remote: RemoteServer, wanted: ImageWanted, signal: AbortSignal): Promise<RemoteImage> {
+    const options: ConnectionOptions & { readonly version: string } = {
+      certificate: remote.certificate,
+      proxies: deps.proxies(),
+      limits,
+      userAgent: `gantry/${deps.version}`,
+      version: deps.version,
+    };
+    switch (remote.protocol) {
+      case 'svc':
+        return findOnServer(options, remote, wanted, signal);
+      case 'simplestreams':
+        return streams.find(options, remote, wanted, signal);
+      case 'direct':
+        return findDirect(options, remote, wanted, signal);
+      default:
+        return assertNever(remote.protocol);
+    }
+  }
+
+  return {
+    async find(remote, wanted, signal) {
+      const rule = addressRule(remote.server, remote.protocol) ?? pemRule(remote.certificate);
+      if (rule !== undefined) throw new DriverError('Invalid', `cannot fetch images from ${remote.server}: it ${rule}`);
+      const image = await findBy(remote, wanted, signal);
+      return { ...image, fetch: (...all) => cleanly(remote.server, image, ...all) };
+    },
+  };
+}
+
+const pemRule = (certificate: string): string | undefined =>
+  certificate === '' ? undefined : certificateRule(certificate);
+
+async function cleanly(
+  server: string,
+  image: RemoteImage,
+  ...[target, report, signal]: Parameters<RemoteImage['fetch']>
+): ReturnType<RemoteImage['fetch']> {
+  try {
+    signal.throwIfAborted();
+    return await image.fetch(target, report, signal);
+  } catch (error) {
+    await rm(target.metadataPath, { force: true });
+    await rm(target.rootfsPath, { force: true });
+    signal.throwIfAborted();
+    if (error instanceof DriverError) throw error;
+    throw new DriverError('Failed', `fetching the image ${image.fingerprint} from ${server} broke off`, error);
+  }
+}

@@ -1,0 +1,110 @@
+// Writes what a server sends to files: counted, bounded, paced, hashed on the way; tells how far it is.
+import { createWriteStream } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import type { Hash } from 'node:crypto';
+import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { formatBytes } from '../../api/bytes.ts';
+import { DriverError } from '../driver-error.ts';
+import type { RemoteLimits } from './driver.ts';
+
+export interface MeterOptions {
+  /** What is fetched, for messages. */
+  readonly what: string;
+  /** undefined: the server does not say. */
+  readonly expectedBytes: number | undefined;
+  readonly maxBytes: number;
+  readonly limits: Pick<RemoteLimits, 'paceMs' | 'paceBytes'>;
+  readonly report: (progress: string) => void;
+}
+
+export type Meter = (source: Readable) => AsyncGenerator<Buffer>;
+
+const reportEveryMs = 500;
+
+/** A stage of a pipeline that lets bytes through. Throws Invalid past the limit, Failed when too few come. */
+export function meter(options: MeterOptions): Meter {
+  return async function* measured(source) {
+    const { limits, maxBytes, what } = options;
+    const started = performance.now();
+    let bytes = 0;
+    let reported = started;
+    let counted = 0;
+    const pace = setInterval(() => {
+      if (bytes - counted < limits.paceBytes) {
+        const text = `${what} comes too slowly: ${bytes - counted} bytes in ${limits.paceMs} ms`;
+        source.destroy(new DriverError('Failed', text));
+      }
+      counted = bytes;
+    }, limits.paceMs);
+    try {
+      for await (const chunk of source as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw new DriverError('Invalid', `${what} is larger than the ${maxBytes} bytes allowed`);
+        const now = performance.now();
+        if (now - reported >= reportEveryMs) {
+          reported = now;
+          options.report(progressText(bytes, options.expectedBytes, now - started));
+        }
+        yield chunk;
+      }
+      options.report(progressText(bytes, bytes, performance.now() - started));
+    } finally {
+      clearInterval(pace);
+    }
+  };
+}
+
+/** `12% (3.40MB/s)`; without a known size `1.20MB (3.40MB/s)`. */
+export function progressText(bytes: number, expectedBytes: number | undefined, elapsedMs: number): string {
+  const speed = formatBytes((bytes * 1000) / Math.max(1, elapsedMs));
+  if (expectedBytes === undefined) return `${formatBytes(bytes)} (${speed}/s)`;
+  const percent = expectedBytes === 0 ? 100 : Math.min(100, Math.floor((bytes * 100) / expectedBytes));
+  return `${percent}% (${speed}/s)`;
+}
+
+/** Throws NoSpace when that many bytes do not fit beside the path; resolves to the room there is. */
+export async function requireRoom(path: string, bytes: number): Promise<number> {
+  const { bavail, bsize } = await statfs(dirname(path));
+  const free = bavail * bsize;
+  if (bytes > free) {
+    throw new DriverError('NoSpace', `the image has ${bytes} bytes, but only ${free} are free for images`);
+  }
+  return free;
+}
+
+/** Writes a new file and resolves to its size. On a throw a part of it may be there. */
+export async function saveStream(
+  source: Readable | AsyncIterable<Buffer>,
+  path: string,
+  hashes: readonly Hash[],
+  signal: AbortSignal,
+): Promise<number> {
+  let bytes = 0;
+  const hashed = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      for (const hash of hashes) hash.update(chunk);
+      yield chunk;
+    }
+  };
+  try {
+    await pipeline(source, hashed, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    const isFull = error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+    if (isFull) throw new DriverError('NoSpace', 'cannot write the image: no space is left', error);
+    throw error;
+  }
+  return bytes;
+}
+
+/** Throws Invalid naming both when it is another image than was announced. */
+export function checkFingerprint(server: string, expected: string, got: string): void {
+  if (got === expected) return;
+  throw new DriverError(
+    'Invalid',
+    `the image from ${server} has fingerprint ${got}, expected is ${expected}: it was damaged or exchanged on the way`,
+  );
+}

@@ -1,0 +1,129 @@
+// Finds and fetches images of another server that speaks this API, as a guest: public ones, private ones with a secret (spec 4.8).
+import { createHash } from 'node:crypto';
+import { DriverError } from '../driver-error.ts';
+import { shown } from './address.ts';
+import { refusal, single, withConnection, type Connection, type ConnectionOptions } from './connection.ts';
+import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driver.ts';
+import { saveParts } from './multipart.ts';
+import { isFingerprint, listOf, mapOf, sizeOf, textOf, textsOf, type JsonMap } from './read-values.ts';
+import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
+
+/** Beyond the files: heads and boundaries of the parts. */
+const framingBytes = 64 * 1024;
+
+export function findOnServer(
+  options: ConnectionOptions,
+  { server }: RemoteServer,
+  wanted: ImageWanted,
+  signal: AbortSignal,
+): Promise<RemoteImage> {
+  return withConnection(options, async (connection) => {
+    const ask = async (path: string): Promise<JsonMap> => {
+      const body = await connection.json(addressOf(server, path, wanted.secret), options.limits.documentBytes, signal);
+      return mapOf(mapOf(body)['metadata']);
+    };
+    const prefix = await targetOf(ask, server, wanted);
+    const image = await ask(imagePath(prefix)).catch((error: unknown) => {
+      throw isMissing(error) ? notThere(server, `fingerprint ${prefix}`, wanted, error) : error;
+    });
+    const fingerprint = textOf(image['fingerprint']);
+    if (!isFingerprint(fingerprint) || !fingerprint.startsWith(prefix)) {
+      throw new DriverError(
+        'Invalid',
+        `${server} was asked for image ${prefix} and answers with ${JSON.stringify(fingerprint.slice(0, 80))}`,
+      );
+    }
+    const expiresAt = textOf(image['expires_at']);
+    return {
+      fingerprint,
+      filename: textOf(image['filename']),
+      properties: textsOf(image['properties']),
+      aliases: aliasesOf(image),
+      expiresAt: Number.isNaN(Date.parse(expiresAt)) ? undefined : expiresAt,
+      fetch: (target, report, fetchSignal) =>
+        withConnection(options, (own) =>
+          fetchImage(
+            own,
+            options,
+            { server, fingerprint, secret: wanted.secret, sizeBytes: sizeOf(image['size']) },
+            target,
+            report,
+            fetchSignal,
+          ),
+        ),
+    };
+  });
+}
+
+const imagePath = (fingerprint: string): string => `/1.0/images/${encodeURIComponent(fingerprint)}`;
+
+function addressOf(server: string, path: string, secret: string): URL {
+  const query = secret === '' ? '' : `?secret=${encodeURIComponent(secret)}`;
+  return new URL(`${server.replace(/\/+$/, '')}${path}${query}`);
+}
+
+/** The fingerprint, or prefix of one, that is meant. A name that is no alias may be a fingerprint, as on the real system. */
+async function targetOf(ask: (path: string) => Promise<JsonMap>, server: string, wanted: ImageWanted): Promise<string> {
+  if (wanted.alias === '') return wanted.fingerprint.toLowerCase();
+  const path = `/1.0/images/aliases/${wanted.alias.split('/').map(encodeURIComponent).join('/')}`;
+  const isPrefix = /^[0-9a-f]{6,64}$/.test(wanted.alias);
+  const alias = await ask(path).catch((error: unknown) => {
+    if (!isMissing(error)) throw error;
+    if (isPrefix) return { target: wanted.alias };
+    throw notThere(server, `alias ${wanted.alias}`, wanted, error);
+  });
+  const target = textOf(alias['target']);
+  if (isFingerprint(target) || (isPrefix && target === wanted.alias)) return target;
+  throw new DriverError('Invalid', `the alias ${wanted.alias} on ${server} names no image`);
+}
+
+const isMissing = (error: unknown): boolean => error instanceof DriverError && error.code === 'NotFound';
+
+function notThere(server: string, what: string, { secret }: ImageWanted, cause: unknown): DriverError {
+  const hint = secret === '' ? ', or is private: a private image needs a secret' : ', or the secret is not good for it';
+  return new DriverError('NotFound', `there is no image with ${what} on ${server}${hint}`, cause);
+}
+
+function aliasesOf(image: JsonMap): RemoteImage['aliases'] {
+  return listOf(image['aliases'])
+    .map((alias) => ({ name: textOf(mapOf(alias)['name']), description: textOf(mapOf(alias)['description']) }))
+    .filter(({ name }) => name !== '');
+}
+
+interface Announced {
+  readonly server: string;
+  readonly fingerprint: string;
+  readonly secret: string;
+  readonly sizeBytes: number | undefined;
+}
+
+async function fetchImage(
+  connection: Connection,
+  { limits }: ConnectionOptions,
+  { server, fingerprint, secret, sizeBytes }: Announced,
+  target: ImageTarget,
+  report: (progress: string) => void,
+  signal: AbortSignal,
+): Promise<{ readonly split: boolean }> {
+  const free = await requireRoom(target.metadataPath, sizeBytes ?? 0);
+  const address = addressOf(server, `${imagePath(fingerprint)}/export`, secret);
+  const answer = await connection.open('GET', address, {}, signal);
+  if (answer.status !== 200) {
+    answer.body.on('error', () => {}).destroy();
+    throw refusal(address, answer.status, '');
+  }
+  const contentType = single(answer.headers['content-type']) ?? '';
+  const split = contentType.toLowerCase().startsWith('multipart/form-data');
+  const measured = meter({
+    what: `the image from ${server}`,
+    expectedBytes: sizeBytes,
+    maxBytes: (sizeBytes ?? free) + (split ? framingBytes : 0),
+    limits,
+    report,
+  });
+  const hash = createHash('sha256');
+  if (split) await saveParts({ body: answer.body, contentType, from: shown(address) }, target, hash, measured, signal);
+  else await saveStream(measured(answer.body), target.metadataPath, [hash], signal);
+  checkFingerprint(server, fingerprint, hash.digest('hex'));
+  return { split };
+}
