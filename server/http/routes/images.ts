@@ -1,28 +1,15 @@
 // Image and alias endpoints: requests to use cases and back; uploads are received here, exports streamed.
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
-import { randomUUID } from 'node:crypto';
 import { errors } from '../../api/errors.ts';
 import { ImageCreate, type ImageAliasCreate, type ImageAliasPut, type ImagePut } from '../../api/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Caller } from '../../services/caller.ts';
 import type { Upload } from '../../services/images/add-image.ts';
 import { aliasUrl, type Aliases } from '../../services/images/aliases.ts';
-import { imageUrl, type ImagePart, type ImageStore } from '../../services/images/image-store.ts';
+import { imageUrl, type ImageStore } from '../../services/images/image-store.ts';
 import { readBody } from '../body.ts';
-import {
-  async_,
-  collection,
-  done,
-  movedTo,
-  param,
-  recursionOf,
-  sync,
-  type RouteReply,
-  type RouteTable,
-} from '../route.ts';
+import { exportImage } from '../image-export.ts';
+import { async_, collection, done, movedTo, param, recursionOf, sync, type RouteTable } from '../route.ts';
 import { receiveUpload } from '../upload.ts';
 
 export interface ImageRouteDeps {
@@ -69,7 +56,7 @@ export function imageRoutes(deps: ImageRouteDeps): RouteTable {
     'images.secret': (context) => async_(images.secret(param(context, 'fingerprint'))),
     'images.export': async (context) => {
       const entry = images.visible(param(context, 'fingerprint'), isTrusted(context.caller), context.query['secret']);
-      return exportImage(await images.parts(entry.name));
+      return { kind: 'stream', ...(await exportImage(await images.parts(entry.name))) };
     },
     ...aliasRoutes(deps.aliases),
   };
@@ -126,30 +113,4 @@ function refusedSource(type: string): Error {
   return errors.notImplemented(
     `Making an image from a source of type ${type} is not available in this release: upload its files`,
   );
-}
-
-async function exportImage(parts: readonly ImagePart[]): Promise<RouteReply> {
-  const [single] = parts;
-  if (parts.length === 1 && single !== undefined) {
-    const { size } = await stat(single.path);
-    const headers = {
-      'content-type': 'application/octet-stream',
-      'content-length': String(size),
-      'content-disposition': `inline;filename=${single.filename}`,
-    };
-    return { kind: 'stream', headers, stream: createReadStream(single.path) };
-  }
-  const boundary = `gantry-${randomUUID()}`;
-  const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
-  return { kind: 'stream', headers, stream: Readable.from(multipart(boundary, parts)) };
-}
-
-async function* multipart(boundary: string, parts: readonly ImagePart[]): AsyncGenerator<Buffer> {
-  for (const { field, filename, path } of parts) {
-    const disposition = `Content-Disposition: form-data; name="${field}"; filename="${filename}"`;
-    yield Buffer.from(`--${boundary}\r\n${disposition}\r\nContent-Type: application/octet-stream\r\n\r\n`);
-    yield* createReadStream(path) as AsyncIterable<Buffer>;
-    yield Buffer.from('\r\n');
-  }
-  yield Buffer.from(`--${boundary}--\r\n`);
 }
