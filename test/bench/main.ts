@@ -4,17 +4,23 @@ import { parseArgs } from 'node:util';
 import { lxcAvailable } from '../../server/drivers/runtime/lxc-host.ts';
 import { errorText } from '../../server/lib/log.ts';
 import { containersGroup } from './containers.ts';
+import { crowdGroup } from './crowd.ts';
 import { daemonGroup } from './daemon.ts';
 import type { BenchContext, Group } from './group.ts';
 import { imagesGroup } from './images.ts';
+import { lifeGroup } from './life.ts';
 import { planGroup } from './plan.ts';
 import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
 import { openGantryd, openLxd, type Server } from './servers.ts';
+import { snapshotsGroup } from './snapshots.ts';
 
 const groups: Readonly<Record<string, Group>> = {
   plan: planGroup,
   // Before thousands of files are made and deleted by the others.
   images: imagesGroup,
+  life: lifeGroup,
+  snapshots: snapshotsGroup,
+  crowd: crowdGroup,
   daemon: daemonGroup,
   containers: containersGroup,
 };

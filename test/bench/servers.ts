@@ -6,6 +6,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { createClient, type Client } from '../../server/client/client.ts';
 import { lxdName } from './report.ts';
 import { inParallel, Wire } from './wire.ts';
 
@@ -24,6 +25,8 @@ const own = /^gantry-bench/;
 export interface Server {
   readonly name: string;
   readonly wire: Wire;
+  /** For what a wire cannot: sessions. */
+  readonly client: Client;
   readonly headerPrefix: string;
   readonly isReal: boolean;
   /** LXD is slow enough that fewer repeats say as much. */
@@ -76,10 +79,12 @@ export async function openGantryd(runtime: 'lxc' | 'sim'): Promise<Server> {
   const dir = await temporaryDir();
   const started = await startGantryd(dir, runtime);
   const wire = new Wire(started.socket);
+  const client = createClient(`unix://${started.socket}`);
   const network = runtime === 'lxc' ? 'gtyb0' : 'gtyb2';
   const server: Server = {
     name: `gantryd ${runtime}`,
     wire,
+    client,
     headerPrefix: 'x-svc-',
     isReal: runtime === 'lxc',
     rounds: (ours) => ours,
@@ -88,6 +93,7 @@ export async function openGantryd(runtime: 'lxc' | 'sim'): Promise<Server> {
       try {
         await takeAway(wire, network);
       } finally {
+        await client.close();
         await wire.close();
         await started.stop();
         await rm(dir, { recursive: true, force: true });
@@ -115,10 +121,12 @@ export async function openLxd(): Promise<Server | undefined> {
     );
     return undefined;
   }
+  const client = createClient(`unix://${socket}`);
   const { environment } = found as { environment: { server_pid: number } };
   const server: Server = {
     name: lxdName,
     wire,
+    client,
     headerPrefix: 'x-lxd-',
     isReal: true,
     rounds: (_ours, lxd) => lxd,
@@ -127,6 +135,7 @@ export async function openLxd(): Promise<Server | undefined> {
       try {
         await takeAway(wire, 'gtyb1');
       } finally {
+        await client.close();
         await wire.close();
       }
     },

@@ -74,6 +74,27 @@ export class Wire {
     return String(ended?.metadata?.['fingerprint']);
   }
 
+  /** Sends the bytes as they are. */
+  async push(path: string, body: Buffer, headers: Readonly<Record<string, string>>): Promise<void> {
+    const answer = await this.#pool.request({
+      method: 'POST',
+      path,
+      headers: { 'content-type': 'application/octet-stream', ...headers },
+      body,
+    });
+    const text = await answer.body.text();
+    if (answer.statusCode >= 300) throw failure('POST', path, { status: answer.statusCode, text });
+  }
+
+  /** Reads all bytes of an answer and gives their number. */
+  async pull(path: string): Promise<number> {
+    const answer = await this.#pool.request({ method: 'GET', path });
+    if (answer.statusCode !== 200) throw failure('GET', path, { status: answer.statusCode, text: '' });
+    let size = 0;
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) size += chunk.length;
+    return size;
+  }
+
   close(): Promise<void> {
     return this.#pool.close();
   }

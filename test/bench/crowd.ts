@@ -1,0 +1,98 @@
+// Many containers that run at once: starting 50 together, what they and their servers keep in memory, asking 200 how they are.
+import { setTimeout as pause } from 'node:timers/promises';
+import { takingTurns, timesOf, type BenchContext, type Group } from './group.ts';
+import { mustBe, withImage, type ImageContainers } from './image-containers.ts';
+import { familyOf, monitorsOf, proportionalMb } from './memory.ts';
+import type { Row } from './report.ts';
+import { names, type Server } from './servers.ts';
+import { inParallel } from './wire.ts';
+
+const together = 50;
+const polled = 200;
+/** After the start, for leases to be had and garbage to be given back. */
+const settleMs = 5_000;
+
+export const crowdGroup: Group = async (context) =>
+  withImage(context, 'a crowd of containers', async (containers) => {
+    const { servers } = containers;
+    const samples: Record<'start' | 'each' | 'server', Record<string, number[]>> = { start: {}, each: {}, server: {} };
+    for (const server of servers) {
+      const rounds = await startTogether(context, containers, server);
+      samples.start[server.name] = rounds.map(({ startMs }) => startMs);
+      samples.each[server.name] = rounds.map(({ eachMb }) => eachMb);
+      samples.server[server.name] = rounds.map(({ serverMb }) => serverMb);
+    }
+    const row = { group: 'crowd', timesLxd: 1 } as const;
+    return [
+      { ...row, what: `start ${together} containers together`, unit: 'ms', samples: samples.start },
+      { ...row, what: `memory of each of ${together} containers`, unit: 'MB', samples: samples.each },
+      { ...row, what: `server and helpers while ${together} run`, unit: 'MB', samples: samples.server },
+      await pollRow(context, servers),
+    ];
+  });
+
+interface Round {
+  readonly startMs: number;
+  /** Its processes, its monitor, and its part of what the server has grown by. */
+  readonly eachMb: number;
+  readonly serverMb: number;
+}
+
+async function startTogether(context: BenchContext, { create, act }: ImageContainers, server: Server) {
+  const { say, signal } = context;
+  say(`crowd: ${polled} containers on ${server.name}`);
+  const all = Array.from({ length: polled }, (_, index) => index);
+  await inParallel(all, (index) => create(server, index), signal);
+  const first = all.slice(0, together);
+  const rounds: Round[] = [];
+  const count = server.rounds(3, 2);
+  for (let round = 1; round <= count; round += 1) {
+    await pause(settleMs, undefined, { signal });
+    const before = proportionalMb(familyOf([server.pid]));
+    const start = (): Promise<unknown> => Promise.all(first.map((index) => act('start')(server, index)));
+    const [startMs = Number.NaN] = await timesOf(1, start, signal);
+    await mustBe([server], together, 'Running');
+    await pause(settleMs, undefined, { signal });
+    const monitors = monitorsOf(names.container(0).replace(/0$/, ''));
+    const serverMb = proportionalMb(familyOf([server.pid]));
+    const containersMb = proportionalMb(familyOf(monitors));
+    const eachMb = (containersMb + Math.max(0, serverMb - before)) / together;
+    rounds.push({ startMs, eachMb, serverMb: serverMb + proportionalMb(monitors) });
+    if (round < count) await inParallel(first, (index) => act('stop', true)(server, index), signal);
+  }
+  // The next server's containers have the same names: these have to be gone from /proc while its memory is taken.
+  if (context.servers.some((other) => other.isReal && other !== server)) {
+    await inParallel(first, (index) => act('stop', true)(server, index), signal);
+  }
+  return rounds;
+}
+
+async function pollRow({ say, signal }: BenchContext, servers: readonly Server[]): Promise<Row> {
+  for (const server of servers) {
+    say(`crowd: starting ${polled} on ${server.name}`);
+    const started = Array.from({ length: polled }, (_, index) => index);
+    await inParallel(started, (index) => startOnce(server, index), signal);
+  }
+  await pause(settleMs, undefined, { signal });
+  say('crowd: asking for their states');
+  const samples = await takingTurns(servers, { count: 10, block: 2 }, poll, signal);
+  for (const server of servers) {
+    const running = Array.from({ length: polled }, (_, index) => index);
+    await inParallel(running, (index) => stop(server, index), signal);
+  }
+  return { group: 'crowd', what: `recursion=2 of ${polled} running`, unit: 'ms', samples, timesLxd: 10 };
+}
+
+const state = (server: Server, index: number, action: string): Promise<unknown> =>
+  server.wire.change('PUT', `/1.0/containers/${names.container(index)}/state`, { action, force: true, timeout: 30 });
+const startOnce = async (server: Server, index: number): Promise<void> => {
+  const { status } = (await server.wire.get(`/1.0/containers/${names.container(index)}`)) as { status: string };
+  if (status !== 'Running') await state(server, index, 'start');
+};
+const stop = (server: Server, index: number): Promise<unknown> => state(server, index, 'stop');
+
+async function poll(server: Server): Promise<void> {
+  const found = (await server.wire.get('/1.0/containers?recursion=2')) as { state: { processes: number } | null }[];
+  const alive = found.filter((one) => (one.state?.processes ?? 0) > 0).length;
+  if (alive !== polled) throw new Error(`${server.name} gave the state of ${alive} of ${polled} containers`);
+}

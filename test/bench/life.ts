@@ -1,0 +1,100 @@
+// One container's life on real servers: starting, commands in it, files, freezing, both ways of stopping, deleting.
+import { randomBytes } from 'node:crypto';
+import { PassThrough, Writable } from 'node:stream';
+import { takingTurns, type BenchContext, type Group } from './group.ts';
+import { mustBe, pathOf, withImage, type ImageContainers } from './image-containers.ts';
+import type { Row } from './report.ts';
+import { names, type Server } from './servers.ts';
+
+const count = 15;
+const commands = 40;
+const fileBytes = 64 * 1024 * 1024;
+
+export const lifeGroup: Group = async (context) =>
+  withImage(context, 'the life of containers', async (containers) => {
+    const { servers, create, act } = containers;
+    const { say, signal } = context;
+    const turns = (work: (server: Server, index: number) => Promise<unknown>) =>
+      takingTurns(servers, { count, block: 1 }, work, signal);
+    say('life: creating and starting');
+    await turns((server, index) => create(server, index));
+    const start = await turns(act('start'));
+    await mustBe(servers, count, 'Running');
+    const inside = [...(await execRows(context, containers)), ...(await fileRows(context, containers))];
+    say('life: freezing, stopping, deleting');
+    const freeze = await turns(act('freeze'));
+    await mustBe(servers, count, 'Frozen');
+    const unfreeze = await turns(act('unfreeze'));
+    const clean = await turns(act('stop'));
+    await mustBe(servers, count, 'Stopped');
+    await turns(act('start'));
+    const forced = await turns(act('stop', true));
+    await mustBe(servers, count, 'Stopped');
+    const remove = await turns((server, index) => server.wire.change('DELETE', pathOf(index)));
+    return [
+      row('start a container with a nic', start, 3),
+      ...inside,
+      row('freeze', freeze, 20),
+      row('unfreeze', unfreeze),
+      row('stop by an init that obeys', clean, 1.5),
+      row('force a container to stop', forced, 5),
+      row('delete a container', remove, 1.5),
+    ];
+  });
+
+const row = (what: string, samples: Row['samples'], timesLxd?: number): Row => ({
+  group: 'life',
+  what,
+  unit: 'ms',
+  samples,
+  ...(timesLxd === undefined ? {} : { timesLxd }),
+});
+
+/** `true`, which takes no time itself, in the three forms that a client can ask for. */
+async function execRows(context: BenchContext, { servers }: ImageContainers): Promise<readonly Row[]> {
+  const { say, signal } = context;
+  say('life: commands');
+  const inTurns = async (work: (server: Server) => Promise<unknown>) => {
+    await takingTurns(servers, { count: 10, block: 10 }, work, signal);
+    return takingTurns(servers, { count: commands, block: 8 }, work, signal);
+  };
+  const alone = async (server: Server): Promise<void> => {
+    const ended = await server.wire.change('POST', `${pathOf(0)}/exec`, { command: ['true'], environment: {} });
+    mustBeZero(server, ended?.metadata?.['return']);
+  };
+  const connected = (terminal: boolean) => async (server: Server) => {
+    const session = await server.client.exec(names.container(0), {
+      command: ['true'],
+      // A terminal hangs up at the end of its input.
+      ...(terminal ? { terminal: { columns: 80, rows: 24 }, stdin: new PassThrough() } : {}),
+      stdout: nowhere(),
+      stderr: nowhere(),
+    });
+    mustBeZero(server, await session.exited);
+  };
+  return [
+    row('exec true, no websocket', await inTurns(alone), 1.5),
+    row('exec true, three websockets', await inTurns(connected(false)), 1.5),
+    row('exec true, terminal', await inTurns(connected(true)), 1.5),
+  ];
+}
+
+const nowhere = (): Writable => new Writable({ write: (_chunk, _encoding, done) => done() });
+
+function mustBeZero(server: Server, code: unknown): void {
+  if (code !== 0) throw new Error(`true in ${names.container(0)} of ${server.name} ended with ${String(code)}`);
+}
+
+async function fileRows({ say, signal }: BenchContext, { servers }: ImageContainers): Promise<readonly Row[]> {
+  say('life: files');
+  const content = randomBytes(fileBytes);
+  const path = `${pathOf(0)}/files?path=/root/bench`;
+  const turns = (work: (server: Server) => Promise<unknown>) =>
+    takingTurns(servers, { count: 8, block: 1 }, work, signal);
+  const push = await turns((server) => server.wire.push(path, content, { [`${server.headerPrefix}type`]: 'file' }));
+  const pull = await turns(async (server) => {
+    const size = await server.wire.pull(path);
+    if (size !== fileBytes) throw new Error(`${server.name} gave ${size} of ${fileBytes} bytes`);
+  });
+  return [row('push a file of 64 MiB', push, 1.5), row('pull a file of 64 MiB', pull, 1.5)];
+}
