@@ -48,6 +48,14 @@ export const commands = {
     from,
     to,
   ],
+  send: (path: string, parent: string | undefined) => [
+    'btrfs',
+    'send',
+    '--quiet',
+    ...(parent === undefined ? [] : ['-p', parent]),
+    path,
+  ],
+  receive: (directory: string) => ['btrfs', 'receive', '--quiet', directory],
   remove: (path: string) => ['btrfs', 'subvolume', 'delete', path],
   removeById: (id: number, root: string) => ['btrfs', 'subvolume', 'delete', '--subvolid', String(id), root],
   seal: (path: string) => ['btrfs', 'property', 'set', path, 'ro', 'true'],
@@ -66,6 +74,9 @@ export const commands = {
   ],
   forgetLimits: (root: string) => ['btrfs', 'qgroup', 'clear-stale', root],
 } as const;
+
+/** The last command of a stream that btrfs sent: no data, number 21, checksum. */
+export const endCommand = Buffer.from('000000001500506cc99d', 'hex');
 
 export interface Subvolume {
   readonly id: number;

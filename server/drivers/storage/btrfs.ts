@@ -3,7 +3,7 @@ import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
-import { below, commands, parseSubvolumes, saysNoQuotas, saysNotEmpty } from './btrfs-commands.ts';
+import { below, commands, endCommand, parseSubvolumes, saysNoQuotas, saysNotEmpty } from './btrfs-commands.ts';
 import {
   ensureMounted,
   fillBtrfsConfig,
@@ -21,6 +21,7 @@ import type { DirStorageDeps } from './dir.ts';
 import type { StorageDriver } from './driver.ts';
 import { hasCode, removeTree, toolEnv } from './remove-tree.ts';
 import { openTreeDriver } from './tree-driver.ts';
+import { untilEnd } from './tree-stream.ts';
 
 export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
 
@@ -54,7 +55,7 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
   return openTreeDriver(
     {
       name: 'btrfs',
-      capabilities: { cheapCopies: true, quotas: true, snapshots: true },
+      capabilities: { cheapCopies: true, quotas: true, snapshots: true, nativeStreams: 'btrfs' },
       root: (pool) => rootOf(placeOf(deps.root, pool)),
       fillConfig: (pool) => fillBtrfsConfig(deps.root, pool),
       async createPool(pool) {
@@ -100,6 +101,11 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
         },
       },
       limitTree,
+      native: {
+        send: commands.send,
+        receive: commands.receive,
+        whole: (source) => untilEnd(source, endCommand.length, (tail) => tail.equals(endCommand)),
+      },
     },
     { ...deps, ownership: 'keep' },
   );

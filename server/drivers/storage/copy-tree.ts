@@ -22,7 +22,8 @@ export async function copyTree(source: string, target: string, signal: AbortSign
   );
 }
 
-const keepAll = ['--numeric-owner', '--xattrs', '--xattrs-include=*', '--acls'] as const;
+/** What tar must be told to keep everything. */
+export const keepAll = ['--numeric-owner', '--xattrs', '--xattrs-include=*', '--acls'] as const;
 
 /**
  * For trees that a guest may be changing: cp walks by path, so a guest that swaps a directory and a link makes it read files of
@@ -71,7 +72,7 @@ export async function copyGuestTreeInto(
   // Our end of the pipe keeps the reader waiting for ever when the writer is gone.
   writer.once('exit', () => reader.stdout.destroy());
   try {
-    const [read, written] = await Promise.all([ended(reader, 'reading'), ended(writer, 'writing')]);
+    const [read, written] = await Promise.all([ended(reader, 'tar', 'reading'), ended(writer, 'tar', 'writing')]);
     signal.throwIfAborted();
     if (written.code !== 0) throw written;
     // 1: some files changed or vanished while they were read.
@@ -83,17 +84,19 @@ export async function copyGuestTreeInto(
 }
 
 /** How the program ended, as the error that it may be. */
-async function ended(child: ChildProcess, what: string): Promise<ExecError> {
+export async function ended(child: ChildProcess, program: string, what: string): Promise<ExecError> {
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     if (stderr.length < keptStderrBytes) stderr += text;
   });
   return new Promise((resolve, reject) => {
-    child.on('error', (error) => reject(new ExecError(`cannot run tar: ${error.message}`, ['tar'], -1, '')));
+    child.on('error', (error) => reject(new ExecError(`cannot run ${program}: ${error.message}`, [program], -1, '')));
     child.on('exit', (code) => {
       setImmediate(() => {
         child.stderr?.destroy();
-        resolve(new ExecError(`tar failed ${what}: ${stderr.trim().slice(0, 500)}`, ['tar'], code ?? -1, stderr));
+        resolve(
+          new ExecError(`${program} failed ${what}: ${stderr.trim().slice(0, 500)}`, [program], code ?? -1, stderr),
+        );
       });
     });
   });

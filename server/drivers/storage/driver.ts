@@ -55,6 +55,35 @@ export type SnapshotSource =
   | { readonly kind: 'copy'; readonly from: SnapshotRef }
   | { readonly kind: 'tree'; readonly path: string };
 
+/** A volume as it is now, or a snapshot of it. */
+export interface TreeRef {
+  readonly volume: VolumeRef;
+  readonly snapshot?: string;
+}
+
+export type ExportForm =
+  /** A PAX archive with members `PREFIX/…` (default `./…`) of everything in the volume's directory: owners, modes, times, hard links,
+   *  holes, extended attributes, access lists, device nodes; no sockets. Any driver takes it. */
+  | {
+      readonly kind: 'tar';
+      /** Relative, without trailing slash. */
+      readonly prefix?: string;
+      /** Without the end mark, so that other members may follow. */
+      readonly isPart?: boolean;
+      /** What an id on disk is called in the stream; default: as on disk, which is as the container sees it where its root file
+       *  system is mounted through its id map. */
+      readonly ownerOf?: (kind: 'uid' | 'gid', id: number) => number;
+    }
+  /** What drivers whose `nativeStreams` is the same understand. With `parent`, a snapshot of the same volume: only what differs. */
+  | { readonly kind: 'native'; readonly parent?: string };
+
+export type ImportForm =
+  /** The names of all members begin with `prefix`, which is left out. `strange`: the sender is not trusted, though nothing is
+   *  ever written outside of the new volume; a device node is not kept then, apart from 0:0, which layered file systems use. */
+  | { readonly kind: 'tar'; readonly prefix?: string; readonly strange?: boolean }
+  /** From a trusted sender: a stream can be made so that it writes elsewhere. Its parent was imported here before. */
+  | { readonly kind: 'native' };
+
 export interface PoolResources {
   readonly space: { readonly used: number; readonly total: number };
   readonly inodes: { readonly used: number; readonly total: number };
@@ -67,6 +96,8 @@ export interface StorageCapabilities {
   readonly quotas: boolean;
   /** Volumes can be kept as they were. */
   readonly snapshots: boolean;
+  /** What streams of its own kind are called (`btrfs`); absent: it only has tar. */
+  readonly nativeStreams?: string;
 }
 
 export interface StorageDriver {
@@ -114,4 +145,27 @@ export interface StorageDriver {
   renameSnapshot(pool: PoolSpec, snapshot: SnapshotRef, newName: string): Promise<void>;
   /** Names; empty when there is no such volume. */
   listSnapshots(pool: PoolSpec, volume: VolumeRef): Promise<readonly string[]>;
+  /**
+   * Streams a volume or snapshot out, for another pool or host. The volume may be in use: a driver with atomic snapshots streams
+   * one, others what they meet; nobody hostile in it leads out of it. The caller keeps it from being deleted or renamed meanwhile.
+   * `consume` must read to the end, where failures show. NotFound, NotSupported (no native streams), or what `consume` throws.
+   */
+  exportVolume(
+    pool: PoolSpec,
+    from: TreeRef,
+    form: ExportForm,
+    consume: (bytes: AsyncIterable<Buffer>) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /**
+   * Makes a volume, or a snapshot (also of a volume that is not there yet), of such a stream: all or nothing. Exists, NotSupported,
+   * NoSpace, or what reading `bytes` throws; Failed when the stream is damaged. A tar stream may be read less than to its end.
+   */
+  importVolume(
+    pool: PoolSpec,
+    to: TreeRef,
+    bytes: AsyncIterable<Buffer>,
+    form: ImportForm,
+    signal: AbortSignal,
+  ): Promise<void>;
 }

@@ -12,6 +12,7 @@ import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumeP
 import { exists, isDirectory, openTreePlace } from './tree-place.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { treeSnapshots } from './tree-snapshots.ts';
+import { treeTransfer } from './tree-transfer.ts';
 
 export interface TreeDriverDeps {
   readonly unpackImage: UnpackImage;
@@ -185,6 +186,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       });
     },
     ...snapshots.methods,
+    ...treeTransfer({ kind, place, mutex, asRoot: deps.ownership === 'keep' }),
   };
 }
 

@@ -29,4 +29,13 @@ export interface TreeKind {
   };
   /** Undefined: no limit. */
   limitTree(path: string, bytes: number | undefined): Promise<void>;
+  /** Streams that the file system itself understands; present when `capabilities.nativeStreams` is. */
+  readonly native?: {
+    /** `path` and `parent` are snapshots. */
+    send(path: string, parent: string | undefined): readonly string[];
+    /** Reads a stream from its standard input and makes one snapshot in `directory`, called as the sender called it. */
+    receive(directory: string): readonly string[];
+    /** The same bytes; throws DriverError at the end of a stream that was cut off. */
+    whole(source: AsyncIterable<Buffer>): AsyncIterable<Buffer>;
+  };
 }

@@ -19,6 +19,8 @@ export interface TreePlace {
     fill: (temporary: string) => Promise<void>,
     move: (temporary: string) => Promise<void>,
   ): Promise<void>;
+  /** A temporary path for work; whatever is there afterwards is removed. */
+  scratch(root: string, work: (temporary: string) => Promise<void>): Promise<void>;
   /** Gone for its users as soon as it is moved; a crash after that is cleaned up by mountPool. Nothing there is fine. */
   remove(root: string, path: string): Promise<void>;
 }
@@ -40,6 +42,17 @@ export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): Tre
       await discard(temporary);
       throw error;
     } finally {
+      busy.delete(temporary);
+    }
+  }
+
+  async function scratch(root: string, work: (temporary: string) => Promise<void>): Promise<void> {
+    const temporary = join(root, temporaryFolder, randomUUID());
+    busy.add(temporary);
+    try {
+      await work(temporary);
+    } finally {
+      await discard(temporary);
       busy.delete(temporary);
     }
   }
@@ -71,6 +84,7 @@ export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): Tre
   return {
     busy,
     make,
+    scratch,
     remove,
     build: (root, path, fill) => make(root, fill, (temporary) => rename(temporary, path)),
   };

@@ -169,7 +169,8 @@ export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
 
 const nameOf = (volume: VolumeRef): string => `${volume.type} volume ${volume.name}`;
 
-async function removeEmpty(directory: string): Promise<void> {
+/** What is not empty or not there is left. */
+export async function removeEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch((error: unknown) => {
     if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
   });

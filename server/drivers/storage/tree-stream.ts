@@ -1,0 +1,145 @@
+// Runs the programs that write a tree as a stream of bytes or make one of such a stream; which program is the driver's choice.
+import { spawn } from 'node:child_process';
+import { pipeline } from 'node:stream/promises';
+import { DriverError } from '../driver-error.ts';
+import { ended, keepAll } from './copy-tree.ts';
+import { toolEnv } from './remove-tree.ts';
+
+/** Reads what the program writes; must read to the end, where a failure of the program is thrown. */
+export type Consume = (bytes: AsyncIterable<Buffer>) => Promise<void>;
+
+/** The program has ended when this returns or throws. */
+export async function readFrom(
+  argv: readonly string[],
+  okCodes: readonly number[],
+  consume: Consume,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const [file = '', ...args] = argv;
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: toolEnv });
+  const end = ended(child, file, 'reading');
+  end.catch(() => {});
+  const kill = (): void => void child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  async function* bytes(): AsyncGenerator<Buffer> {
+    for await (const chunk of child.stdout as AsyncIterable<Buffer>) yield chunk;
+    const how = await end;
+    if (!okCodes.includes(how.code)) throw how;
+  }
+  try {
+    await consume(bytes());
+    signal.throwIfAborted();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', kill);
+    kill();
+    child.stdout.destroy();
+    await end.catch(() => {});
+  }
+}
+
+/** The program has ended when this returns or throws; what it leaves unread of `bytes` stays unread. */
+export async function writeTo(
+  argv: readonly string[],
+  bytes: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<void> {
+  signal.throwIfAborted();
+  const [file = '', ...args] = argv;
+  const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe'], env: toolEnv });
+  const kill = (): void => void child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  const source = guardedSource(bytes);
+  // A program that ends early says why; that its pipe is closed then does not.
+  void pipeline(source.bytes, child.stdin).catch(() => {
+    // Not the end of the input: the program must not take it for one.
+    if (source.broken() !== undefined) kill();
+  });
+  try {
+    const how = await ended(child, file, 'writing');
+    child.stdin.destroy();
+    signal.throwIfAborted();
+    const broken = source.broken();
+    if (broken !== undefined) throw broken.error;
+    if (how.code !== 0) throw how;
+  } finally {
+    signal.removeEventListener('abort', kill);
+    kill();
+    child.stdin.destroy();
+  }
+}
+
+/** Members are called `PREFIX/…`. 1 is a good end as well: some files changed or vanished while they were read. */
+export function packTree(path: string, prefix: string, asRoot: boolean): readonly string[] {
+  const named = prefix === '.' ? [] : [`--transform=flags=rhS;s,^\\.,${prefix.replace(/[\\&,]/g, '\\$&')},`];
+  return [
+    'tar',
+    ...(asRoot ? keepAll : []),
+    ...named,
+    '--create',
+    '--file=-',
+    '--format=posix',
+    '--sparse',
+    '--one-file-system',
+    `--directory=${path}`,
+    '.',
+  ];
+}
+export const packCodes = [0, 1];
+
+/** Into a directory that is there and empty. */
+export function unpackTree(path: string, prefix: string, asRoot: boolean): readonly string[] {
+  const owners = asRoot ? [...keepAll, '--same-owner', '--same-permissions'] : ['--no-same-owner', '--no-xattrs'];
+  const depth = prefix.split('/').filter((component) => component !== '.' && component !== '').length;
+  return [
+    'tar',
+    ...owners,
+    '--extract',
+    '--file=-',
+    '--delay-directory-restore',
+    ...(depth === 0 ? [] : [`--strip-components=${depth}`]),
+    `--directory=${path}`,
+  ];
+}
+
+/** Programs take a stream that was cut off between two of its parts for a whole one: its last `size` bytes tell. */
+export async function* untilEnd(
+  source: AsyncIterable<Buffer>,
+  size: number,
+  isEnd: (tail: Buffer) => boolean,
+): AsyncGenerator<Buffer> {
+  let tail: Buffer = Buffer.alloc(0);
+  for await (const chunk of source) {
+    tail = chunk.length >= size ? chunk.subarray(-size) : Buffer.concat([tail, chunk]).subarray(-size);
+    // Of its own: the chunk is not kept for its end.
+    tail = Buffer.from(tail);
+    yield chunk;
+  }
+  if (tail.length < size || !isEnd(tail)) throw new DriverError('Failed', 'the stream was cut off: it has no end mark');
+}
+
+const endMark = Buffer.alloc(1024);
+export const wholeTar = (source: AsyncIterable<Buffer>): AsyncIterable<Buffer> =>
+  untilEnd(source, endMark.length, (tail) => tail.equals(endMark));
+
+interface GuardedSource {
+  readonly bytes: AsyncIterable<Buffer>;
+  readonly broken: () => { readonly error: unknown } | undefined;
+}
+
+/** Remembers what reading threw: it is the error of who made the bytes, not of who takes them. */
+export function guardedSource(source: AsyncIterable<Buffer>): GuardedSource {
+  let broken: { readonly error: unknown } | undefined;
+  async function* bytes(): AsyncGenerator<Buffer> {
+    try {
+      yield* source;
+    } catch (error) {
+      broken = { error };
+      throw error;
+    }
+  }
+  return { bytes: bytes(), broken: () => broken };
+}

@@ -1,0 +1,190 @@
+// Volumes and snapshots as streams of bytes: out of a pool of trees, and into one.
+import { chmod, chown, mkdir, readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { exec } from '../../lib/exec.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { DriverError } from '../driver-error.ts';
+import { asDriverError } from './copy-tree.ts';
+import type { ExportForm, ImportForm, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
+import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
+import { toolEnv } from './remove-tree.ts';
+import { membersOf } from './tar-part.ts';
+import type { TreeKind } from './tree-kind.ts';
+import { exists, isDirectory, type TreePlace } from './tree-place.ts';
+import { removeEmpty } from './tree-snapshots.ts';
+import {
+  guardedSource,
+  packCodes,
+  packTree,
+  readFrom,
+  unpackTree,
+  wholeTar,
+  writeTo,
+  type Consume,
+} from './tree-stream.ts';
+
+interface Deps {
+  readonly kind: TreeKind;
+  readonly place: TreePlace;
+  /** Held per path of a volume. */
+  readonly mutex: KeyedMutex;
+  readonly asRoot: boolean;
+}
+
+const hourMs = 3_600_000;
+
+export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | 'importVolume'> {
+  const { kind, place, mutex } = deps;
+  const pathOf = (pool: PoolSpec, { volume, snapshot }: TreeRef): string =>
+    snapshot === undefined
+      ? volumePathIn(kind.root(pool), volume)
+      : snapshotPathIn(kind.root(pool), { volume, snapshot });
+
+  /** What does not change while it is read, where the file system can hold it still. */
+  async function still(pool: PoolSpec, from: TreeRef, use: (path: string) => Promise<void>, signal: AbortSignal) {
+    const path = pathOf(pool, from);
+    if (!(await isDirectory(path))) throw new DriverError('NotFound', `there is no ${labelOf(from)}`);
+    const { atomic } = kind;
+    if (from.snapshot !== undefined || atomic === undefined) return use(path);
+    await place.scratch(kind.root(pool), async (temporary) => {
+      await atomic.snapshot(path, temporary, signal);
+      await use(temporary);
+    });
+  }
+
+  async function send(pool: PoolSpec, from: TreeRef, form: ExportForm, consume: Consume, signal: AbortSignal) {
+    if (form.kind === 'native') {
+      const { native } = kind;
+      if (native === undefined) throw noNative(pool);
+      const parent = form.parent === undefined ? undefined : pathOf(pool, { ...from, snapshot: form.parent });
+      if (parent !== undefined && !(await isDirectory(parent)))
+        throw new DriverError('NotFound', `there is no ${labelOf({ ...from, snapshot: form.parent ?? '' })}`);
+      return still(pool, from, (path) => readFrom(native.send(path, parent), [0], consume, signal), signal);
+    }
+    const { ownerOf, isPart, prefix } = form;
+    const isPlain = isPart !== true && ownerOf === undefined;
+    const end = isPart === true ? [] : [Buffer.alloc(1024)];
+    const convert: Consume = (bytes) => (isPlain ? consume(bytes) : consume(joined(membersOf(bytes, ownerOf), end)));
+    await still(
+      pool,
+      from,
+      (path) => readFrom(packTree(path, prefix ?? '.', deps.asRoot), packCodes, convert, signal),
+      signal,
+    );
+  }
+
+  async function receiveTar(
+    pool: PoolSpec,
+    to: TreeRef,
+    bytes: AsyncIterable<Buffer>,
+    form: Extract<ImportForm, { kind: 'tar' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const path = pathOf(pool, to);
+    await place.build(kind.root(pool), path, async (temporary) => {
+      await kind.makeTree(temporary);
+      await writeTo(unpackTree(temporary, form.prefix ?? '.', deps.asRoot), wholeTar(bytes), signal);
+      if (form.strange === true && deps.asRoot) await dropNodes(temporary, signal);
+      if (!deps.asRoot)
+        await exec(['chmod', '-R', 'u+rwX', '--', temporary], { env: toolEnv, timeoutMs: hourMs }, signal);
+      await close(temporary, to);
+    });
+    if (to.snapshot !== undefined) await kind.atomic?.seal(path);
+  }
+
+  async function receiveNative(pool: PoolSpec, to: TreeRef, bytes: AsyncIterable<Buffer>, signal: AbortSignal) {
+    const { native, atomic } = kind;
+    if (native === undefined || atomic === undefined) throw noNative(pool);
+    const root = kind.root(pool);
+    await place.scratch(root, async (temporary) => {
+      await mkdir(temporary, { mode: 0o700 });
+      await writeTo(native.receive(temporary), native.whole(bytes), signal);
+      const [name, ...others] = await readdir(temporary);
+      if (name === undefined || others.length > 0)
+        throw new DriverError(
+          'Failed',
+          `the stream brought ${others.length === 0 ? 'nothing' : 'more than one volume'}`,
+        );
+      const received = join(temporary, name);
+      // Made again and not moved: what is read-only cannot leave its directory; the copy is as good a parent of later streams.
+      if (to.snapshot !== undefined) return atomic.snapshot(received, pathOf(pool, to), signal);
+      await place.build(root, pathOf(pool, to), async (fresh) => {
+        await kind.copyTree(received, fresh, 'settled', signal);
+        await close(fresh, to);
+      });
+    });
+  }
+
+  /** Whoever may enter a container's volume from the host may run its setuid files. */
+  async function close(path: string, { volume }: TreeRef): Promise<void> {
+    if (volume.type === 'custom') return;
+    await chmod(path, 0o700);
+    if (deps.asRoot) await chown(path, 0, 0);
+  }
+
+  return {
+    async exportVolume(pool, from, form, consume, signal) {
+      // What the receiver throws is the receiver's, also when it looks like an error of ours.
+      let refused: { readonly error: unknown } | undefined;
+      const watched: Consume = async (bytes) => {
+        const source = guardedSource(bytes);
+        await consume(source.bytes).catch((error: unknown) => {
+          if (source.broken() === undefined) refused = { error };
+          throw error;
+        });
+      };
+      try {
+        await send(pool, from, form, watched, signal);
+      } catch (error) {
+        if (signal.aborted) throw signal.reason;
+        if (refused !== undefined) throw refused.error;
+        throw asDriverError(`cannot read ${labelOf(from)} of pool ${pool.name}`, error);
+      }
+    },
+    async importVolume(pool, to, bytes, form, signal) {
+      const path = pathOf(pool, to);
+      const what = `cannot make ${labelOf(to)} in pool ${pool.name}`;
+      if (to.volume.type === 'image')
+        throw new DriverError('Invalid', 'the volume of an image is not made of a stream');
+      signal.throwIfAborted();
+      await mutex.run(volumePathIn(kind.root(pool), to.volume), async () => {
+        if (await exists(path)) throw new DriverError('Exists', `${what}: it exists`);
+        const source = guardedSource(bytes);
+        try {
+          if (to.snapshot !== undefined) await mkdir(dirname(path), { mode: 0o700, recursive: true });
+          if (form.kind === 'native') await receiveNative(pool, to, source.bytes, signal);
+          else await receiveTar(pool, to, source.bytes, form, signal);
+        } catch (error) {
+          if (to.snapshot !== undefined) await removeEmpty(snapshotsPathIn(kind.root(pool), to.volume));
+          if (signal.aborted) throw signal.reason;
+          const broken = source.broken();
+          if (broken !== undefined) throw broken.error;
+          throw asDriverError(what, error);
+        }
+      });
+    },
+  };
+}
+
+async function* joined(first: AsyncIterable<Buffer>, then: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* first;
+  yield* then;
+}
+
+/** Nodes in a root file system on a host disk would work for the guest; 0:0 stands for a deleted file in layered file systems. */
+async function dropNodes(path: string, signal: AbortSignal): Promise<void> {
+  const drop = 'for node; do [ "$(stat -c %t:%T -- "$node")" = 0:0 ] || rm -f -- "$node"; done';
+  await exec(
+    ['find', path, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-exec', 'sh', '-c', drop, 'sh', '{}', '+'],
+    { env: toolEnv, timeoutMs: hourMs },
+    signal,
+  );
+}
+
+const noNative = (pool: PoolSpec): DriverError =>
+  new DriverError('NotSupported', `the driver of pool ${pool.name} has no streams of its own; use tar`);
+
+function labelOf({ volume, snapshot }: TreeRef): string {
+  const name = `${volume.type} volume ${volume.name}`;
+  return snapshot === undefined ? name : `snapshot ${snapshot} of ${name}`;
+}
