@@ -14,4 +14,6 @@ export interface Change {
   /** What it costs a running container; `live` when none is running. */
   readonly effect: Effect;
   readonly secret: boolean;
+  /** `drift`: the live value is not the one that the set's last apply left; absent when nobody knows. */
+  readonly origin?: 'manifest' | 'drift';
 }

@@ -4,24 +4,43 @@ import { addressOf, type Address, type Document, type JsonObject } from './docum
 import { applyEdits } from './edit.ts';
 import { effectBetween, expandContainer, isSameExpansion } from './expand.ts';
 import type { Observed } from './observed.ts';
-import type { Affected, PlanOptions } from './plan.ts';
+import type { Affected, PlanOptions, SetOwner } from './plan.ts';
 import type { Change } from './change.ts';
+import type { SetState } from './set-state.ts';
 import { findUsage, isRunning, type Usage } from './usage.ts';
 
 export class PlanContext {
   readonly observed: Observed;
   readonly options: PlanOptions;
+  readonly owner: SetOwner | undefined;
   readonly #declared: ReadonlySet<Address>;
   readonly #profilesAfter = new Map<string, JsonObject>();
   readonly #newProfiles = new Map<string, JsonObject>();
   readonly #replace: ReadonlySet<Address>;
   #usage: Usage | undefined;
 
-  constructor(observed: Observed, options: PlanOptions, declared: Iterable<Document>) {
+  constructor(observed: Observed, options: PlanOptions, declared: Iterable<Document>, owner?: SetOwner) {
     this.observed = observed;
     this.options = options;
+    this.owner = owner;
     this.#declared = new Set(Array.from(declared, (document) => document.address));
     this.#replace = new Set(options.replace);
+  }
+
+  /** A change took effect only in part: an earlier run ended before it restarted the container. */
+  owesRestart(name: string): boolean {
+    const live = this.observed.containers.get(name)?.object;
+    const since = this.#state?.restarts.get(name);
+    return live !== undefined && since !== undefined && since === (live.last_used_at ?? '') && isRunning(live);
+  }
+
+  /** An earlier run ended before what `manage.wait` asks for was seen. */
+  isUnready(name: string): boolean {
+    return this.#state?.unready.has(name) === true;
+  }
+
+  get #state(): SetState | undefined {
+    return this.owner === undefined ? undefined : this.observed.sets?.get(this.owner.set);
   }
 
   isForced(address: Address): boolean {

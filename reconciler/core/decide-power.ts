@@ -35,15 +35,29 @@ export function decidePower(
   if (!running) return wanted === 'running' ? starting(document) : unchanged;
   if (wanted === 'stopped') return stopping(document, live);
   const profiles = context.changedProfilesOf(textsOf(live['profiles']));
-  if (changes.length === 0 && profiles.length === 0) return unchangedRunning;
-  const effect = effectOfAll(live, changes, context);
-  if (effect === 'live') return unchangedRunning;
+  const owed = wanted === 'running' && context.owesRestart(document.name) ? ['what an earlier run changed'] : [];
+  const isStill = changes.length === 0 && profiles.length === 0;
+  const effect = isStill ? 'live' : effectOfAll(live, changes, context);
+  if (effect === 'live' && owed.length === 0)
+    return wanted === 'running' ? awaited(document, context) : unchangedRunning;
+  if (effect === 'live') return restarting(document, context, owed);
   const causes = [
+    ...owed,
     ...changes.filter((change) => change.effect === 'restart').map((change) => change.path),
     ...profiles.map((name) => `profile/${name}`),
   ];
   return restarting(document, context, causes.length > 0 ? causes : changes.map((change) => change.path));
 }
+
+/** Runs, but nobody has seen yet that it is ready. */
+const awaited = (document: Document, context: PlanContext): PowerDecision =>
+  document.manage.wait.length === 0 || !context.isUnready(document.name)
+    ? unchangedRunning
+    : {
+        ...unchangedRunning,
+        reasons: ['an earlier run ended before it was seen to be ready'],
+        sketches: waits(document),
+      };
 
 /** What the container's own edits cost, its profiles as they are now. */
 export function effectOfOwnChanges(live: JsonObject, changes: readonly Change[], context: PlanContext): Effect {

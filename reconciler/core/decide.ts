@@ -8,6 +8,13 @@ import type { PlanContext } from './context.ts';
 import { decidePower, effectOfOwnChanges } from './decide-power.ts';
 import { diffObject, type Diff } from './diff.ts';
 import type { Address, Document, Json, JsonObject } from './document.ts';
+import {
+  ownerOfNew,
+  ownershipAfter,
+  ownershipBefore,
+  usageAddress,
+  type OwnershipDecision,
+} from './decide-ownership.ts';
 import { worstEffect } from './effects.ts';
 import { parseIgnore } from './ignore.ts';
 import { coreKind } from './kinds/index.ts';
@@ -37,17 +44,23 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const live = kind.live(context.observed, kind.apiName(document));
   if (live === undefined) {
     if (document.kind === 'profile') context.addNewProfile(document.name, createBody(document));
-    return decideCreate(document);
+    return decideCreate(document, context);
   }
-  const diff = diffObject(kind, document.values, live.object, parseIgnore(document.manage.ignore));
-  if (document.kind === 'profile' && diff.changes.length > 0) context.addProfileEdits(document.name, diff.changes);
+  const ignore = parseIgnore(document.manage.ignore);
+  const before = ownershipBefore(document, live.object, context.observed, context.owner);
+  const diff = diffObject(kind, document.values, live.object, ignore, before);
+  const isTaking = context.options.forceConflicts === true;
+  const ownership = ownershipAfter(document, before, diff, ignore, context.owner, isTaking);
+  if (document.kind === 'profile' && diff.changes.length > 0 && ownership.guard === undefined)
+    context.addProfileEdits(document.name, diff.changes);
   const isForced = context.isForced(document.address);
   return isForced || needsRecreation(diff, document, live, context)
-    ? decideReplace(document, live, diff, context, isForced)
-    : decideUpdate(document, live, diff, context);
+    ? decideReplace(document, live, diff, context, ownership, isForced)
+    : decideUpdate(document, live, diff, context, ownership);
 }
 
-function decideCreate(document: Document): Decision {
+function decideCreate(document: Document, context: PlanContext): Decision {
+  const owner = ownerOfNew(document, parseIgnore(document.manage.ignore), context.owner);
   const isContainer = document.kind === 'container';
   const starts = isContainer && document.manage.power === 'managed' && document.state !== 'stopped';
   return {
@@ -59,6 +72,8 @@ function decideCreate(document: Document): Decision {
       effect: 'live',
       reasons: whyCreate(document),
       unmanaged: noStrings,
+      claims: noStrings,
+      releases: noStrings,
       affects: noAffected,
       isProtected: document.manage.protect,
     },
@@ -67,6 +82,7 @@ function decideCreate(document: Document): Decision {
         action: 'create',
         body: createBody(document),
         ...(document.files === undefined ? {} : { upload: document.files }),
+        ...(owner === undefined ? {} : { owner }),
       },
       ...(starts ? [start, ...waits(document)] : []),
     ],
@@ -112,9 +128,10 @@ function decideReplace(
   live: Live<object>,
   diff: Diff,
   context: PlanContext,
+  ownership: OwnershipDecision,
   isForced: boolean,
 ): Decision {
-  const guard = guardReplace(document, live, diff, context, isForced);
+  const guard = ownership.guard ?? guardReplace(document, live, diff, context, isForced);
   const isContainer = document.kind === 'container';
   const wasRunning = isContainer && isRunning(live.object as Parameters<typeof isRunning>[0]);
   const starts = isContainer && (document.manage.power === 'ignore' ? wasRunning : document.state !== 'stopped');
@@ -123,7 +140,12 @@ function decideReplace(
   const sketches: readonly Sketch[] = [
     ...(wasRunning ? [kill] : []),
     deleting(live.etag),
-    { action: 'create', body: replacementBody(document, live.object, diff.changes) },
+    {
+      action: 'create',
+      body: replacementBody(document, live.object, diff.changes),
+      ...(document.files === undefined ? {} : { upload: document.files }),
+      ...(ownership.owner === undefined ? {} : { owner: { ...ownership.owner, whole: true } }),
+    },
     ...(starts ? [start, ...waits(document)] : []),
   ];
   return {
@@ -134,6 +156,8 @@ function decideReplace(
       effect: 'recreate',
       reasons: [isForced ? 'recreation was asked for' : `${why} cannot be changed in place`],
       unmanaged: diff.unmanaged,
+      claims: ownership.claims,
+      releases: ownership.releases,
       affects: noAffected,
       live: live.object,
       isProtected: isProtected(document, live),
@@ -164,15 +188,22 @@ function guardReplace(
   };
 }
 
-function decideUpdate(document: Document, live: Live<object>, diff: Diff, context: PlanContext): Decision {
+function decideUpdate(
+  document: Document,
+  live: Live<object>,
+  diff: Diff,
+  context: PlanContext,
+  ownership: OwnershipDecision,
+): Decision {
   const power = decidePower(document, live.object as JsonObject, diff.changes, context);
   const affects = affectedOf(document, diff, context);
-  const guard = power.guard ?? guardReach(document, affects);
+  const guard = ownership.guard ?? power.guard ?? guardReach(document, affects);
   const edits = diff.changes;
+  const owner = ownership.owner === undefined ? {} : { owner: ownership.owner };
   const sketches: readonly Sketch[] = [
-    ...(edits.length === 0
+    ...(edits.length === 0 && !ownership.isNew
       ? []
-      : [{ action: 'update' as const, edits, ...(live.etag === undefined ? {} : { etag: live.etag }) }]),
+      : [{ action: 'update' as const, edits, ...owner, ...(live.etag === undefined ? {} : { etag: live.etag }) }]),
     ...power.sketches,
   ];
   return {
@@ -184,6 +215,8 @@ function decideUpdate(document: Document, live: Live<object>, diff: Diff, contex
       effect: document.kind === 'container' ? power.effect : worstEffect(affects.map((item) => item.effect)),
       reasons: power.reasons,
       unmanaged: diff.unmanaged,
+      claims: claimsOf(ownership, edits),
+      releases: ownership.releases,
       affects,
       live: live.object,
       isProtected: isProtected(document, live),
@@ -192,6 +225,10 @@ function decideUpdate(document: Document, live: Live<object>, diff: Diff, contex
     sketches: guard === undefined ? sketches : [],
   };
 }
+
+/** A record that changes in nothing but its policy is a claim of the whole. */
+const claimsOf = ({ isNew, claims, releases }: OwnershipDecision, edits: readonly Change[]): readonly string[] =>
+  isNew && claims.length + releases.length + edits.length === 0 ? [''] : claims;
 
 /** On a stopped container every change that needs a restart is live. */
 const calmed = (changes: readonly Change[], document: Document): readonly Change[] =>
@@ -217,10 +254,6 @@ function guardReach(document: Document, affects: readonly Affected[]): Guard | u
     remedy: 'put the new root disk into another profile and move the containers one by one',
   };
 }
-
-/** Images are used under their fingerprint. */
-export const usageAddress = (document: Document): Address =>
-  `${document.kind}/${coreKind(document.kind).apiName(document)}`;
 
 export function isProtected(document: Document, live: Live<object> | undefined): boolean {
   if (document.manage.protect) return true;

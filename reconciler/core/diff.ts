@@ -1,12 +1,14 @@
-// Compares one document with its live object, key by key, and only the keys that are written.
+// Compares one document with its live object, key by key: what is written, what the set owned last time and dropped, and in
+// exact mode what nobody wrote. Keys of other sets are theirs.
+import { sameText } from '../../server/api/equal.ts';
 import type { Effect } from '../../server/api/field.ts';
 import type { Change } from './change.ts';
 import type { Json, JsonObject } from './document.ts';
-import { sameText } from '../../server/api/equal.ts';
 import { isIgnored, type IgnorePatterns } from './ignore.ts';
 import type { CoreKind } from './kinds/kind.ts';
 import { asText, isMap, mapOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
+import { hashOf, isNote, ownedAt, type KeyHash, type OwnedTree, type OwnerRecord, type Path } from './ownership.ts';
 import { isSecret } from './secret.ts';
 
 export interface Diff {
@@ -14,27 +16,51 @@ export interface Diff {
   readonly changes: readonly Change[];
   /** Paths of the live object nobody wrote and the server did not make. */
   readonly unmanaged: readonly string[];
+  /** Changes of keys that another set owns. */
+  readonly conflicts: readonly Conflict[];
+}
+
+export interface Conflict {
+  readonly set: string;
+  readonly path: Path;
+}
+
+/** Who owned what of the object before. */
+export interface Ownership {
+  /** The set's own record. */
+  readonly last?: OwnerRecord;
+  readonly others: ReadonlyMap<string, OwnerRecord>;
+  readonly hash: KeyHash;
+  readonly isExact: boolean;
 }
 
 interface Walk {
   readonly kind: CoreKind;
   readonly live: JsonObject;
   readonly ignore: IgnorePatterns;
+  readonly ownership: Ownership | undefined;
   readonly changes: Change[];
   readonly unmanaged: string[];
+  readonly conflicts: Conflict[];
 }
 
-const nothing: Diff = { changes: [], unmanaged: [] };
+const nothing: Diff = { changes: [], unmanaged: [], conflicts: [] };
 
-export function diffObject(kind: CoreKind, desired: JsonObject, live: object, ignore: IgnorePatterns): Diff {
-  const walk: Walk = { kind, live: live as JsonObject, ignore, changes: [], unmanaged: [] };
+export function diffObject(
+  kind: CoreKind,
+  desired: JsonObject,
+  live: object,
+  ignore: IgnorePatterns,
+  ownership?: Ownership,
+): Diff {
+  const walk: Walk = { kind, live: live as JsonObject, ignore, ownership, changes: [], unmanaged: [], conflicts: [] };
   for (const field in kind.fields) {
     const shape = kind.fields[field];
     const now = walk.live[field];
     const wanted = desired[field];
     if (shape === 'map') diffMap(walk, [field], mapOf(now), mapOf(wanted));
     else if (shape === 'devices') diffDevices(walk, field, mapOf(now), mapOf(wanted));
-    else if (wanted === undefined) continue;
+    else if (wanted === undefined) diffDropped(walk, field, now);
     else if (shape === 'list') diffList(walk, field, now, wanted);
     else diffScalar(walk, field, now, wanted);
   }
@@ -43,7 +69,7 @@ export function diffObject(kind: CoreKind, desired: JsonObject, live: object, ig
   return walk;
 }
 
-function diffMap(walk: Walk, prefix: readonly string[], live: JsonObject, wanted: JsonObject): void {
+function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject): void {
   for (const key in wanted) {
     const value = wanted[key] ?? null;
     const now = live[key];
@@ -53,14 +79,30 @@ function diffMap(walk: Walk, prefix: readonly string[], live: JsonObject, wanted
     if (walk.kind.isProvenance?.(segments) !== true) add(walk, segments, text, value === null ? undefined : value);
   }
   for (const key in live) {
-    if (key in wanted || live[key] === '') continue;
+    if (key in wanted || live[key] === '' || isNote(key)) continue;
     const segments = [...prefix, key];
-    if (!walk.kind.isComputed(segments)) walk.unmanaged.push(segments.join('.'));
+    if (walk.kind.isComputed(segments)) continue;
+    if (isRemoved(walk, segments)) add(walk, segments, live[key], undefined);
+    else if (!isOthers(walk, segments)) walk.unmanaged.push(segments.join('.'));
   }
 }
 
 const same = (walk: Walk, key: string, live: string | undefined, wanted: string): boolean =>
   (live !== undefined && sameText(key, live, wanted)) || walk.kind.fulfils?.(key, live, wanted) === true;
+
+/** The set wrote it once and no longer does, or every key is its own; and nobody else relies on it. */
+function isRemoved(walk: Walk, path: Path): boolean {
+  const { ownership } = walk;
+  if (ownership === undefined || isIgnored(walk.ignore, path.join('.'))) return false;
+  if (!ownership.isExact && ownedAt(ownership.last?.keys, path) === undefined) return false;
+  return !isOthers(walk, path);
+}
+
+function isOthers(walk: Walk, path: Path): boolean {
+  if (walk.ownership === undefined) return false;
+  for (const { keys } of walk.ownership.others.values()) if (ownedAt(keys, path) !== undefined) return true;
+  return false;
+}
 
 function diffDevices(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
   for (const name in wanted) {
@@ -74,11 +116,28 @@ function diffDevices(walk: Walk, field: string, live: JsonObject, wanted: JsonOb
       add(walk, [field, name], now, presentOnly(value));
     } else diffMap(walk, [field, name], now, value);
   }
-  for (const name in live) if (!(name in wanted)) walk.unmanaged.push(`${field}.${name}`);
+  for (const name in live) if (!(name in wanted)) diffUndeclaredDevice(walk, [field, name], live[name]);
+}
+
+/** Whose type it is, his is the device; of another's device only our own properties go. */
+function diffUndeclaredDevice(walk: Walk, path: Path, now: Json | undefined): void {
+  if (isRemoved(walk, [...path, 'type'])) return add(walk, path, now, undefined);
+  for (const key of Object.keys(mapOf(now))) {
+    if (key !== 'type' && walk.ownership?.isExact !== true && isRemoved(walk, [...path, key]))
+      add(walk, [...path, key], mapOf(now)[key], undefined);
+  }
+  if (!isOthers(walk, path)) walk.unmanaged.push(path.join('.'));
 }
 
 const presentOnly = (device: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(device).filter(([, value]) => value !== null));
+
+/** A field that goes back to what an unwritten one is; fields of the server's own choice are only let go of. */
+function diffDropped(walk: Walk, field: string, live: Json | undefined): void {
+  const blank = walk.kind.blanks?.[field];
+  if (blank === undefined || live === undefined || live === blank) return;
+  if (isRemoved(walk, [field])) add(walk, [field], live, blank);
+}
 
 function diffList(walk: Walk, field: string, live: Json | undefined, wanted: Json): void {
   const now = Array.isArray(live) ? (live as readonly Json[]) : [];
@@ -94,10 +153,11 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
   add(walk, [field], now, then);
 }
 
-function add(walk: Walk, segments: readonly string[], before: Json | undefined, after: Json | undefined): void {
+function add(walk: Walk, segments: Path, before: Json | undefined, after: Json | undefined): void {
   const path = segments.join('.');
   if (isIgnored(walk.ignore, path)) return;
   const effect: Effect = walk.kind.effectOf(segments, walk.live, after);
+  const origin = originOf(walk, segments, before);
   walk.changes.push({
     path,
     segments,
@@ -105,5 +165,27 @@ function add(walk: Walk, segments: readonly string[], before: Json | undefined, 
     after,
     effect,
     secret: isSecret(segments, before) || isSecret(segments, after),
+    ...(origin === undefined ? {} : { origin }),
   });
+  for (const [set, { keys }] of walk.ownership?.others ?? noOthers) {
+    for (const owned of ownedBelow(keys, segments)) walk.conflicts.push({ set, path: owned });
+  }
+}
+
+const noOthers: ReadonlyMap<string, OwnerRecord> = new Map();
+
+/** A change of a whole device touches each owned property of it. */
+function ownedBelow(keys: OwnedTree, path: Path): readonly Path[] {
+  const found = ownedAt(keys, path);
+  if (found === undefined) return [];
+  if (typeof found === 'string') return [path];
+  return Object.keys(found).flatMap((key) => ownedBelow(keys, [...path, key]));
+}
+
+function originOf(walk: Walk, path: Path, before: Json | undefined): Change['origin'] {
+  const { ownership } = walk;
+  const last = ownedAt(ownership?.last?.keys, path);
+  if (ownership === undefined || last === undefined) return undefined;
+  if (typeof last !== 'string') return before === undefined ? 'drift' : undefined;
+  return last === hashOf(ownership.hash, path, before) ? 'manifest' : 'drift';
 }

@@ -28,8 +28,20 @@ export type WaitCondition =
   /** A global IPv4 address on the interface; any interface but lo when `nic` is absent. */
   | { readonly type: 'ipv4'; readonly nic?: string; readonly timeoutMs: number };
 
+/** What becomes of existing containers when their image moves on. `new-only`: new ones are made from what gantry.lock holds. */
+export type ImagePolicy = 'none' | 'new-only' | 'rebuild' | 'recreate';
+
 /** The `manage:` block with its defaults filled in. */
 export interface Manage {
+  /** merge: only written keys are ours. exact: every local key that the server did not make is. */
+  readonly mode: 'merge' | 'exact';
+  readonly image: ImagePolicy;
+  /** Whether it may be pruned once it is no longer declared. Absent: yes, but for what holds data. */
+  readonly prune?: boolean | 'confirm';
+  /** orphan: destroy and prune let go of it and leave it where it is. */
+  readonly onDelete: 'delete' | 'orphan';
+  /** Name of the set that the document belongs to; one name a load. */
+  readonly set?: string;
   readonly disruption: Disruption;
   readonly protect: boolean;
   /** Path patterns that are neither compared nor written: `config.limits.cpu`, `devices.eth0.*`. */
@@ -42,6 +54,9 @@ export interface Manage {
 }
 
 export const defaultManage: Manage = {
+  mode: 'merge',
+  image: 'none',
+  onDelete: 'delete',
   disruption: 'restart',
   protect: false,
   ignore: [],

@@ -3,6 +3,7 @@ import type { Effect } from '../../server/api/field.ts';
 import type { JsonObject } from './document.ts';
 import { configEffect, deviceEffect, isRootDisk, worseEffect } from './effects.ts';
 import { sameText } from '../../server/api/equal.ts';
+import { isNote } from './ownership.ts';
 import { presentDevices, presentTexts, textsOf } from './kinds/values.ts';
 
 export interface Expanded {
@@ -15,7 +16,7 @@ export function expandContainer(local: JsonObject, profileOf: (name: string) => 
   const config: Record<string, string> = {};
   const devices: Record<string, Record<string, string>> = {};
   for (const layer of [...textsOf(local['profiles']).map(profileOf), local]) {
-    Object.assign(config, presentTexts(layer?.['config']));
+    for (const [key, value] of Object.entries(presentTexts(layer?.['config']))) if (!isNote(key)) config[key] = value;
     Object.assign(devices, presentDevices(layer?.['devices']));
   }
   return { config, devices };

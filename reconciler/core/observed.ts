@@ -4,6 +4,7 @@ import type { Image, ImageAlias } from '../../server/api/image.ts';
 import type { Network } from '../../server/api/network.ts';
 import type { StoragePool } from '../../server/api/pool.ts';
 import type { Profile } from '../../server/api/profile.ts';
+import type { SetState } from './set-state.ts';
 
 export interface Live<T> {
   readonly object: T;
@@ -12,7 +13,14 @@ export interface Live<T> {
 }
 
 export interface Observed {
-  readonly server: { readonly extensions: readonly string[] };
+  readonly server: {
+    readonly extensions: readonly string[];
+    /** Server config as shown; hidden keys are `true`. Absent where the client may not see it. */
+    readonly config?: Readonly<Record<string, string | boolean>>;
+    readonly etag?: string;
+  };
+  /** What each set keeps on the server. */
+  readonly sets?: ReadonlyMap<string, SetState>;
   readonly containers: ReadonlyMap<string, Live<Container>>;
   readonly profiles: ReadonlyMap<string, Live<Profile>>;
   readonly networks: ReadonlyMap<string, Live<Network>>;

@@ -25,7 +25,7 @@ export function planChanges(input: PlanInput): Plan {
   const selected = wanted === undefined ? graph.order : graph.order.filter((object) => wanted.has(object.address));
   problems.push(...relevant, ...selected.flatMap((object) => creationProblems(object, input.observed)));
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
-  return assemble(selected, graph, new PlanContext(input.observed, options, objects), problems);
+  return assemble(selected, graph, new PlanContext(input.observed, options, objects, input.owner), problems);
 }
 
 /** A plan without steps: something must be corrected first. */
@@ -57,7 +57,7 @@ function assemble(
     steps.push(...made);
     changes.push({ ...change, steps: made.length === 0 ? noIds : made.map((step) => step.id) });
   }
-  return finishPlan('apply', changes, steps, diagnostics);
+  return finishPlan('apply', changes, steps, diagnostics, context.owner?.set);
 }
 
 const noSteps: readonly Step[] = [];
@@ -79,10 +79,12 @@ export function finishPlan(
   changes: ResourceChange[],
   steps: readonly Step[],
   diagnostics: readonly Diagnostic[],
+  set: string | undefined,
 ): Plan {
   changes.sort(compareObjects);
   const guards = changes.flatMap((change) => change.guard ?? []);
-  return { mode, changes, steps, guards, diagnostics, summary: summarize(changes) };
+  const of = set === undefined ? {} : { set };
+  return { mode, ...of, changes, steps, guards, diagnostics, summary: summarize(changes) };
 }
 
 const targetProblems = (options: PlanOptions, objects: readonly Document[]): readonly Diagnostic[] => [

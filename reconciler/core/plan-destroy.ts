@@ -1,7 +1,8 @@
 // Makes the plan that deletes what is declared, users before what they use. What others still use stays, with a guard.
 import type { Container } from '../../server/api/container.ts';
 import type { Change } from './change.ts';
-import { inUseGuard, isProtected, protectedGuard, usageAddress } from './decide.ts';
+import { inUseGuard, isProtected, protectedGuard } from './decide.ts';
+import { usageAddress } from './decide-ownership.ts';
 import { addressOf, type Address, type Document, type Json, type JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';
 import { buildGraph, sortByNeeds } from './graph.ts';
@@ -71,7 +72,7 @@ function assemble(ordered: readonly Document[], world: World): Plan {
     steps.push(...made);
     changes.push({ ...change, steps: made.map((step) => step.id) });
   }
-  return finishPlan('destroy', changes, steps, []);
+  return finishPlan('destroy', changes, steps, [], undefined);
 }
 
 /** Objects that let go of what they use in this plan, with what each goes on using. */
@@ -168,6 +169,8 @@ const describe = (
   changes: [],
   effect: 'live',
   unmanaged: [],
+  claims: [],
+  releases: [],
   affects: [],
   ...(live === undefined ? {} : { live: live.object }),
   isProtected: isProtected(object, live),

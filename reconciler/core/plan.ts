@@ -6,6 +6,7 @@ import type { Change } from './change.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Address, Document, ImageFiles, JsonObject, WaitCondition } from './document.ts';
 import type { Observed } from './observed.ts';
+import type { KeyHash, OwnerRelease, OwnerWrite } from './ownership.ts';
 
 export type ChangeAction = 'create' | 'update' | 'replace' | 'delete' | 'no-op';
 export type PowerAction = 'start' | 'stop' | 'restart';
@@ -20,7 +21,7 @@ export interface Affected {
 
 /** Why a change is refused: the plan shows it, has no step for it, and the run ends with exit code 4. */
 export interface Guard {
-  readonly code: 'protected' | 'disruption' | 'in-use';
+  readonly code: 'protected' | 'disruption' | 'in-use' | 'conflict' | 'prune-limit' | 'data';
   readonly address: Address;
   readonly message: string;
   readonly remedy: string;
@@ -40,6 +41,12 @@ export interface ResourceChange {
   readonly reasons: readonly string[];
   /** Paths of the live object that the document does not mention; never touched. */
   readonly unmanaged: readonly string[];
+  /** Paths of an existing object that come into the set's ownership as they are; `['']`: only its policy is noted anew. */
+  readonly claims: readonly string[];
+  /** Paths that the set gives up without changing them. */
+  readonly releases: readonly string[];
+  /** No longer declared, and deleted or let go for that. */
+  readonly isPruned?: boolean;
   readonly affects: readonly Affected[];
   /** The object as it was observed; absent when it did not exist. */
   readonly live?: object;
@@ -66,14 +73,16 @@ export interface CreateStep extends StepBase {
   /** Body of the POST; for an image the {public, auto_update, properties} to go with the upload. */
   readonly body: JsonObject;
   readonly upload?: ImageFiles;
+  readonly owner?: OwnerWrite;
 }
 /**
  * Read the object, check with `isStale(live, step)`, send `putBody(kind, live, edits)` with the ETag of that read as
- * If-Match; on 412 do it again.
+ * If-Match; on 412 do it again. Without edits only the owner's record is written.
  */
 export interface UpdateStep extends StepBase {
   readonly action: 'update';
   readonly edits: readonly Change[];
+  readonly owner?: OwnerWrite | OwnerRelease;
   /** ETag of the object the plan was made from, when known. Equal to the live one = not stale without looking further. */
   readonly etag?: string;
 }
@@ -103,10 +112,14 @@ export interface PlanSummary {
   readonly replace: number;
   /** Containers that only start or stop; counted in `change`. */
   readonly power: number;
+  /** Objects that are as declared and come into the set's ownership. */
+  readonly claim: number;
 }
 
 export interface Plan {
   readonly mode: 'apply' | 'destroy';
+  /** The set that the plan is made for; absent: nobody keeps records. */
+  readonly set?: string;
   /** Sorted by kind order and name; every declared object, unchanged ones as `no-op`. */
   readonly changes: readonly ResourceChange[];
   /** In a valid serial order. */
@@ -125,12 +138,29 @@ export interface PlanOptions {
   /** Lift `manage.disruption` for this run. */
   readonly allowRestart?: boolean;
   readonly allowRecreate?: boolean;
+  /** Delete what holds data although nothing in its manifest said so. */
+  readonly allowDestroy?: boolean;
+  /** Take keys from other sets. */
+  readonly forceConflicts?: boolean;
+  /** Delete what the set owns and no document declares. */
+  readonly prune?: boolean;
+  /** The most that a prune may delete; default half of what the set owns, at least 3. */
+  readonly pruneLimit?: { readonly count: number } | { readonly percent: number };
+}
+
+/** In whose name a plan is made. */
+export interface SetOwner {
+  readonly set: string;
+  /** With the set's key (`SetState.key`). */
+  readonly hash: KeyHash;
 }
 
 export interface PlanInput {
   readonly documents: readonly Document[];
   readonly observed: Observed;
   readonly options?: PlanOptions;
+  /** Absent: ownership is neither looked at nor recorded. */
+  readonly owner?: SetOwner;
 }
 
 /*

@@ -28,6 +28,16 @@ function spaced(blocks: readonly string[]): readonly string[] {
   return groups;
 }
 
+function renderOwnership({ claims, releases, isPruned }: ResourceChange, paint: Paints): readonly string[] {
+  const paths = claims.filter((path) => path !== '');
+  return [
+    ...(paths.length > 0 ? [paint.dim(`      <= taken over as they are: ${listed(paths)}`)] : []),
+    ...(claims.includes('') ? [paint.dim('      <= what manage: says is noted on it')] : []),
+    ...(releases.length > 0 ? [paint.dim(`      => let go as they are: ${listed(releases)}`)] : []),
+    ...(isPruned === true ? [paint.dim('      # no document declares it any more')] : []),
+  ];
+}
+
 const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `; ${plan.guards.length} refused`);
 
 const noChange = (plan: Plan): string =>
@@ -38,11 +48,13 @@ const noChange = (plan: Plan): string =>
       : `No changes: ${plan.changes.length === 1 ? 'the declared object is' : `all ${plan.changes.length} declared objects are`} as declared.`;
 
 function renderChange(change: ResourceChange, paint: Paints): string {
-  const [symbol, tint] = signs[change.action];
+  const isClaim = change.action === 'no-op' && change.power === undefined && change.claims.length > 0;
+  const [symbol, tint] = isClaim ? (['<=', 'blue'] as const) : signs[change.action];
   return [
     `${symbol.padStart(3)} ${paint.bold(printable(change.address))}${titleOf(change)}`,
     ...change.reasons.map((reason) => paint.dim(`      # ${printable(reason)}`)),
     ...renderEdits(change, paint),
+    ...renderOwnership(change, paint),
     ...change.affects.map((affected) => `      ${renderAffected(affected, paint)}`),
     ...(change.unmanaged.length === 0
       ? []
@@ -74,7 +86,8 @@ function renderEdits(change: ResourceChange, paint: Paints): readonly string[] {
 
 function renderEdit(edit: Change, width: number, change: ResourceChange, paint: Paints): string {
   const path = printable(edit.path).padEnd(width);
-  const cost = change.action !== 'create' && edit.effect !== 'live' ? paint.red(`  # ${costs[edit.effect]}`) : '';
+  const drift = edit.origin === 'drift' ? paint.dim('  # was changed outside') : '';
+  const cost = change.action !== 'create' && edit.effect !== 'live' ? paint.red(`  # ${costs[edit.effect]}`) : drift;
   const after = shownValue(edit, edit.after);
   if (change.action === 'create' || edit.before === undefined) return `${paint.green('+')} ${path} = ${after}${cost}`;
   const before = shownValue(edit, edit.before);

@@ -1,7 +1,8 @@
 // Counts of a plan, and the line that tells them.
 import type { Plan, PlanSummary, ResourceChange } from './plan.ts';
 
-export const isChange = (change: ResourceChange): boolean => change.action !== 'no-op' || change.power !== undefined;
+export const isChange = (change: ResourceChange): boolean =>
+  change.action !== 'no-op' || change.power !== undefined || change.guard !== undefined || change.steps.length > 0;
 
 export const hasChanges = (plan: Plan): boolean => plan.changes.some(isChange);
 
@@ -14,6 +15,7 @@ export function summarize(changes: readonly ResourceChange[]): PlanSummary {
     destroy: count((change) => change.action === 'delete') + replace,
     restart: count((change) => change.power === 'restart'),
     replace,
+    claim: count((change) => change.action === 'no-op' && change.claims.length > 0 && change.steps.length > 0),
     power: count((change) => change.action === 'no-op' && (change.power === 'start' || change.power === 'stop')),
   };
 }
@@ -21,5 +23,6 @@ export function summarize(changes: readonly ResourceChange[]): PlanSummary {
 /** `Plan: 2 to add, 1 to change (1 restart), 0 to destroy`. */
 export function summaryLine(summary: PlanSummary): string {
   const restarts = summary.restart === 0 ? '' : ` (${summary.restart} restart${summary.restart === 1 ? '' : 's'})`;
-  return `Plan: ${summary.add} to add, ${summary.change} to change${restarts}, ${summary.destroy} to destroy`;
+  const claims = summary.claim === 0 ? '' : `, ${summary.claim} to take over as they are`;
+  return `Plan: ${summary.add} to add, ${summary.change} to change${restarts}, ${summary.destroy} to destroy${claims}`;
 }

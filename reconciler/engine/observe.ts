@@ -1,7 +1,10 @@
 // Reads the live world in one list call a kind, all at once; judges nothing.
+import type { Server } from '../../server/api/server.ts';
 import type { Client } from '../../server/client/client.ts';
 import type { ClientKind, KindTypes } from '../../server/client/kind-paths.ts';
+import type { Reply } from '../../server/client/reply.ts';
 import type { Live, Observed } from '../core/observed.ts';
+import { readSetStates } from '../core/set-state.ts';
 
 /** Seven calls. ETags are not among the answers of lists: a step reads its object again before it changes it. */
 export async function observe(client: Pick<Client, 'list' | 'server'>, signal?: AbortSignal): Promise<Observed> {
@@ -21,12 +24,25 @@ export async function observe(client: Pick<Client, 'list' | 'server'>, signal?: 
     listed('image_alias', byName),
   ]);
   return {
-    server: { extensions: server.metadata.api_extensions },
+    ...serverPart(server),
     containers,
     profiles,
     networks,
     pools,
     images,
     aliases,
+  };
+}
+
+/** The server object as a plan sees it, with what the sets left in its config. */
+export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 'server' | 'sets'> {
+  const config: Server['config'] | undefined = metadata.config;
+  return {
+    server: {
+      extensions: metadata.api_extensions,
+      ...(config === undefined ? {} : { config }),
+      ...(etag === undefined ? {} : { etag }),
+    },
+    sets: readSetStates(config ?? {}),
   };
 }

@@ -144,23 +144,11 @@ function withoutLaterKeys(flat: JsonObject): { readonly value: JsonObject; reado
 function manageOfToday(manage: JsonObject, refuse: (path: string, remedy: string) => void): JsonObject {
   const kept: Record<string, Json> = {};
   for (const [key, value] of Object.entries(manage)) {
-    const later = Object.hasOwn(laterManageKeys, key) ? laterManageKeys[key] : laterValue(key, value);
+    const later = Object.hasOwn(laterManageKeys, key) ? laterManageKeys[key] : undefined;
     if (later === undefined) kept[key] = key === 'wait' ? waitOfToday(value, refuse) : value;
     else refuse(`manage.${key}`, later);
   }
   return kept;
-}
-
-const laterValues: Readonly<Record<string, { readonly values: readonly Json[]; readonly remedy: string }>> = {
-  mode: { values: ['exact'], remedy: 'leave it at merge and name keys that must be absent with null' },
-  image: { values: ['rebuild', 'recreate'], remedy: 'recreate single containers with --replace' },
-  prune: { values: [true, 'confirm'], remedy: 'delete objects with a destroy of their documents' },
-  on_delete: { values: ['orphan'], remedy: 'leave the document out of the destroy' },
-};
-
-function laterValue(key: string, value: Json): string | undefined {
-  const row = Object.hasOwn(laterValues, key) ? laterValues[key] : undefined;
-  return row?.values.includes(value) === true ? row.remedy : undefined;
 }
 
 const laterWaits = ['exec', 'ipv6', 'file', 'tcp', 'cloud-init', 'ready', 'delay', 'agent'];

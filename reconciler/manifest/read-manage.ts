@@ -18,6 +18,11 @@ export function readManage(value: Json | undefined, findings: Finding[]): Manage
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return defaultManage;
   const block = value as JsonObject;
   return {
+    mode: (block['mode'] ?? defaultManage.mode) as Manage['mode'],
+    image: (block['image'] ?? defaultManage.image) as Manage['image'],
+    ...(block['prune'] === undefined ? {} : { prune: block['prune'] as Exclude<Manage['prune'], undefined> }),
+    onDelete: (block['on_delete'] ?? defaultManage.onDelete) as Manage['onDelete'],
+    ...(typeof block['set'] === 'string' ? { set: block['set'] } : {}),
     disruption: (block['disruption'] ?? defaultManage.disruption) as Manage['disruption'],
     protect: block['protect'] === true,
     ignore: (block['ignore'] ?? defaultManage.ignore) as readonly string[],

@@ -22,6 +22,9 @@ export function sameText(key: string, a: string, b: string): boolean {
   return canonicalText(a) === canonicalText(b);
 }
 
+/** Equal for values that mean the same under this key; for hashing. */
+export const comparableText = (key: string, text: string): string => (freeText.test(key) ? text : canonicalText(text));
+
 /** A text that is equal for equal meanings; not for showing. */
 export function canonicalText(text: string): string {
   const trimmed = text.trim();

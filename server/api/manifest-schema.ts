@@ -46,14 +46,26 @@ const manage: JsonSchema = {
   description: 'How the reconciler treats the object; never sent to the server.',
   additionalProperties: false,
   properties: {
-    mode: { enum: ['merge'], default: 'merge', description: 'Only keys written here are ours.' },
-    image: {
-      enum: ['none', 'new-only'],
-      default: 'none',
-      description: 'Another image never touches an existing container.',
+    mode: {
+      enum: ['merge', 'exact'],
+      default: 'merge',
+      description: 'merge: only keys written here are ours. exact: every key that the server did not make is.',
     },
-    prune: { enum: [false], description: 'Objects that are no longer declared stay.' },
-    on_delete: { enum: ['delete'], default: 'delete', description: 'What a destroy does.' },
+    image: {
+      enum: ['none', 'new-only', 'rebuild', 'recreate'],
+      default: 'none',
+      description: 'What happens to existing containers when gantry.lock holds another image for their alias.',
+    },
+    prune: {
+      enum: [true, false, 'confirm'],
+      description: 'Whether --prune may delete it once it is not declared; confirm: with --allow-destroy only.',
+    },
+    on_delete: {
+      enum: ['delete', 'orphan'],
+      default: 'delete',
+      description: 'What destroy and prune do: delete it, or let go of it.',
+    },
+    set: { ...text, pattern: '^[a-z0-9][a-z0-9_-]{0,39}$', description: 'Name of the set; one for all documents.' },
     protect: { type: 'boolean', default: false, description: 'Never delete or replace it.' },
     ignore: { type: 'array', items: text, description: 'Paths neither compared nor written; * stands for any text.' },
     power: { enum: ['managed', 'ignore'], default: 'managed', description: 'ignore: never start, stop or restart it.' },
@@ -99,7 +111,6 @@ export const laterKeys: Readonly<Record<string, string>> = {
 export const laterManageKeys: Readonly<Record<string, string>> = {
   wave: 'order objects with manage.depends_on',
   policy: 'use manage.protect and manage.ignore',
-  set: 'keep one directory of manifests a set',
 };
 
 /** The schema of the flat documents of one kind, after variables were put in. */

@@ -84,6 +84,9 @@ manage:
   wait: [running, { ipv4: eth0, timeout: 1500ms }, { ipv4: true }]
 `);
     expect(manage).toEqual({
+      mode: 'merge',
+      image: 'none',
+      onDelete: 'delete',
       disruption: 'recreate',
       protect: true,
       ignore: [],
@@ -307,7 +310,7 @@ kind: container
 name: web1
 profiles: [tabs, wbe]
 source: {type: imag, alias: x}
-manage: { depends_on: [web1, contaner/x], mode: exact, wait: [{exec: [true]}, ipv5] }
+manage: { depends_on: [web1, contaner/x], mode: exactly, wait: [{exec: [true]}, ipv5] }
 labels: {a: b}
 ---
 kind: container

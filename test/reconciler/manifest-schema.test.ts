@@ -38,7 +38,7 @@ test.each([
   { kind: 'container', name: 'c', status: 'Running' },
   { kind: 'container', name: 'c', expanded_config: {} },
   { kind: 'container', name: 'c', manage: { disruption: 'maybe' } },
-  { kind: 'container', name: 'c', manage: { mode: 'exact' } },
+  { kind: 'container', name: 'c', manage: { mode: 'exactly' } },
   { kind: 'profile', name: 'p', config: { a: [] } },
   { kind: 'storage_pool', name: 'fast' },
 ])('%j is no manifest', (value) => {

@@ -23,6 +23,8 @@ export const container: CoreKind = {
     config: 'map',
     devices: 'devices',
   },
+  blanks: { description: '', ephemeral: false },
+  holdsData: true,
   putFields: ['architecture', 'config', 'devices', 'ephemeral', 'profiles', 'description'],
   live: (observed, name) => observed.containers.get(name),
   liveNames: (observed) => observed.containers.keys(),

@@ -4,6 +4,7 @@ import { textOf } from './values.ts';
 
 export const imageAlias: CoreKind = {
   fields: { description: 'scalar', target: 'scalar' },
+  blanks: { description: '' },
   putFields: ['description', 'target'],
   live: (observed, name) => observed.aliases.get(name),
   liveNames: (observed) => observed.aliases.keys(),

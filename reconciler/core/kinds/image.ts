@@ -3,6 +3,7 @@ import type { CoreKind } from './kind.ts';
 
 export const image: CoreKind = {
   fields: { public: 'scalar', auto_update: 'scalar', properties: 'map' },
+  blanks: { public: false, auto_update: false },
   putFields: ['auto_update', 'properties', 'public'],
   live: (observed, name) => observed.images.get(name),
   liveNames: (observed) => observed.images.keys(),

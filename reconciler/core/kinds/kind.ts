@@ -38,6 +38,10 @@ export interface CoreKind {
   readonly effectOf: (segments: readonly string[], live: JsonObject, after: Json | undefined) => Effect;
   /** Config and device rules that a schema cannot say. Paths are relative to the document. */
   readonly validate: (values: JsonObject, name: string) => readonly Problem[];
+  /** What fields are when nobody writes them, so that a dropped one goes back to it. Fields without one are left as they are. */
+  readonly blanks?: Readonly<Record<string, Json>>;
+  /** Deleting it loses what cannot be made again from documents. */
+  readonly holdsData?: boolean;
   /** Never deleted by the server: destroying means taking back what the document wrote. */
   readonly isPermanent?: (name: string) => boolean;
 }

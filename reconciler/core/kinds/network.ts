@@ -8,6 +8,7 @@ const computed = new Set(['bridge.mtu', 'ipv4.address', 'ipv4.nat', 'ipv6.addres
 
 export const network: CoreKind = {
   fields: { description: 'scalar', type: 'scalar', config: 'map' },
+  blanks: { description: '' },
   putFields: ['config', 'description'],
   live: (observed, name) => {
     const live = observed.networks.get(name);

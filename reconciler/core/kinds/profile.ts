@@ -6,6 +6,7 @@ import { presentDevices, presentTexts } from './values.ts';
 
 export const profile: CoreKind = {
   fields: { description: 'scalar', config: 'map', devices: 'devices' },
+  blanks: { description: '' },
   putFields: ['config', 'description', 'devices'],
   live: (observed, name) => observed.profiles.get(name),
   liveNames: (observed) => observed.profiles.keys(),

@@ -6,6 +6,8 @@ import { presentTexts, textOf } from './values.ts';
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
 export const storagePool: CoreKind = {
   fields: { description: 'scalar', driver: 'scalar', config: 'map' },
+  blanks: { description: '' },
+  holdsData: true,
   putFields: ['config', 'description'],
   live: (observed, name) => observed.pools.get(name),
   liveNames: (observed) => observed.pools.keys(),

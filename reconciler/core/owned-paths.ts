@@ -1,0 +1,38 @@
+// Which paths a document owns: those that it writes, ignored ones and those that only count at creation left out.
+import type { Document, Json, JsonObject } from './document.ts';
+import { isIgnored, type IgnorePatterns } from './ignore.ts';
+import { coreKind } from './kinds/index.ts';
+import type { CoreKind } from './kinds/kind.ts';
+import { isMap } from './kinds/values.ts';
+import { compareText } from './order.ts';
+import type { Path } from './ownership.ts';
+
+/** Sorted. A value of null owns nothing: the key is to be absent. */
+export function ownedPaths(document: Document, ignore: IgnorePatterns): readonly Path[] {
+  const kind = coreKind(document.kind);
+  const paths: Path[] = [];
+  const add = (path: Path): void => {
+    if (kind.isProvenance?.(path) !== true && !isIgnored(ignore, path.join('.'))) paths.push(path);
+  };
+  for (const field of Object.keys(kind.fields).sort(compareText)) {
+    const value = document.values[field];
+    if (value !== undefined && value !== null) addField(kind, field, value, add);
+  }
+  return paths;
+}
+
+function addField(kind: CoreKind, field: string, value: Json, add: (path: Path) => void): void {
+  const shape = kind.fields[field];
+  if (shape === 'scalar' || shape === 'list') add([field]);
+  else if (shape === 'map') addKeys([field], value as JsonObject, add);
+  else if (isMap(value)) {
+    for (const name of Object.keys(value).sort(compareText)) {
+      const device = value[name];
+      if (isMap(device)) addKeys([field, name], device, add);
+    }
+  }
+}
+
+function addKeys(above: Path, map: JsonObject, add: (path: Path) => void): void {
+  for (const key of Object.keys(map).sort(compareText)) if (map[key] !== null) add([...above, key]);
+}
