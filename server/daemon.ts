@@ -37,6 +37,7 @@ import { Certificates } from './services/certificates.ts';
 import { Containers } from './services/containers/containers.ts';
 import { ContainerFiles } from './services/containers/files.ts';
 import { ContainersMetadata } from './services/containers/metadata.ts';
+import { IdMaps } from './services/containers/id-maps.ts';
 import { NetworkHosts } from './services/containers/network-hosts.ts';
 import { RunningDevices } from './services/containers/running-devices.ts';
 import { containerSessions } from './services/containers/sessions.ts';
@@ -209,6 +210,7 @@ function buildServices(parts: Parts) {
   const { runtime, network } = host;
   const view = new ContainerView({ records, runtime });
   const hosts = new NetworkHosts({ records, runtime, network, view, log });
+  const idMaps = new IdMaps({ records, runtime, ids: host.ids });
   const pools = new Pools({
     records,
     drivers: host.storage,
@@ -236,12 +238,12 @@ function buildServices(parts: Parts) {
     images,
     pools,
     aliases: new Aliases({ records, images, events }),
-    profiles: new Profiles({ records, runtime, running, pools, view, sagas, events, log }),
+    profiles: new Profiles({ records, runtime, idMaps, running, pools, view, sagas, events, log }),
     networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
     certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()) }),
     server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
     containerMetadata: new ContainersMetadata({ records, pools, locks, events }),
-    containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMap: host.idMap }),
+    containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMaps }),
     running,
     containers: new Containers({
       records,
@@ -258,7 +260,7 @@ function buildServices(parts: Parts) {
       clock,
       log,
       hosts,
-      idMap: host.idMap,
+      idMaps,
       architecture,
       logsDir: dirs.logs,
     }),

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { unpackImage } from './drivers/image/unpack.ts';
 import type { ProxyKeeper } from './drivers/devices/proxy/proxies.ts';
 import type { NetworkDriver } from './drivers/network/driver.ts';
-import type { IdMapEntry, RuntimeDriver } from './drivers/runtime/driver.ts';
+import type { RuntimeDriver } from './drivers/runtime/driver.ts';
+import type { HostIds } from './drivers/runtime/id-map.ts';
 import { btrfsMissing, openBtrfsStorage } from './drivers/storage/btrfs.ts';
 import { openDirStorage } from './drivers/storage/dir.ts';
 import type { StorageDriver } from './drivers/storage/driver.ts';
@@ -21,7 +22,8 @@ export interface HostDrivers {
   readonly storage: Readonly<Record<string, StorageDriver>>;
   /** Storage drivers that this host cannot have, and why. */
   readonly storageMissing?: Readonly<Record<string, string>>;
-  readonly idMap: readonly IdMapEntry[];
+  /** Host ids that containers may have. */
+  readonly ids: HostIds;
   /** Why this runtime and not the other. */
   readonly reason: string;
   close(): Promise<void>;
@@ -84,10 +86,10 @@ async function missingNetwork(): Promise<string | undefined> {
   return bridge.ok ? undefined : bridge.reason;
 }
 
-type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'idMap'>;
+type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids'>;
 
 async function openReal(stateDir: string, probeDir: string, log: Log): Promise<Opened> {
-  const [{ openLxcRuntime }, { hostIdMap }, { openBridgeNetwork }] = await Promise.all([
+  const [{ openLxcRuntime }, { hostIds }, { openBridgeNetwork }] = await Promise.all([
     import('./drivers/runtime/lxc.ts'),
     import('./drivers/runtime/id-map.ts'),
     import('./drivers/network/bridge.ts'),
@@ -96,8 +98,12 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
   const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, probeDir });
   const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log });
   const proxies = new Proxies({ log, tag: createHash('sha256').update(stateDir).digest('hex').slice(0, 8) });
-  return { runtime, network, proxies, idMap: await hostIdMap() };
+  return { runtime, network, proxies, ids: await hostIds() };
 }
+
+/** As a host without /etc/subuid lends them. Files stay those of the daemon. */
+const simRange = { start: 1_000_000, count: 1_000_000_000 };
+const simIds: HostIds = { uids: simRange, gids: simRange, allowed: { uid: [simRange], gid: [simRange] } };
 
 async function openSimulated(stateDir: string): Promise<Opened> {
   const [{ openSimRuntime }, { openSimNetwork }] = await Promise.all([
@@ -111,5 +117,5 @@ async function openSimulated(stateDir: string): Promise<Opened> {
       link === undefined || hwaddr === undefined ? [] : network.addressesFor(link, { hwaddr }),
   });
   const { SimProxies } = await import('./drivers/devices/proxy/sim-proxies.ts');
-  return { runtime, network, proxies: new SimProxies(), idMap: [] };
+  return { runtime, network, proxies: new SimProxies(), ids: simIds };
 }

@@ -1,5 +1,14 @@
 // What devices give a runtime: data only. Shared so that devices need not know any runtime.
 
+/** One line of an id map (the serialised form is the one of volatile.idmap.*). */
+export interface IdMapEntry {
+  readonly isuid: boolean;
+  readonly isgid: boolean;
+  readonly hostid: number;
+  readonly nsid: number;
+  readonly maprange: number;
+}
+
 /** A network interface of a container; produced by devices. */
 export interface NicRun {
   /** Device name in the container's `devices`. */
@@ -36,8 +45,12 @@ export interface MountRun {
   readonly optional: boolean;
   readonly recursive: boolean;
   readonly propagation?: string;
-  /** The source belongs to 0:0 on disk and is to belong to the container's root (volumes of pools; never host paths of users). */
+  /** The source belongs to 0:0 on disk and is to belong to the container's root (volumes of pools; host paths on request). */
   readonly idmapped?: boolean;
+  /** A path of the user's, whose files keep their ids on disk whatever happens. */
+  readonly hostPath?: boolean;
+  /** With `idmapped`: maps that its files may be in on disk, the recorded one first. Absent: not known. */
+  readonly fileMaps?: readonly (readonly IdMapEntry[])[];
   /** Device nodes in it work. */
   readonly nodes?: boolean;
 }

@@ -12,6 +12,8 @@ import type { Entry, Records } from '../records/records.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { Caller } from './caller.ts';
 import { applyLive, applyRootSize } from './containers/update.ts';
+import type { IdMaps } from './containers/id-maps.ts';
+import type { GuestAccess } from './containers/guest-access.ts';
 import type { RunningDevices } from './containers/running-devices.ts';
 import type { ContainerEntry, ContainerView } from './containers/view.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
@@ -24,7 +26,9 @@ export interface ProfilesDeps {
   readonly records: Records;
   readonly runtime: RuntimeDriver;
   readonly view: ContainerView;
+  readonly idMaps: IdMaps;
   readonly running: RunningDevices;
+  readonly guests: GuestAccess;
   readonly pools: Pools;
   readonly sagas: Sagas;
   readonly events: EventHub;
@@ -177,6 +181,7 @@ export class Profiles {
     const failures: string[] = [];
     for (const { name } of users) {
       try {
+        await this.#deps.idMaps.refresh(name);
         await this.#deps.running.applyLocked(name);
         await applyLive(this.#deps, name, before.get(name)?.config ?? {});
         await applyRootSize(this.#deps, name, before.get(name)?.devices ?? {});
@@ -187,7 +192,7 @@ export class Profiles {
     return failures;
   }
 
-  /** The root disk of a container that uses the profile must stay in the pool where its files are. */
+  /** The root disk of a container that uses the profile must stay in the pool where its files are; its id map must be possible. */
   #checkUsers(name: string, wanted: ProfileDocument): void {
     const broken = this.#users(name).flatMap((user) => {
       const expanded = expand(user.document, (profile) =>
@@ -202,6 +207,9 @@ export class Profiles {
       return [{ path: 'devices', message: `the container ${user.name} ${now}` }];
     });
     if (broken.length > 0) throw errors.invalid(`profile ${name}`, broken.slice(0, 20));
+    for (const user of this.#users(name)) {
+      this.#deps.idMaps.check(user.name, user.document, new Map([[name, wanted]]));
+    }
   }
 
   #users(name: string): readonly ContainerEntry[] {

@@ -6,7 +6,8 @@ import { parseCpus, parseCpuTime, pickCpus } from '../../server/drivers/runtime/
 import type { IdMapEntry, RunConfig } from '../../server/drivers/runtime/driver.ts';
 import { parseHaltSignal } from '../../server/drivers/runtime/halt-signal.ts';
 import {
-  decideHostIdMap,
+  decideHostIds,
+  defaultMap,
   hostRootIds,
   parseSubIds,
   rangeOfKernelMap,
@@ -44,13 +45,19 @@ describe('id maps', () => {
   });
 
   it('a file without an entry for root is a problem with a remedy', () => {
-    const decided = decideHostIdMap({ subuid: '_lxd:1:65536', subgid: '', uidMap: '', gidMap: '' });
+    const decided = decideHostIds({ subuid: '_lxd:1:65536', subgid: '', uidMap: '', gidMap: '' });
     expect(decided).toMatchObject({ problem: expect.stringContaining('root:1000000:1000000000') as string });
   });
 
   it('the default map is the whole range at container id 0', () => {
     const file = 'root:100000:10000001\n';
-    expect(decideHostIdMap({ subuid: file, subgid: file, uidMap: '', gidMap: '' })).toEqual([
+    const ids = decideHostIds({ subuid: file, subgid: `root:5:1\n${file}`, uidMap: '', gidMap: '' });
+    if ('problem' in ids) throw new Error(ids.problem);
+    expect(ids.allowed.gid).toEqual([
+      { start: 5, count: 1 },
+      { start: 100_000, count: 10_000_001 },
+    ]);
+    expect(defaultMap(ids)).toEqual([
       { isuid: true, isgid: false, hostid: 100_000, nsid: 0, maprange: 10_000_001 },
       { isuid: false, isgid: true, hostid: 100_000, nsid: 0, maprange: 10_000_001 },
     ]);

@@ -27,6 +27,9 @@ export const disk: DeviceType = {
     optional: live(is.bool, 'Start also while the source is missing.', { default: 'false' }),
     recursive: live(is.bool, 'Also bring what is mounted below the source.', { default: 'false' }),
     propagation: live(is.oneOf(...propagations), 'How mounts made later are shared.', { default: 'private' }),
+    shift: live(is.bool, 'Files on disk have the ids that the container sees: mount through its id map.', {
+      default: 'false',
+    }),
     'limits.read': live(is.diskRate, 'Most bytes a second, or operations (500iops), when reading.'),
     'limits.write': live(is.diskRate, 'Most bytes a second, or operations (500iops), when writing.'),
     'limits.max': live(is.diskRate, 'Both limits at once.'),
@@ -53,6 +56,7 @@ function rootRules(device: DeviceConfig): Problem[] {
   if (isSet(device, 'source')) {
     problems.push(problem('source', 'is not for the root disk (path /): its pool says where it lives'));
   }
+  if (is.isTrue(device['shift'])) problems.push(problem('shift', 'is not for the root disk (path /), which is always'));
   if (is.isTrue(device['recursive'])) problems.push(problem('recursive', 'is not for the root disk (path /)'));
   return [...problems, ...limitRules(device)];
 }

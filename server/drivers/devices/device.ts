@@ -1,7 +1,7 @@
 // What every device type must do: turn validated properties into data that a runtime acts on. One file a type.
 // Property rules are in server/api/devices; nothing here touches a container.
 import type { ConfigMap } from '../../api/common.ts';
-import { type DeviceParts, noParts } from '../run-parts.ts';
+import { type DeviceParts, type IdMapEntry, noParts } from '../run-parts.ts';
 import type { HostPaths } from './host-paths.ts';
 import type { ProxyRun } from './proxy/proxy-plan.ts';
 
@@ -10,6 +10,8 @@ export interface HostVolume {
   readonly path: string;
   /** What belongs to 0:0 on disk is to belong to the container's root. */
   readonly idmapped: boolean;
+  /** Maps that its files may be in on disk, the recorded one first. Absent: not known. */
+  readonly fileMaps?: readonly (readonly IdMapEntry[])[];
 }
 
 export interface DeviceContext {

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
 import type { DiskRate } from '../run-parts.ts';
-import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceType, type HostVolume } from './device.ts';
 import { diskRates } from './disk-rates.ts';
 
 export const diskDevice: DeviceType = {
@@ -12,7 +12,9 @@ export const diskDevice: DeviceType = {
     if (path === '/') return { ...nothing, ...(await ratesOf(context, context.rootfs)) };
     const optional = isTrue(context.properties['optional']);
     const isVolume = pool !== undefined && pool !== '';
-    const volume = isVolume ? context.volumeOf(pool, source) : { path: source, idmapped: false };
+    const volume: HostVolume | undefined = isVolume
+      ? context.volumeOf(pool, source)
+      : { path: source, idmapped: false };
     const found = volume === undefined ? undefined : await stat(volume.path).catch(() => undefined);
     if (volume === undefined || found === undefined) {
       if (optional) return nothing;
@@ -29,7 +31,9 @@ export const diskDevice: DeviceType = {
         {
           device: context.device,
           source: volume.path,
-          ...(volume.idmapped ? { idmapped: true } : {}),
+          ...(volume.idmapped || isTrue(context.properties['shift']) ? { idmapped: true } : {}),
+          ...(isVolume ? {} : { hostPath: true }),
+          ...(volume.fileMaps === undefined ? {} : { fileMaps: volume.fileMaps }),
           target: path.startsWith('/') ? path : `/${path}`,
           kind: found.isDirectory() ? 'dir' : 'file',
           readonly: isTrue(context.properties['readonly']),

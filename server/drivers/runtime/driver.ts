@@ -2,18 +2,9 @@
 // Knows nothing of records, operations or HTTP; names are opaque and unique on this host.
 import type { Readable, Writable } from 'node:stream';
 import type { InterfaceState } from '../interface-state.ts';
-import type { DeviceParts, DiskRate, MountRun, NicRun, NodeRun } from '../run-parts.ts';
+import type { DeviceParts, DiskRate, IdMapEntry, MountRun, NicRun, NodeRun } from '../run-parts.ts';
 
-export type { DeviceParts, DiskRate, MountRun, NicRun, NodeRun } from '../run-parts.ts';
-
-/** One line of an id map (the serialised form is the one of volatile.idmap.*). */
-export interface IdMapEntry {
-  readonly isuid: boolean;
-  readonly isgid: boolean;
-  readonly hostid: number;
-  readonly nsid: number;
-  readonly maprange: number;
-}
+export type { DeviceParts, DiskRate, IdMapEntry, MountRun, NicRun, NodeRun } from '../run-parts.ts';
 
 /** Everything a start needs, decided beforehand: the runtime makes no meaningful choice of its own. */
 export interface RunConfig {
@@ -25,6 +16,8 @@ export interface RunConfig {
   readonly architecture: string;
   /** Empty = privileged. */
   readonly idmap: readonly IdMapEntry[];
+  /** Maps that files of `rootfs` may be in on disk, from earlier starts; the likeliest first. Absent: they belong to 0:0. */
+  readonly fileMaps?: readonly (readonly IdMapEntry[])[];
   /** Expanded container config: limits.*, environment.*, raw.lxc, security.* … as strings. */
   readonly config: Readonly<Record<string, string>>;
   readonly nics: readonly NicRun[];

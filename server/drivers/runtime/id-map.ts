@@ -1,4 +1,4 @@
-// Which host ids containers may use: reads subordinate id files and the kernel's own map. Allots nothing to single containers.
+// Which host ids containers may use: reads subordinate id files and the kernel's own map. Which container gets which: id-plan.ts.
 import { readFile } from 'node:fs/promises';
 import { DriverError } from '../driver-error.ts';
 import type { IdMapEntry } from './driver.ts';
@@ -13,15 +13,18 @@ export const smallestRange = 65_536;
 const customaryBase = 100_000;
 const fallbackRange: IdRange = { start: 1_000_000, count: 1_000_000_000 };
 
-/** First entry of at least 65536 ids for one of `users` in the text of /etc/subuid or /etc/subgid. */
-export function parseSubIds(text: string, users: readonly string[]): IdRange | undefined {
-  for (const line of text.split('\n')) {
+/** Every entry for one of `users` in the text of /etc/subuid or /etc/subgid. */
+export function parseAllSubIds(text: string, users: readonly string[]): readonly IdRange[] {
+  return text.split('\n').flatMap((line) => {
     const match = /^([^:#]+):([0-9]+):([0-9]+)\s*$/.exec(line);
-    if (match === null || !users.includes(match[1] ?? '')) continue;
-    const range = { start: Number(match[2]), count: Number(match[3]) };
-    if (range.count >= smallestRange && range.start > 0) return range;
-  }
-  return undefined;
+    if (match === null || !users.includes(match[1] ?? '')) return [];
+    return [{ start: Number(match[2]), count: Number(match[3]) }];
+  });
+}
+
+/** The first of them with at least 65536 ids: what containers get by default. */
+export function parseSubIds(text: string, users: readonly string[]): IdRange | undefined {
+  return parseAllSubIds(text, users).find((range) => range.count >= smallestRange && range.start > 0);
 }
 
 /** The range to use where no file says so, from the text of /proc/self/uid_map (inside id : outside id : count). */
@@ -41,6 +44,15 @@ export function rangeOfKernelMap(text: string): IdRange | undefined {
   return undefined;
 }
 
+/** What this host lends to containers. */
+export interface HostIds {
+  /** Of the default map, which is all of it. */
+  readonly uids: IdRange;
+  readonly gids: IdRange;
+  /** Ids that a container may have besides, when it names them: every entry of root. */
+  readonly allowed: { readonly uid: readonly IdRange[]; readonly gid: readonly IdRange[] };
+}
+
 export interface IdMapSources {
   /** Undefined = the file is absent. */
   readonly subuid: string | undefined;
@@ -49,17 +61,24 @@ export interface IdMapSources {
   readonly gidMap: string;
 }
 
-/** The default container map (the whole host range at container id 0), or why there is none and what to do about it. */
-export function decideHostIdMap(sources: IdMapSources): readonly IdMapEntry[] | { readonly problem: string } {
+const rootNames = ['root', '0'] as const;
+
+/** What the host lends, or why nothing and what to do about it. */
+export function decideHostIds(sources: IdMapSources): HostIds | { readonly problem: string } {
   const uids = decideRange('/etc/subuid', sources.subuid, sources.uidMap);
   if ('problem' in uids) return uids;
   const gids = decideRange('/etc/subgid', sources.subgid, sources.gidMap);
   if ('problem' in gids) return gids;
-  return [
-    { isuid: true, isgid: false, hostid: uids.start, nsid: 0, maprange: uids.count },
-    { isuid: false, isgid: true, hostid: gids.start, nsid: 0, maprange: gids.count },
-  ];
+  const entries = (text: string | undefined, range: IdRange): readonly IdRange[] =>
+    text === undefined ? [range] : parseAllSubIds(text, rootNames);
+  return { uids, gids, allowed: { uid: entries(sources.subuid, uids), gid: entries(sources.subgid, gids) } };
 }
+
+/** The default container map: the whole host range at container id 0. */
+export const defaultMap = ({ uids, gids }: Pick<HostIds, 'uids' | 'gids'>): readonly IdMapEntry[] => [
+  { isuid: true, isgid: false, hostid: uids.start, nsid: 0, maprange: uids.count },
+  { isuid: false, isgid: true, hostid: gids.start, nsid: 0, maprange: gids.count },
+];
 
 function decideRange(
   file: string,
@@ -68,7 +87,7 @@ function decideRange(
 ): IdRange | { readonly problem: string } {
   if (text !== undefined) {
     return (
-      parseSubIds(text, ['root', '0']) ?? {
+      parseSubIds(text, rootNames) ?? {
         problem: `${file} has no entry of at least ${smallestRange} ids for root: add the line "root:1000000:1000000000"`,
       }
     );
@@ -80,8 +99,8 @@ function decideRange(
   );
 }
 
-/** The default container map of this host. Throws DriverError NotSupported with the remedy when only privileged ones can run. */
-export async function hostIdMap(): Promise<readonly IdMapEntry[]> {
+/** What this host lends. Throws DriverError NotSupported with the remedy when only privileged containers could run. */
+export async function hostIds(): Promise<HostIds> {
   const [subuid, subgid, uidMap, gidMap] = await Promise.all(
     ['/etc/subuid', '/etc/subgid', '/proc/self/uid_map', '/proc/self/gid_map'].map((path) =>
       readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -90,12 +109,15 @@ export async function hostIdMap(): Promise<readonly IdMapEntry[]> {
       }),
     ),
   );
-  const decided = decideHostIdMap({ subuid, subgid, uidMap: uidMap ?? '', gidMap: gidMap ?? '' });
+  const decided = decideHostIds({ subuid, subgid, uidMap: uidMap ?? '', gidMap: gidMap ?? '' });
   if ('problem' in decided) {
     throw new DriverError('NotSupported', `Unprivileged containers cannot run on this host: ${decided.problem}`);
   }
   return decided;
 }
+
+/** The default container map of this host. Throws as `hostIds`. */
+export const hostIdMap = async (): Promise<readonly IdMapEntry[]> => defaultMap(await hostIds());
 
 /** Host id that a container's id 0 is on the host; 0 for a privileged container (empty map). */
 export function hostRootIds(map: readonly IdMapEntry[]): { readonly uid: number; readonly gid: number } {
@@ -111,6 +133,12 @@ export function toHostId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', id: nu
   const entry = map.find((one) => one[flag] && id >= one.nsid && id < one.nsid + one.maprange);
   return entry === undefined ? undefined : entry.hostid + (id - entry.nsid);
 }
+
+/** False for the empty map. */
+export const holdsHostId = (map: readonly IdMapEntry[], kind: 'uid' | 'gid', hostId: number): boolean =>
+  map.some(
+    (one) => one[kind === 'uid' ? 'isuid' : 'isgid'] && hostId >= one.hostid && hostId < one.hostid + one.maprange,
+  );
 
 const nobody = 65_534;
 

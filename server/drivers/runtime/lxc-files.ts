@@ -11,10 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { isTrue } from '../../api/value-check.ts';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import type { IdMapEntry, MountRun, RunConfig } from './driver.ts';
 import { hostIdMap, hostRootIds } from './id-map.ts';
+import { mapText, planOwners } from './file-owners.ts';
 import { makeNode, nodeMount, removeNodes } from './lxc-nodes.ts';
 import type { LxcPlaces } from './lxc-places.ts';
 import { mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
@@ -37,18 +39,19 @@ export interface FileDeps {
 export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: AbortSignal): Promise<RunConfig> {
   const { places } = deps;
   makeContainerDir(places, run);
+  const rootFiles = { source: run.rootfs, fileMaps: run.fileMaps, fixed: fixedBy.protection(run) };
   const rootfs = await place(deps, run, {
     source: run.rootfs,
     target: places.mappedRootfs(run.name),
     kind: 'dir',
     recursive: false,
-    map: await mapFor(deps, run, run.rootfs, signal),
+    map: await mapFor(deps, run, rootFiles, signal),
   });
   const mounts: MountRun[] = [];
   for (const [index, mount] of [...run.mounts, ...(await makeNodes(deps, run))].entries()) {
     if (mount.optional && !existsSync(mount.source)) continue;
     const { kind, recursive } = mount;
-    const map = mount.idmapped === true ? await mapFor(deps, run, mount.source, signal) : undefined;
+    const map = await mapOfMount(deps, run, mount, signal);
     const target = places.mappedMount(run.name, index);
     const nodes = mount.nodes === true;
     const second = { source: mount.source, target, kind, recursive, map, nodes };
@@ -73,22 +76,59 @@ async function makeNodes(deps: FileDeps, run: RunConfig): Promise<readonly Mount
   return made;
 }
 
-/** The map to mount a tree of the daemon's through; where that cannot be, its files are given to the mapped ids on disk, once. */
+/** Files that are to belong to the container's ids. */
+export interface OwnedFiles {
+  readonly source: string;
+  /** See RunConfig. */
+  readonly fileMaps?: readonly (readonly IdMapEntry[])[] | undefined;
+  /** Why their ids on disk must stay as they are. */
+  readonly fixed?: string | undefined;
+}
+
+/** The map to mount files through; where that cannot be, they are given to the mapped ids on disk, once. */
 export async function mapFor(
   deps: FileDeps,
   run: Pick<RunConfig, 'name' | 'idmap'>,
-  source: string,
+  files: OwnedFiles,
   signal: AbortSignal,
 ): Promise<readonly IdMapEntry[] | undefined> {
-  const owner = ownerOf(run, source);
-  const wanted = hostRootIds(run.idmap).uid;
-  if (owner === wanted) return undefined;
-  if (owner === 0 && deps.rootfsIdmapped) return run.idmap;
-  const from: readonly IdMapEntry[] = owner === 0 ? [] : await hostIdMap();
-  deps.log.info('giving files to other ids', { container: run.name, path: source, from: owner, to: wanted });
-  await shiftOwnership(source, from, run.idmap, signal);
-  return undefined;
+  const { source, fileMaps, fixed } = files;
+  const maps = fileMaps ?? [await hostIdMap()];
+  const now = { owner: ownerOf(run, source), maps, unrecorded: fileMaps === undefined };
+  const { takeOut, putIn, through } = planOwners(now, run.idmap, deps.rootfsIdmapped);
+  const changes = [
+    ...takeOut.map((from) => ({ from, to: [] })),
+    ...(putIn === undefined ? [] : [{ from: [], to: putIn }]),
+  ];
+  if (changes.length > 0 && fixed !== undefined) {
+    const reason = `the files in ${source} would have to be given from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${fixed}`;
+    throw new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));
+  }
+  for (const { from, to } of changes) {
+    const what = { container: run.name, path: source, from: mapText(from), to: mapText(to) };
+    deps.log.info('giving files to other ids', what);
+    await shiftOwnership(source, from, to, signal);
+  }
+  return through;
 }
+
+export async function mapOfMount(
+  deps: FileDeps,
+  run: Pick<RunConfig, 'name' | 'idmap'>,
+  mount: MountRun,
+  signal: AbortSignal,
+): Promise<readonly IdMapEntry[] | undefined> {
+  if (mount.idmapped !== true) return undefined;
+  return mapFor(deps, run, { ...mount, fixed: fixedBy.hostPath(mount) }, signal);
+}
+
+/** What keeps the files of a container, or of a host path, from being given to other ids. */
+export const fixedBy = {
+  protection: (run: Pick<RunConfig, 'config'>): string | undefined =>
+    isTrue(run.config['security.protection.shift']) ? 'security.protection.shift forbids that' : undefined,
+  hostPath: (mount: MountRun): string | undefined =>
+    mount.hostPath === true ? 'this host cannot map them while they are mounted (shift needs that)' : undefined,
+};
 
 async function place(
   deps: FileDeps,

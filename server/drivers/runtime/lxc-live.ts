@@ -9,7 +9,7 @@ import { type DeviceParts, noParts, ownMount } from '../run-parts.ts';
 import { type CgroupTree, readGroupFile, writeGroupFiles } from './cgroup.ts';
 import { diskRateValues } from './disk-rates.ts';
 import type { LiveDevices, MountRun, NicRun, NodeRun, Plug } from './driver.ts';
-import { type FileDeps, mapFor } from './lxc-files.ts';
+import { type FileDeps, mapOfMount } from './lxc-files.ts';
 import { findProgram } from './lxc-host.ts';
 import { makeNode, nodeMount, permitNode, removeNode } from './lxc-nodes.ts';
 import { openMountTree, unmount } from './mapped-mounts.ts';
@@ -232,8 +232,7 @@ export class LxcLive implements LiveDevices {
       throw new DriverError('NotSupported', 'Plugging disks into running containers needs koffi (npm)');
     if (mount.optional && !existsSync(mount.source)) return;
     const run = { name: state.name, idmap: devices.idmap };
-    const map =
-      mount.idmapped === true ? await mapFor(this.#deps, run, mount.source, new AbortController().signal) : undefined;
+    const map = await mapOfMount(this.#deps, run, mount, new AbortController().signal);
     const tree = await openMountTree({ libc, namespaces }, { ...mount, map });
     await mountInside(state.initPid, tree, mount);
   }

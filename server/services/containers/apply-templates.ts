@@ -21,7 +21,7 @@ import { readMetadataText, readTemplateText } from './volume-files.ts';
 /** Set by create and copy: the first start is when their templates are applied. */
 export const applyTemplateKey = 'volatile.apply_template';
 
-type ApplyDeps = Pick<ContainerDeps, 'pools' | 'view' | 'runtime' | 'idMap'>;
+type ApplyDeps = Pick<ContainerDeps, 'pools' | 'view' | 'runtime' | 'idMaps'>;
 type Template = ContainerMetadata['templates'][string];
 
 /** The container is stopped and its lock held. Throws AppError badRequest naming the template and what is wrong with it. */
@@ -38,7 +38,7 @@ export async function applyTemplates(
   if (due.length === 0) return;
   if (due.length > maxTemplates)
     throw errors.badRequest(`The image of ${entry.name} has more than ${maxTemplates} templates`);
-  const tree = treeOnDisk(deps, entry.name, rootfs);
+  const tree = treeOnDisk(deps, entry, rootfs);
   for (const one of due) {
     signal.throwIfAborted();
     await applyOne(deps, entry, { volume, tree }, one, signal);

@@ -16,6 +16,7 @@ import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } f
 import { applyTemplateKey } from './apply-templates.ts';
 import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
+import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { petName } from './pet-name.ts';
 import { limitNewRoot } from './root-size.ts';
@@ -23,7 +24,7 @@ import { dropSnapshots, type SnapshotEntry } from './snapshot-records.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
-  'records' | 'pools' | 'images' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
+  'records' | 'pools' | 'images' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
 > & { readonly hosts: NetworkHosts };
 
 interface CreateParams {
@@ -100,6 +101,7 @@ export function createContainer(deps: CreateDeps, caller: Caller, body: Containe
   if (deps.records.containers.has(name)) throw errors.exists('container', name);
   const origin = findOrigin(deps, body.source);
   const document = draftDocument(deps, name, body, origin);
+  deps.idMaps.check(name, document);
   const params: CreateParams = {
     name,
     document,
@@ -117,7 +119,10 @@ export function createContainer(deps: CreateDeps, caller: Caller, body: Containe
     run: (handle, signal) =>
       deps.locks.runAll([lockOf(name), ...origin.locks], async () => {
         try {
-          await deps.sagas.run(saga, params, { signal, progress: (metadata) => handle.update(metadata) });
+          const context = { signal, progress: (metadata: Record<string, unknown>) => handle.update(metadata) };
+          await deps.idMaps.reserving((reserve) =>
+            deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
+          );
         } finally {
           if (origin.fingerprint !== undefined) await deps.images.used(origin.fingerprint);
         }
@@ -196,7 +201,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     v: 1,
     uuid: randomUUID(),
     ...draft,
-    config: withHardwareAddresses(deps.records, draft.config, expanded.devices),
+    config: withHardwareAddresses(deps.records, { [idMapKeys.files]: '[]', ...draft.config }, expanded.devices),
     ephemeral: body.ephemeral ?? false,
     description: body.description ?? '',
     createdAt: deps.clock.timestamp(),

@@ -1,6 +1,6 @@
 // What the container use cases are given; each takes the members it needs.
 import type { EventHub } from '../../events/hub.ts';
-import type { IdMapEntry, RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -10,6 +10,7 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
 import type { ImageStore } from '../images/image-store.ts';
+import type { IdMaps } from './id-maps.ts';
 import type { RunningDevices } from './running-devices.ts';
 import type { ContainerView } from './view.ts';
 
@@ -27,8 +28,7 @@ export interface ContainerDeps {
   readonly locks: KeyedMutex;
   readonly clock: Clock;
   readonly log: Log;
-  /** The map that unprivileged containers get. */
-  readonly idMap: readonly IdMapEntry[];
+  readonly idMaps: IdMaps;
   /** Kernel architecture of this host. */
   readonly architecture: string;
   readonly logsDir: string;

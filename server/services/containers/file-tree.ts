@@ -6,11 +6,12 @@ import { errors } from '../../api/errors.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { FileIds, FileRoot } from '../../drivers/files/driver.ts';
 import type { IdMapEntry } from '../../drivers/runtime/driver.ts';
-import { hostRootIds, toGuestId, toHostId } from '../../drivers/runtime/id-map.ts';
+import { holdsHostId, hostRootIds, toGuestId, toHostId } from '../../drivers/runtime/id-map.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
 import { lockOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 
-export type FileTreeDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'pools' | 'view' | 'locks' | 'idMap'>;
+export type FileTreeDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'pools' | 'view' | 'locks' | 'idMaps'>;
 
 /** How long the end of a container may take to be noticed. */
 const settleMs = 3000;
@@ -29,7 +30,7 @@ export async function fileTree(deps: FileTreeDeps, name: string): Promise<FileRo
       await deps.locks.run(lockOf(name), () => Promise.resolve());
     const isStopped = deps.runtime.probe(name).status === 'stopped';
     if (isStopped || deps.runtime.fileView === undefined) {
-      return treeOnDisk(deps, name, join(volumeDir(deps, name, document.pool), 'rootfs'));
+      return treeOnDisk(deps, { name, document }, join(volumeDir(deps, name, document.pool), 'rootfs'));
     }
     const tree = runningTree(deps, name);
     if (tree !== undefined) return tree;
@@ -47,11 +48,15 @@ function runningTree(deps: FileTreeDeps, name: string): FileRoot | undefined {
 }
 
 /** Also for what is done before a start, when the container counts as stopped. */
-export function treeOnDisk(deps: Pick<FileTreeDeps, 'runtime' | 'idMap'>, name: string, rootfs: string): FileRoot {
+export function treeOnDisk(
+  deps: Pick<FileTreeDeps, 'runtime' | 'idMaps'>,
+  { name, document }: { readonly name: string; readonly document: ContainerDocument },
+  rootfs: string,
+): FileRoot {
   const mapsAtStart = deps.runtime.rootfsIdmapped;
   return {
     path: rootfs,
-    ids: ownIds() ?? idsOf(mapOnDisk(rootfs, deps.idMap), false),
+    ids: ownIds() ?? idsOf(mapOnDisk(rootfs, deps.idMaps.filesOf(document)), false),
     label: labelOf(name),
     // Where a start gives the files to other ids, one that is made meanwhile would keep the wrong ones.
     isCurrent: () => mapsAtStart || deps.runtime.probe(name).status === 'stopped',
@@ -61,9 +66,9 @@ export function treeOnDisk(deps: Pick<FileTreeDeps, 'runtime' | 'idMap'>, name: 
 const labelOf = (name: string): string => `container ${name}`;
 
 /** Files are 0:0 on disk until a start gives them to the mapped ids, for hosts that cannot map them while mounted. */
-function mapOnDisk(rootfs: string, hostMap: readonly IdMapEntry[]): readonly IdMapEntry[] {
-  const root = hostRootIds(hostMap).uid;
-  return root !== 0 && lstatSync(rootfs).uid === root ? hostMap : [];
+function mapOnDisk(rootfs: string, maps: readonly (readonly IdMapEntry[])[]): readonly IdMapEntry[] {
+  const owner = lstatSync(rootfs).uid;
+  return maps.find((map) => holdsHostId(map, 'uid', owner)) ?? [];
 }
 
 function idsOf(map: readonly IdMapEntry[], madeByRootOnly: boolean): FileIds {

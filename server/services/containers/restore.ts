@@ -10,6 +10,7 @@ import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { checkDraft, withHardwareAddresses } from './draft.ts';
 import { lockOf, urlOf } from './deps.ts';
 import { readyContainer } from './find.ts';
+import { idMapKeys } from './id-maps.ts';
 import { snapshotKey } from './snapshot-records.ts';
 import { restoreSnapshotSaga } from './snapshot-sagas.ts';
 import { halt, startNow, type StateDeps } from './state.ts';
@@ -74,10 +75,12 @@ async function putBack(deps: StateDeps, name: string, snapshot: string, signal: 
   const before = deps.view.expanded(entry);
   const { uuid, pool } = entry.document;
   const document = restored(deps, name, entry.document, findSnapshot(deps, name, entry.document, snapshot));
-  await deps.sagas.run(
-    restoreSnapshotSaga(deps),
-    { container: name, uuid, pool, snapshot, document },
-    { signal, progress: () => {} },
+  await deps.idMaps.reserving((reserve) =>
+    deps.sagas.run(
+      restoreSnapshotSaga(deps),
+      { container: name, uuid, pool, snapshot, document: reserve(name, document) },
+      { signal, progress: () => {} },
+    ),
   );
   const after = deps.view.expanded(readyContainer(deps.records, name));
   await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
@@ -94,7 +97,8 @@ function findSnapshot(
   return document;
 }
 
-/** Of the server's keys only those of devices, and of the image, go back: what the daemon knows of today stays. */
+/** Of the server's keys only those of devices, of the image, and of whom the files belong to go back: what the daemon knows of
+ *  today stays. */
 function restored(
   deps: Pick<StateDeps, 'records'>,
   name: string,
@@ -102,7 +106,7 @@ function restored(
   then: SnapshotDocument,
 ): ContainerDocument {
   const isToday = (key: string): boolean =>
-    key.startsWith('volatile.') && !/^volatile\.(.+)\.(hwaddr|name|host_name)$/.test(key);
+    key.startsWith('volatile.') && key !== idMapKeys.files && !/^volatile\.(.+)\.(hwaddr|name|host_name)$/.test(key);
   const config = Object.fromEntries([
     ...Object.entries(then.config).filter(([key]) => !isToday(key)),
     ...Object.entries(now.config).filter(([key]) => isToday(key)),

@@ -1,5 +1,4 @@
 // Turns a stored container into the plain data a runtime starts from: devices resolved, ids mapped, paths known.
-import { isTrue } from '../../api/container-config.ts';
 import type { ConfigMap } from '../../api/common.ts';
 import type { DeviceRun } from '../../drivers/devices/device.ts';
 import type { IdMapEntry, RunConfig } from '../../drivers/runtime/driver.ts';
@@ -12,6 +11,9 @@ export interface RunPaths {
   readonly rootfs: string;
   readonly logDir: string;
   readonly volumes: HostVolumes;
+  readonly idmap: readonly IdMapEntry[];
+  /** Maps that the files of the root file system may be in on disk. */
+  readonly fileMaps: readonly (readonly IdMapEntry[])[];
 }
 
 export interface PreparedRun {
@@ -24,16 +26,10 @@ export interface PreparedRun {
   readonly networks: readonly string[];
 }
 
-export async function prepareRun(
-  entry: ContainerEntry,
-  expanded: Expanded,
-  paths: RunPaths,
-  idMap: readonly IdMapEntry[],
-): Promise<PreparedRun> {
+export async function prepareRun(entry: ContainerEntry, expanded: Expanded, paths: RunPaths): Promise<PreparedRun> {
   const { name, document } = entry;
   const runs = await deviceRuns(document, expanded, { rootfs: paths.rootfs, volumes: paths.volumes });
   const all = [...runs.values()];
-  const privileged = isTrue(expanded.config['security.privileged'] ?? '');
   return {
     run: {
       name,
@@ -41,7 +37,8 @@ export async function prepareRun(
       rootfs: paths.rootfs,
       logDir: paths.logDir,
       architecture: document.architecture,
-      idmap: privileged ? [] : idMap,
+      idmap: paths.idmap,
+      fileMaps: paths.fileMaps,
       config: expanded.config,
       nics: all.flatMap((one) => one.nics),
       mounts: all.flatMap((one) => one.mounts),

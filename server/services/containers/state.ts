@@ -93,21 +93,26 @@ export async function startNow(deps: StateDeps, caller: Caller, name: string, si
     throw errors.badRequest(`The container ${name} is already running`);
   const found = readyContainer(deps.records, name);
   await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
+  const idmap = await deps.idMaps.settle(name);
   const entry = readyContainer(deps.records, name);
   await deps.view.during(name, statusCodes.starting, async () => {
     const logDir = join(deps.logsDir, name);
     await mkdir(logDir, { recursive: true, mode: 0o700 });
     const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
-    const prepared = await prepareRun(
-      entry,
-      deps.view.expanded(entry),
-      { rootfs, logDir, volumes: hostVolumes(deps) },
-      deps.idMap,
-    );
+    const prepared = await prepareRun(entry, deps.view.expanded(entry), {
+      rootfs,
+      logDir,
+      volumes: hostVolumes(deps),
+      idmap,
+      fileMaps: deps.idMaps.filesOf(entry.document),
+    });
     await applyTemplates(deps, entry, rootfs, signal);
-    await deps.hosts.whileStarting(name, prepared.networks, () => deps.runtime.start(prepared.run, signal));
+    const run = { ...prepared.run, mounts: [...prepared.run.mounts, ...deps.guests.mounts(entry)] };
+    await deps.guests.whileStarting(entry, () =>
+      deps.hosts.whileStarting(name, prepared.networks, () => deps.runtime.start(run, signal)),
+    );
     await followStart(deps, name, prepared);
-    await remember(deps, name, volatileOf(prepared));
+    await remember(deps, name, volatileOf(deps, prepared, entry));
   });
   deps.events.lifecycle('container-started', urlOf(name), undefined, caller.requestor);
 }
@@ -122,25 +127,26 @@ async function followStart(deps: StateDeps, name: string, prepared: PreparedRun)
   }
 }
 
-const volatileOf = ({ run, volatile }: PreparedRun): Readonly<Record<string, string>> => ({
+const volatileOf = (
+  deps: Pick<StateDeps, 'idMaps'>,
+  { run, volatile }: PreparedRun,
+  entry: ContainerEntry,
+): Readonly<Record<string, string>> => ({
   ...volatile,
   'volatile.last_state.power': 'RUNNING',
-  'volatile.idmap.current': JSON.stringify(run.idmap.map(renderIdMap)),
+  ...deps.idMaps.volatileOf(run.idmap, entry.document),
 });
 
 /** For a container that was started by a daemon which did not live to record it: what that one would have recorded. */
 export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntry): Promise<void> {
-  const prepared = await prepareRun(
-    entry,
-    deps.view.expanded(entry),
-    { rootfs: '', logDir: '', volumes: hostVolumes(deps) },
-    deps.idMap,
-  );
-  await remember(deps, entry.name, volatileOf(prepared));
-}
-
-function renderIdMap(entry: ContainerDeps['idMap'][number]): Record<string, unknown> {
-  return { Isuid: entry.isuid, Isgid: entry.isgid, Hostid: entry.hostid, Nsid: entry.nsid, Maprange: entry.maprange };
+  const prepared = await prepareRun(entry, deps.view.expanded(entry), {
+    rootfs: '',
+    logDir: '',
+    volumes: hostVolumes(deps),
+    idmap: deps.idMaps.mapOf(entry.document),
+    fileMaps: [],
+  });
+  await remember(deps, entry.name, volatileOf(deps, prepared, entry));
 }
 
 async function remember(deps: StateDeps, name: string, volatile: Readonly<Record<string, string>>): Promise<void> {

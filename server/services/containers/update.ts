@@ -1,5 +1,6 @@
 // Changing a container's own settings by PUT and PATCH, and telling a running one what applies live.
-import type { DeviceMap } from '../../api/common.ts';
+import type { ConfigMap, DeviceMap } from '../../api/common.ts';
+import { effectOfContainerKey } from '../../api/container-config.ts';
 import type { ContainerPut } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -11,13 +12,14 @@ import { mergeConfig, mergeDevices, replaceConfig } from '../patch.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
+import type { Reserve } from './id-maps.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { limitRoot, rootSize } from './root-size.ts';
 import type { ContainerEntry } from './view.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,
-  'records' | 'runtime' | 'running' | 'pools' | 'operations' | 'events' | 'locks' | 'view' | 'architecture'
+  'records' | 'runtime' | 'running' | 'guests' | 'pools' | 'idMaps' | 'operations' | 'events' | 'locks' | 'view' | 'architecture'
 > & { readonly hosts: NetworkHosts };
 
 /** PUT: checks and If-Match before the operation starts, so that both answer at once. */
@@ -30,7 +32,7 @@ export function putContainer(
 ): Operation {
   const entry = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(entry.document), 'container', name);
-  replaced(deps, name, entry.document, body);
+  deps.idMaps.check(name, replaced(deps, name, entry.document, body));
   return deps.operations.start({
     description: 'Updating container',
     resources: { containers: [urlOf(name)] },
@@ -57,44 +59,55 @@ async function change(
   ifMatch: string | undefined,
   next: (document: ContainerDocument) => ContainerDocument,
 ): Promise<void> {
-  await deps.locks.run(lockOf(name), async () => {
-    const original = readyContainer(deps.records, name);
-    const before = deps.view.expanded(original);
-    await deps.records.retry((changes) => {
-      const { document } = readyContainer(deps.records, name);
-      checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
-      const wanted = next(document);
-      for (const profile of wanted.profiles) changes.require('profiles', profile);
-      requirePlaces(deps.records, changes, wanted);
-      changes.put('containers', name, wanted);
-    });
-    await applyDevices(deps, name, original);
-    await applyLive(deps, name, before.config);
-    await applyRootSize(deps, name, before.devices);
-    const after = deps.view.expanded(readyContainer(deps.records, name));
-    await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
-  });
+  await deps.locks.run(lockOf(name), () =>
+    deps.idMaps.reserving(async (reserve) => {
+      const original = readyContainer(deps.records, name);
+      const before = deps.view.expanded(original);
+      await deps.records.retry((changes) => {
+        const { document } = readyContainer(deps.records, name);
+        checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
+        const wanted = next(document);
+        for (const profile of wanted.profiles) changes.require('profiles', profile);
+        requirePlaces(deps.records, changes, wanted);
+        changes.put('containers', name, reserve(name, wanted));
+      });
+      await applyToRunning(deps, name, original, before.config, reserve);
+      await applyRootSize(deps, name, before.devices);
+      const after = deps.view.expanded(readyContainer(deps.records, name));
+      await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
+    }),
+  );
   deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
 }
 
-/** Devices that cannot be plugged in now are not recorded either: the whole change is taken back. */
-async function applyDevices(deps: UpdateDeps, name: string, original: ContainerEntry): Promise<void> {
+/** What cannot be done to the running container now is not recorded either: the whole change is taken back. */
+async function applyToRunning(
+  deps: UpdateDeps,
+  name: string,
+  original: ContainerEntry,
+  before: ConfigMap,
+  reserve: Reserve,
+): Promise<void> {
   try {
+    await applyLive(deps, name, before);
     await deps.running.apply(name);
   } catch (error) {
     const { architecture, profiles, ephemeral, config, devices, description } = original.document;
     await deps.records.retry((changes) => {
       const { document } = readyContainer(deps.records, name);
-      changes.put('containers', name, { ...document, architecture, profiles, ephemeral, config, devices, description });
+      const previous = { ...document, architecture, profiles, ephemeral, config, devices, description };
+      changes.put('containers', name, reserve(name, previous));
     });
     await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, name)).devices));
+    const { config: now } = deps.view.expanded(readyContainer(deps.records, name));
+    if (deps.runtime.probe(name).status !== 'stopped') await deps.runtime.updateLimits(name, now).catch(() => {});
     throw error;
   }
 }
 
-/** Gives a running container the limits of its expanded config when they changed. */
+/** Gives a running container the limits and kernel modules of its expanded config when they changed. */
 export async function applyLive(
-  deps: Pick<ContainerDeps, 'records' | 'runtime' | 'view'>,
+  deps: Pick<ContainerDeps, 'records' | 'runtime' | 'view' | 'guests'>,
   name: string,
   before: Readonly<Record<string, string>>,
 ): Promise<void> {
@@ -102,8 +115,9 @@ export async function applyLive(
   if (entry === undefined || deps.runtime.probe(name).status === 'stopped') return;
   const { config } = deps.view.expanded(entry);
   const keys = new Set([...Object.keys(before), ...Object.keys(config)]);
-  const changed = [...keys].some((key) => key.startsWith('limits.') && before[key] !== config[key]);
+  const changed = [...keys].some((key) => effectOfContainerKey(key) === 'live' && before[key] !== config[key]);
   if (changed) await deps.runtime.updateLimits(name, config);
+  if (before['security.devlxd'] !== config['security.devlxd']) await deps.guests.apply(name);
 }
 
 /** The root disk takes a new size at once, running or not. */
