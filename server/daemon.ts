@@ -11,6 +11,7 @@ import { EventHub } from './events/hub.ts';
 import { createApp } from './http/app.ts';
 import { svcDialect } from './http/dialects/svc.ts';
 import type { Identify } from './http/identity.ts';
+import { dialChannel } from './http/dial.ts';
 import { listenUnix, type Listener } from './http/listeners.ts';
 import { certificateRoutes } from './http/routes/certificates.ts';
 import { containerFileRoutes } from './http/routes/container-files.ts';
@@ -48,6 +49,7 @@ import { addImage, addImageSaga, sweepImageDir } from './services/images/add-ima
 import { Aliases } from './services/images/aliases.ts';
 import { ImageSecrets } from './services/images/image-secrets.ts';
 import { ImageStore } from './services/images/image-store.ts';
+import { Migrations } from './services/migration/migrations.ts';
 import { Networks } from './services/networks.ts';
 import { Pools } from './services/pools.ts';
 import { Profiles } from './services/profiles.ts';
@@ -231,6 +233,7 @@ function buildServices(parts: Parts) {
   return {
     snapshots,
     volumes: new Volumes(volumeDeps),
+    migrations: new Migrations({ ...volumeDeps, hosts, architecture, dial: dialChannel }),
     volumeSnapshots: new VolumeSnapshots(volumeDeps),
     sessions,
     scheduled: [...snapshotTasks({ records, runtime, view, operations, locks, log, snapshots }), ...sessions.tasks],
@@ -289,6 +292,7 @@ async function recover(
     ...services.containers.sagas(),
     ...services.snapshots.sagas(),
     ...services.volumes.sagas(),
+    ...services.migrations.sagas(),
     ...services.volumeSnapshots.sagas(),
   ]);
   await sweepImageDir({ records: deps.records, dir: deps.dirs.images }).catch((error: unknown) => {
@@ -304,7 +308,7 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
   return {
     ...serverRoutes(services.server),
     ...certificateRoutes(services.certificates),
-    ...containerRoutes(services.containers),
+    ...containerRoutes(services.containers, services.migrations),
     ...containerSessionRoutes(services.sessions),
     ...containerMetadataRoutes(services.containerMetadata),
     ...containerFileRoutes(services.containerFiles, svcDialect.headerPrefix),
@@ -319,7 +323,7 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
     ...operationRoutes(operations),
     ...poolRoutes(services.pools),
     ...profileRoutes(services.profiles),
-    ...snapshotRoutes(services.snapshots),
-    ...volumeRoutes(services.volumes, services.volumeSnapshots),
+    ...snapshotRoutes(services.snapshots, services.migrations),
+    ...volumeRoutes(services.volumes, services.volumeSnapshots, services.migrations),
   };
 }

@@ -1,4 +1,5 @@
 // The client of a daemon: one typed call per thing to do, over a unix socket or TLS. Composes the parts; holds no logic of its own.
+import type { WebSocket } from 'ws';
 import type { ContainerState, ContainerStatePut } from '../api/container.ts';
 import type { NetworkLease } from '../api/network.ts';
 import type { Operation } from '../api/operation.ts';
@@ -89,6 +90,8 @@ export interface Client {
   console(name: string, options: ConsoleOptions, signal?: AbortSignal): Promise<ConsoleSession>;
 
   readonly operations: Operations;
+  /** A websocket of the server, still connecting. */
+  openSocket(path: string): WebSocket;
   /** Reconnects by itself; ends when `signal` fires. `types` empty: all. */
   events(types: readonly EventType[], signal: AbortSignal, options?: EventsOptions): AsyncIterable<Event>;
   /** Any other call of the API. */
@@ -150,6 +153,7 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
     uploadImage: (upload, signal) => uploadImage(http, upload, signal),
     exportImage: (fingerprint, signal) => exportImage(http, fingerprint, signal),
     exec: (name, execOptions, signal) => startExec({ http, operations, transport }, name, execOptions, signal),
+    openSocket: (path) => transport.openSocket(path),
     console: (name, consoleOptions, signal) =>
       startConsole({ http, operations, transport }, name, consoleOptions, signal),
     events: (types, signal, streamOptions = {}) =>

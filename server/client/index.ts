@@ -13,6 +13,8 @@ export type { ConsoleOptions, ConsoleSession, ExecOptions, ExecSession, Terminal
 export type { Call, Http } from './http.ts';
 export type { ImageExport, ImageUpload } from './images.ts';
 export type { ClientKind, KindTypes } from './kind-paths.ts';
+export { copyContainer, migrationModes, moveContainer } from './migrate.ts';
+export type { ContainerAt, CopyOptions, MigrationMode } from './migrate.ts';
 export { operationId } from './operations.ts';
 export type { OnUpdate, Operations } from './operations.ts';
 export { prefixedHeader } from './reply.ts';

@@ -3,16 +3,23 @@ import type { ContainerCreate, ContainerPost, ContainerPut, ContainerStatePut } 
 import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
 import { urlOf } from '../../services/containers/deps.ts';
+import type { Migrations } from '../../services/migration/migrations.ts';
 import { async_, done, param, recursionOf, sync, type RouteTable } from '../route.ts';
 
-export function containerRoutes(containers: Containers): RouteTable {
+export function containerRoutes(containers: Containers, migrations: Migrations): RouteTable {
   return {
     'containers.list': async ({ query }) => {
       const recursion = recursionOf(query);
       if (recursion >= 2) return sync(await containers.listFull());
       return sync(recursion === 1 ? containers.list() : containers.names().map(urlOf));
     },
-    'containers.create': ({ caller, body }) => async_(containers.create(caller, body as ContainerCreate)),
+    'containers.create': ({ caller, body }) => {
+      const wanted = body as ContainerCreate;
+      const { type } = wanted.source;
+      return async_(
+        type === 'migration' ? migrations.receiveContainer(caller, wanted) : containers.create(caller, wanted),
+      );
+    },
     'containers.get': async (context) => {
       const name = param(context, 'name');
       const { object, etag } = recursionOf(context.query) > 0 ? await containers.getFull(name) : containers.get(name);
@@ -24,9 +31,9 @@ export function containerRoutes(containers: Containers): RouteTable {
       await containers.patch(context.caller, param(context, 'name'), context.body as ContainerPut, context.ifMatch);
       return done;
     },
-    'containers.post': (context) => {
+    'containers.post': async (context) => {
       const body = context.body as ContainerPost;
-      if (body.migration === true) throw errors.notImplemented('Migration is not available in this release');
+      if (body.migration === true) return async_(await migrations.sendContainer(param(context, 'name'), body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
       return async_(containers.rename(context.caller, param(context, 'name'), body.name));
     },

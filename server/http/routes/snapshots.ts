@@ -3,9 +3,10 @@ import type { ContainerPost } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { SnapshotCreate, SnapshotPut } from '../../api/snapshot.ts';
 import type { Snapshots } from '../../services/containers/snapshots.ts';
+import type { Migrations } from '../../services/migration/migrations.ts';
 import { async_, collection, param, sync, type RouteTable } from '../route.ts';
 
-export function snapshotRoutes(snapshots: Snapshots): RouteTable {
+export function snapshotRoutes(snapshots: Snapshots, migrations: Migrations): RouteTable {
   return {
     'snapshots.list': (context) => {
       const container = param(context, 'name');
@@ -20,7 +21,8 @@ export function snapshotRoutes(snapshots: Snapshots): RouteTable {
     'snapshots.get': (context) => sync(snapshots.get(param(context, 'name'), param(context, 'snapshot'))),
     'snapshots.post': (context) => {
       const body = context.body as ContainerPost;
-      if (body.migration === true) throw errors.notImplemented('Migration is not available in this release');
+      if (body.migration === true)
+        return async_(migrations.sendSnapshot(param(context, 'name'), param(context, 'snapshot'), body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
       return async_(snapshots.rename(context.caller, param(context, 'name'), param(context, 'snapshot'), body.name));
     },

@@ -8,6 +8,7 @@ import type {
   VolumeSnapshotCreate,
   VolumeSnapshotPut,
 } from '../../api/volume.ts';
+import type { Migrations } from '../../services/migration/migrations.ts';
 import type { VolumeSnapshots } from '../../services/volumes/volume-snapshots.ts';
 import type { Volumes } from '../../services/volumes/volumes.ts';
 import {
@@ -23,13 +24,15 @@ import {
   type RouteTable,
 } from '../route.ts';
 
-export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots): RouteTable {
+export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migrations: Migrations): RouteTable {
   const list = async (context: RouteContext, type?: string): Promise<RouteReply> => {
     const pool = param(context, 'pool');
     return sync(recursionOf(context.query) > 0 ? await volumes.list(pool, type) : await volumes.urls(pool, type));
   };
   const create = async (context: RouteContext, type: string | undefined): Promise<RouteReply> => {
     const body = context.body as StorageVolumeCreate;
+    if (body.source?.type === 'migration')
+      return async_(migrations.receiveVolume(context.caller, param(context, 'pool'), type, body));
     return orDone(await volumes.create(context.caller, param(context, 'pool'), type, body));
   };
   return {
@@ -55,9 +58,11 @@ export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots): Rout
     },
     'volumes.post': async (context) => {
       const body = context.body as StorageVolumePost;
-      if (body.migration === true)
-        throw errors.notImplemented('Migrating storage volumes is not available in this release');
       const pool = param(context, 'pool');
+      if (body.migration === true) {
+        const volume = { pool, name: param(context, 'name') };
+        return async_(migrations.sendVolume(param(context, 'type'), volume, body));
+      }
       const to = { pool: body.pool === undefined || body.pool === '' ? pool : body.pool, name: body.name };
       if (to.pool !== pool) return async_(volumes.move(context.caller, ...place(context), to));
       return movedTo(await volumes.rename(context.caller, ...place(context), to.name));

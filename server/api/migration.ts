@@ -1,0 +1,88 @@
+// What two daemons say to each other on the control channel of a migration; one JSON object a frame. How it is carried is not here.
+import { Type, type Static } from 'typebox';
+import { ConfigMap, DeviceMap, Timestamp } from './common.ts';
+
+export const migrationProtocol = 'gantry-migration';
+export const migrationVersion = 1;
+
+const Snapshot = Type.Object({
+  name: Type.String(),
+  createdAt: Timestamp,
+  description: Type.String(),
+  config: ConfigMap,
+});
+
+export const ContainerSnapshotOffer = Type.Object({
+  ...Snapshot.properties,
+  architecture: Type.String(),
+  profiles: Type.Array(Type.String()),
+  ephemeral: Type.Boolean(),
+  devices: DeviceMap,
+  lastUsedAt: Timestamp,
+  expiresAt: Timestamp,
+});
+export type ContainerSnapshotOffer = Static<typeof ContainerSnapshotOffer>;
+
+export const VolumeSnapshotOffer = Snapshot;
+export type VolumeSnapshotOffer = Static<typeof VolumeSnapshotOffer>;
+
+export const ContainerOffer = Type.Object({
+  architecture: Type.String(),
+  profiles: Type.Array(Type.String()),
+  ephemeral: Type.Boolean(),
+  config: ConfigMap,
+  devices: DeviceMap,
+  description: Type.String(),
+});
+export type ContainerOffer = Static<typeof ContainerOffer>;
+
+export const VolumeOffer = Type.Object({ description: Type.String(), config: ConfigMap });
+export type VolumeOffer = Static<typeof VolumeOffer>;
+
+const offerOf = <K extends string, O extends Parameters<typeof Type.Object>[0][string], S extends typeof Snapshot>(
+  kind: K,
+  object: O,
+  snapshot: S,
+) =>
+  Type.Object({
+    type: Type.Literal('offer'),
+    protocol: Type.Literal(migrationProtocol),
+    /** Versions the source speaks. */
+    versions: Type.Array(Type.Integer()),
+    /** Release of the source, for people. */
+    release: Type.String(),
+    kind: Type.Literal(kind),
+    name: Type.String(),
+    /** Of the container or volume: tells when source and target are one. */
+    uuid: Type.String(),
+    /** How the source can send files, best first: `tar` with ids as in the container, or what two pools of one driver share (`btrfs`). */
+    formats: Type.Array(Type.String()),
+    object,
+    /** Oldest first: in this order they are sent. */
+    snapshots: Type.Array(snapshot),
+  });
+
+/** First word of the source. */
+export const ContainerMigrationOffer = offerOf('container', ContainerOffer, ContainerSnapshotOffer);
+export const VolumeMigrationOffer = offerOf('volume', VolumeOffer, VolumeSnapshotOffer);
+export type ContainerMigrationOffer = Static<typeof ContainerMigrationOffer>;
+export type VolumeMigrationOffer = Static<typeof VolumeMigrationOffer>;
+
+/** What the target takes of it. */
+export const MigrationAnswer = Type.Object({
+  type: Type.Literal('answer'),
+  version: Type.Integer(),
+  format: Type.String(),
+  /** Names, in the order of the offer. The streams of these follow on the fs channel, then that of the volume itself. */
+  snapshots: Type.Array(Type.String()),
+  /** The target has an older copy: before each stream it sends what it has, and gets only what differs. */
+  refresh: Type.Boolean(),
+});
+export type MigrationAnswer = Static<typeof MigrationAnswer>;
+
+/** `sent`: all streams are on their way (source). `done`: everything is kept and recorded (target). */
+export const MigrationStep = Type.Object({ type: Type.Union([Type.Literal('sent'), Type.Literal('done')]) });
+export type MigrationStep = Static<typeof MigrationStep>;
+
+/** Either side, at any moment: it has given up. */
+export const MigrationError = Type.Object({ type: Type.Literal('error'), message: Type.String() });

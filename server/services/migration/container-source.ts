@@ -1,0 +1,103 @@
+// The source of a container's migration: says what there is and sends what the target takes. Changes nothing here.
+import type { ContainerPost } from '../../api/container.ts';
+import { errors } from '../../api/errors.ts';
+import type { ContainerMigrationOffer, ContainerOffer, ContainerSnapshotOffer } from '../../api/migration.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
+import { readyContainer } from '../containers/find.ts';
+import { snapshotKey, snapshotsOf } from '../containers/snapshot-records.ts';
+import { snapshotUrlOf } from '../containers/snapshots.ts';
+import { dialMeeting, type ConnectDeps } from './connect.ts';
+import { refuseLive, type LiveDeps } from './live.ts';
+import { offerHead, serve, startSource, type ServeDeps } from './source.ts';
+
+export type ContainerSourceDeps = Pick<ContainerDeps, 'records' | 'operations' | 'locks'> &
+  ServeDeps &
+  ConnectDeps &
+  LiveDeps;
+
+/** POST containers/NAME {migration: true}. Everything that can be refused is refused before the operation starts. */
+export async function migrateContainer(
+  deps: ContainerSourceDeps,
+  name: string,
+  body: ContainerPost,
+): Promise<Operation> {
+  readyContainer(deps.records, name);
+  await refuseLive(deps, name, body.live);
+  const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
+  return startSource(deps, {
+    description: 'Migrating container',
+    resources: { containers: [urlOf(name)] },
+    meeting,
+    run: (peer, handle, signal) =>
+      deps.locks.run(lockOf(name), async () => {
+        const { document } = readyContainer(deps.records, name);
+        await refuseLive(deps, name, body.live);
+        const all = body.container_only === true ? [] : snapshotsOf(deps.records, document.uuid);
+        const snapshots = all.filter((one) => one.document.lifecycle === 'ready').toSorted(byAge);
+        const volume = { pool: document.pool, ref: { type: 'container', name } as const };
+        const offer: ContainerMigrationOffer = {
+          ...offerHead(deps, 'container', name, document.uuid, document.pool),
+          object: offerOf(document),
+          snapshots: snapshots.map((one) => snapshotOffer(one.name, one.document)),
+        };
+        await serve(deps, peer, { volume, offer }, handle, signal);
+      }),
+  });
+}
+
+/** POST .../snapshots/S {migration: true}: the snapshot travels as a container without snapshots. */
+export function migrateSnapshot(
+  deps: ContainerSourceDeps,
+  container: string,
+  snapshot: string,
+  body: ContainerPost,
+): Operation {
+  findSnapshot(deps, container, snapshot);
+  const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
+  return startSource(deps, {
+    description: 'Transferring snapshot',
+    resources: { containers: [urlOf(container)], snapshots: [snapshotUrlOf(container, snapshot)] },
+    meeting,
+    run: (peer, handle, signal) =>
+      deps.locks.run(lockOf(container), async () => {
+        const { document, owner } = findSnapshot(deps, container, snapshot);
+        const volume = { pool: owner.pool, ref: { type: 'container', name: container } as const, snapshot };
+        const offer: ContainerMigrationOffer = {
+          ...offerHead(deps, 'container', `${container}/${snapshot}`, owner.uuid, owner.pool),
+          object: offerOf(document),
+          snapshots: [],
+        };
+        await serve(deps, peer, { volume, offer }, handle, signal);
+      }),
+  });
+}
+
+const isGiven = (target: unknown): target is object => typeof target === 'object' && target !== null;
+
+const byAge = (
+  a: { readonly name: string; readonly document: SnapshotDocument },
+  b: { readonly name: string; readonly document: SnapshotDocument },
+): number => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
+
+function findSnapshot(
+  deps: Pick<ContainerSourceDeps, 'records'>,
+  container: string,
+  snapshot: string,
+): { readonly document: SnapshotDocument; readonly owner: ContainerDocument } {
+  const owner = readyContainer(deps.records, container).document;
+  const document = deps.records.snapshots.get(snapshotKey(owner.uuid, snapshot))?.document;
+  if (document?.lifecycle !== 'ready') throw errors.notFound('snapshot', `${container}/${snapshot}`);
+  return { document, owner };
+}
+
+function offerOf(document: ContainerDocument | SnapshotDocument): ContainerOffer {
+  const { architecture, profiles, ephemeral, config, devices, description } = document;
+  return { architecture, profiles: [...profiles], ephemeral, config, devices, description };
+}
+
+function snapshotOffer(name: string, document: SnapshotDocument): ContainerSnapshotOffer {
+  const { createdAt, lastUsedAt, expiresAt } = document;
+  return { ...offerOf(document), name, createdAt, lastUsedAt, expiresAt };
+}

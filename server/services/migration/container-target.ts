@@ -1,0 +1,209 @@
+// The target of a container's migration: makes a container of what the source sends, or nothing at all.
+import { randomUUID } from 'node:crypto';
+import { never } from '../../api/common.ts';
+import { validateContainerConfig } from '../../api/container-config.ts';
+import type { ContainerCreate } from '../../api/container.ts';
+import { validateDevices } from '../../api/devices/index.ts';
+import { errors } from '../../api/errors.ts';
+import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/migration.ts';
+import { containerName, snapshotName } from '../../api/names.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Saga, SagaContext } from '../../operations/saga.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import type { Caller } from '../caller.ts';
+import { applyTemplateKey } from '../containers/apply-templates.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
+import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from '../containers/draft.ts';
+import type { NetworkHosts } from '../containers/network-hosts.ts';
+import { petName } from '../containers/pet-name.ts';
+import { limitNewRoot } from '../containers/root-size.ts';
+import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../containers/snapshot-records.ts';
+import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../expand.ts';
+import { replaceConfig } from '../patch.ts';
+import type { ConnectDeps } from './connect.ts';
+import { targetMeeting, startTarget, takeOffer, receiveAll, type TargetDeps } from './target.ts';
+
+export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'architecture'> &
+  TargetDeps &
+  ConnectDeps & { readonly hosts: NetworkHosts };
+
+export interface ReceiveContainerParams {
+  readonly name: string;
+  readonly document: ContainerDocument;
+  readonly snapshots: readonly SnapshotEntry[];
+}
+
+/** Fills the volume, snapshots and all, from the other side; absent at recovery, when there is nobody to send it. */
+type Receive = (params: ReceiveContainerParams, context: SagaContext) => Promise<void>;
+
+export function receiveContainerSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools'>,
+  receive: Receive = () => Promise.reject(new Error('The source of the migration is gone')),
+): Saga<ReceiveContainerParams> {
+  return {
+    kind: 'container-receive',
+    onRestart: 'unwind',
+    begin(changes, { name, document }) {
+      if (deps.records.containers.has(name)) throw errors.exists('container', name);
+      for (const profile of document.profiles) {
+        if (!deps.records.profiles.has(profile)) throw errors.notFound('profile', profile);
+        changes.require('profiles', profile);
+      }
+      requirePlaces(deps.records, changes, document);
+      changes.put('containers', name, { ...document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'place',
+        execute: ({ name, document }) => deps.pools.refuseVolume(document.pool, { type: 'container', name }),
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'volume',
+        execute: receive,
+        undo: ({ name, document }) => deps.pools.deleteVolume(document.pool, { type: 'container', name }),
+      },
+      {
+        name: 'size',
+        async execute({ name, document }) {
+          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          await limitNewRoot(deps.pools, document.pool, name, devices);
+        },
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'snapshots',
+        execute: ({ document, snapshots }) => putSnapshots(deps.records, document.uuid, snapshots),
+        // Their files go with the volume.
+        undo: ({ document }) => dropSnapshots(deps.records, document.uuid),
+      },
+    ],
+    commit: (changes, { name, document }) => changes.put('containers', name, document),
+    rollBack: (changes, { name }) => {
+      if (deps.records.containers.has(name)) changes.delete('containers', name);
+    },
+  };
+}
+
+/** POST containers {source: {type: migration}}. What the body alone says is judged at once, the rest when the offer is there. */
+export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {
+  const name =
+    body.name === undefined || body.name === '' ? petName((taken) => deps.records.containers.has(taken)) : body.name;
+  const rule = containerName(name);
+  if (rule !== undefined) throw errors.invalidName('container', name, rule);
+  if (deps.records.containers.has(name)) throw errors.exists('container', name);
+  checkBody(deps, name, body);
+  const meeting = targetMeeting(body.source);
+  return startTarget(deps, {
+    description: 'Creating container',
+    resources: { containers: [urlOf(name)] },
+    meeting,
+    run: async (peer, handle, signal) => {
+      const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      const params = draft(deps, name, body, offer);
+      const receive: Receive = ({ document, snapshots }, context) =>
+        receiveAll(
+          deps,
+          peer,
+          { pool: document.pool, ref: { type: 'container', name } },
+          { offer, snapshots: snapshots.map((one) => one.name) },
+          handle,
+          context.signal,
+        );
+      await deps.locks.run(lockOf(name), () =>
+        deps.sagas.run(receiveContainerSaga(deps, receive), params, { signal, progress: () => {} }),
+      );
+      // It is here and recorded: that the source left early changes nothing any more.
+      await peer.send({ type: 'done' }).catch(() => {});
+      const { devices } = expand(params.document, (profile) => deps.records.profiles.get(profile)?.document);
+      await deps.hosts.settle(nicNetworks(devices));
+      deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
+    },
+  });
+}
+
+/** Before anybody connects: what is wrong whatever the source says. */
+function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreate): void {
+  checkArchitecture(body.architecture, deps.architecture);
+  const missing = (body.profiles ?? []).filter((profile) => !deps.records.profiles.has(profile));
+  const problems = [
+    ...missing.map((profile) => ({ path: 'profiles', message: `there is no profile ${profile} on this server` })),
+    ...validateContainerConfig(withoutServerKeys(replaceConfig(body.config)), { profile: false }),
+    ...validateDevices(body.devices ?? {}),
+  ];
+  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+}
+
+/** Members that the body leaves out are those of the source. */
+function draft(
+  deps: ContainerTargetDeps,
+  name: string,
+  body: ContainerCreate,
+  { object, snapshots }: ContainerMigrationOffer,
+): ReceiveContainerParams {
+  const base = body.source['base-image'];
+  const wanted = {
+    architecture: checkArchitecture(body.architecture ?? object.architecture, deps.architecture),
+    profiles: body.profiles ?? object.profiles,
+    devices: body.devices ?? object.devices,
+    config: {
+      ...(body.config === undefined || body.config === null
+        ? keptKeys(object.config, false)
+        : keptKeys(replaceConfig(body.config), true)),
+      ...(base === undefined || base === '' ? {} : { 'volatile.base_image': base }),
+      [applyTemplateKey]: 'copy',
+    },
+  };
+  const { pool } = checkDraft(deps.records, name, { ...wanted, config: withoutServerKeys(wanted.config) });
+  const expanded = expand(wanted, (profile) => deps.records.profiles.get(profile)?.document);
+  const document: ContainerDocument = {
+    v: 1,
+    uuid: randomUUID(),
+    ...wanted,
+    config: withHardwareAddresses(deps.records, wanted.config, expanded.devices),
+    ephemeral: body.ephemeral ?? object.ephemeral,
+    description: body.description ?? object.description,
+    createdAt: deps.clock.timestamp(),
+    lastUsedAt: never.started,
+    stateful: false,
+    pool,
+    lifecycle: 'ready',
+  };
+  const taken = body.source.container_only === true ? [] : snapshots;
+  return { name, document, snapshots: taken.map(snapshotEntry) };
+}
+
+/**
+ * Of the keys that servers write: where it came from and what its image said always, the addresses of its nics when the client
+ * sends them (a move keeps them, a copy is its own machine). What the other host did (id maps, power, interfaces) does not count.
+ */
+export function keptKeys(config: ContainerDocument['config'], addresses: boolean): Record<string, string> {
+  const isKept = (key: string): boolean =>
+    !isServerKey(key) ||
+    key.startsWith('image.') ||
+    key === 'volatile.base_image' ||
+    (addresses && /^volatile\.[^.]+\.hwaddr$/.test(key));
+  return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
+}
+
+/** The offer comes from another server: names become paths here. */
+export function snapshotEntry(offer: ContainerSnapshotOffer): SnapshotEntry {
+  const { name, architecture, profiles, ephemeral, devices, description } = offer;
+  const rule = snapshotName(name);
+  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+  const document: SnapshotDocument = {
+    v: 1,
+    architecture,
+    profiles,
+    ephemeral,
+    config: keptKeys(offer.config, false),
+    devices,
+    description,
+    createdAt: offer.createdAt,
+    lastUsedAt: offer.lastUsedAt,
+    stateful: false,
+    expiresAt: offer.expiresAt,
+    lifecycle: 'ready',
+  };
+  return { name, document };
+}

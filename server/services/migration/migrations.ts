@@ -1,0 +1,45 @@
+// Migration of containers and custom volumes between servers: its use cases in one place.
+import type { ContainerCreate, ContainerPost } from '../../api/container.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { StorageVolumeCreate, StorageVolumePost } from '../../api/volume.ts';
+import type { Saga } from '../../operations/saga.ts';
+import type { Caller } from '../caller.ts';
+import type { VolumeId } from '../volumes/volume-users.ts';
+import { migrateContainer, migrateSnapshot, type ContainerSourceDeps } from './container-source.ts';
+import { receiveContainer, receiveContainerSaga, type ContainerTargetDeps } from './container-target.ts';
+import { migrateVolume, type VolumeSourceDeps } from './volume-source.ts';
+import { receiveVolume, receiveVolumeSaga, type VolumeTargetDeps } from './volume-target.ts';
+
+export type MigrationDeps = ContainerSourceDeps & ContainerTargetDeps & VolumeSourceDeps & VolumeTargetDeps;
+
+export class Migrations {
+  readonly #deps: MigrationDeps;
+
+  constructor(deps: MigrationDeps) {
+    this.#deps = deps;
+  }
+
+  sagas(): readonly Saga<never>[] {
+    return [receiveContainerSaga(this.#deps), receiveVolumeSaga(this.#deps)];
+  }
+
+  sendContainer(name: string, body: ContainerPost): Promise<Operation> {
+    return migrateContainer(this.#deps, name, body);
+  }
+
+  sendSnapshot(container: string, snapshot: string, body: ContainerPost): Operation {
+    return migrateSnapshot(this.#deps, container, snapshot, body);
+  }
+
+  receiveContainer(caller: Caller, body: ContainerCreate): Operation {
+    return receiveContainer(this.#deps, caller, body);
+  }
+
+  sendVolume(type: string, volume: VolumeId, body: StorageVolumePost): Operation {
+    return migrateVolume(this.#deps, type, volume, body);
+  }
+
+  receiveVolume(caller: Caller, pool: string, type: string | undefined, body: StorageVolumeCreate): Operation {
+    return receiveVolume(this.#deps, caller, pool, type, body);
+  }
+}

@@ -1,0 +1,141 @@
+// What the sources of all migrations have in common: the operation, and the conversation that sends a volume with its snapshots.
+import {
+  MigrationAnswer,
+  MigrationStep,
+  migrationProtocol,
+  migrationVersion,
+  type ContainerMigrationOffer,
+  type VolumeMigrationOffer,
+} from '../../api/migration.ts';
+import type { Operation } from '../../api/operation.ts';
+import { version } from '../../api/version.ts';
+import type { VolumeRef } from '../../drivers/storage/driver.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { ChannelSet } from '../../operations/channels.ts';
+import type { OperationHandle, Operations } from '../../operations/manager.ts';
+import type { Records } from '../../records/records.ts';
+import type { Pools } from '../pools.ts';
+import { meet, type ConnectDeps, type Meeting } from './connect.ts';
+import { PeerError, type Peer } from './peer.ts';
+import { trackProgress } from './progress.ts';
+import { formatsOf, sendPart } from './streams.ts';
+
+export interface ServeDeps {
+  readonly records: Records;
+  readonly pools: Pools;
+  readonly clock: Clock;
+}
+
+interface SourceRequest {
+  readonly description: string;
+  readonly resources: Readonly<Record<string, readonly string[]>>;
+  /** Undefined: the target comes to us. */
+  readonly meeting: Meeting | undefined;
+  readonly run: (peer: Peer, handle: OperationHandle, signal: AbortSignal) => Promise<void>;
+}
+
+/** The operation of a source: it meets its target, and tells it when it gives up. */
+export function startSource(
+  deps: ConnectDeps & { readonly operations: Operations },
+  { description, resources, meeting, run }: SourceRequest,
+): Operation {
+  const channels = meeting === undefined ? new ChannelSet(['control', 'fs']) : undefined;
+  const waiting = (set: ChannelSet): Meeting => ({ how: 'wait', channels: set, names: ['control', 'fs'] });
+  return deps.operations.start({
+    class: channels === undefined ? 'task' : 'websocket',
+    description,
+    resources,
+    mayCancel: true,
+    ...(channels === undefined ? {} : { channels, metadata: channels.secrets }),
+    run: (handle, signal) =>
+      withPeer(deps, meeting ?? waiting(channels ?? new ChannelSet([])), signal, (peer) =>
+        run(peer, handle, peer.signal),
+      ),
+  });
+}
+
+/** Runs the conversation. Whatever ends it early is told to the other side; what the other side said is the error here. */
+export async function withPeer<T>(
+  deps: ConnectDeps,
+  meeting: Meeting,
+  signal: AbortSignal,
+  work: (peer: Peer) => Promise<T>,
+): Promise<T> {
+  const peer = await meet(deps, meeting, signal);
+  try {
+    const result = await work(peer);
+    peer.close();
+    return result;
+  } catch (error) {
+    await peer.fail(error);
+    throw error;
+  }
+}
+
+export function offerHead<K extends 'container' | 'volume'>(
+  deps: ServeDeps,
+  kind: K,
+  name: string,
+  uuid: string,
+  pool: string,
+): OfferHead<K> {
+  return {
+    type: 'offer',
+    protocol: migrationProtocol,
+    versions: [migrationVersion],
+    release: version,
+    kind,
+    name,
+    uuid,
+    formats: [...formatsOf(deps.pools, pool)],
+  };
+}
+
+type OfferHead<K> = Omit<ContainerMigrationOffer, 'kind' | 'object' | 'snapshots'> & { readonly kind: K };
+
+interface Sending {
+  readonly volume: { readonly pool: string; readonly ref: VolumeRef; readonly snapshot?: string };
+  readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
+}
+
+/** The caller keeps the volume from changing hands meanwhile. Resolves when the target has kept and recorded everything. */
+export async function serve(
+  deps: ServeDeps,
+  peer: Peer,
+  { volume, offer }: Sending,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  await peer.send({ ...offer });
+  const answer = (await peer.receive(MigrationAnswer)) as MigrationAnswer;
+  checkAnswer(offer, answer);
+  const progress = trackProgress({
+    clock: deps.clock,
+    tell: (metadata) => handle.update(metadata),
+    limit: deps.records.pools.get(volume.pool)?.document.config['rsync.bwlimit'],
+    signal,
+  });
+  let parent: string | undefined;
+  for (const snapshot of [...answer.snapshots, undefined]) {
+    progress.begin(snapshot === undefined ? offer.name : `${offer.name}/${snapshot}`);
+    const from = snapshot ?? volume.snapshot;
+    await sendPart(deps.pools, peer, { ...volume, snapshot: from, parent }, answer, progress, signal);
+    parent = snapshot;
+  }
+  await peer.send({ type: 'sent' });
+  const step = (await peer.receive(MigrationStep)) as MigrationStep;
+  if (step.type !== 'done') throw new PeerError(`the target answered ${step.type} where it should be done`);
+}
+
+function checkAnswer(offer: Sending['offer'], answer: MigrationAnswer): void {
+  if (!offer.versions.includes(answer.version))
+    throw new PeerError(
+      `the target wants version ${answer.version} of ${migrationProtocol}, here is ${offer.versions.join(', ')}`,
+    );
+  if (!offer.formats.includes(answer.format))
+    throw new PeerError(`the target wants its files as ${answer.format}, offered were ${offer.formats.join(', ')}`);
+  const names: readonly string[] = offer.snapshots.map(({ name }) => name);
+  const unknown = answer.snapshots.filter((name) => !names.includes(name));
+  if (unknown.length > 0)
+    throw new PeerError(`the target wants snapshots that were not offered: ${unknown.join(', ')}`);
+}

@@ -1,0 +1,66 @@
+// Puts the streams of the storage drivers on the fs channel and takes them from there, one for each snapshot and one for the volume.
+import type { MigrationAnswer } from '../../api/migration.ts';
+import type { ExportForm, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { Pools } from '../pools.ts';
+import type { Peer } from './peer.ts';
+import type { Progress } from './progress.ts';
+
+/** How files can travel out of a pool or into it, best first: what its driver shares with its own kind, and tar. */
+export function formatsOf(pools: Pools, pool: string): readonly string[] {
+  const { nativeStreams } = pools.use(pool).driver.capabilities;
+  return nativeStreams === undefined ? ['tar'] : [nativeStreams, 'tar'];
+}
+
+interface Part {
+  readonly pool: string;
+  readonly ref: VolumeRef;
+  /** Undefined: the volume as it is now. */
+  readonly snapshot: string | undefined;
+  /** The snapshot sent before this part. */
+  readonly parent: string | undefined;
+}
+
+export async function sendPart(
+  pools: Pools,
+  peer: Peer,
+  { pool: name, ref, snapshot, parent }: Part,
+  { format }: Pick<MigrationAnswer, 'format'>,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const { driver, pool } = pools.use(name);
+  const native: ExportForm = { kind: 'native', ...(parent === undefined ? {} : { parent }) };
+  await driver.exportVolume(
+    pool,
+    { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) },
+    format === 'tar' ? { kind: 'tar' } : native,
+    (bytes) => peer.sendStream(bytes, (count) => progress.add(count)),
+    signal,
+  );
+}
+
+interface Parts {
+  readonly pool: string;
+  readonly ref: VolumeRef;
+  /** In the order in which they come; the volume itself comes last. */
+  readonly snapshots: readonly string[];
+  readonly format: string;
+}
+
+/** After a throw some of it may be there: the caller deletes the volume with its snapshots. */
+export async function receiveParts(
+  pools: Pools,
+  peer: Peer,
+  { pool: name, ref, snapshots, format }: Parts,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const { driver, pool } = pools.use(name);
+  for (const snapshot of [...snapshots, undefined]) {
+    progress.begin(snapshot === undefined ? ref.name : `${ref.name}/${snapshot}`);
+    const incoming = peer.receiveStream((count) => void progress.add(count));
+    const to = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
+    await driver.importVolume(pool, to, incoming.bytes, { kind: format === 'tar' ? 'tar' : 'native' }, signal);
+    await incoming.drain();
+  }
+}

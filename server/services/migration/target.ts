@@ -1,0 +1,111 @@
+// What the targets of all migrations have in common: the operation, reading the offer, and receiving a volume with its snapshots.
+import type { ContainerSource } from '../../api/container.ts';
+import { errors } from '../../api/errors.ts';
+import {
+  MigrationStep,
+  migrationProtocol,
+  migrationVersion,
+  type ContainerMigrationOffer,
+  type VolumeMigrationOffer,
+} from '../../api/migration.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { validateBody } from '../../api/validate.ts';
+import type { VolumeRef } from '../../drivers/storage/driver.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { ChannelSet } from '../../operations/channels.ts';
+import type { OperationHandle, Operations } from '../../operations/manager.ts';
+import type { Records } from '../../records/records.ts';
+import type { Pools } from '../pools.ts';
+import { dialMeeting, type ConnectDeps, type Meeting } from './connect.ts';
+import { PeerError, type Peer } from './peer.ts';
+import { trackProgress } from './progress.ts';
+import { withPeer } from './source.ts';
+import { formatsOf, receiveParts } from './streams.ts';
+
+export interface TargetDeps {
+  readonly records: Records;
+  readonly pools: Pools;
+  readonly clock: Clock;
+}
+
+/** Undefined: push, the source comes to us. Throws notImplemented for other modes (real system section 4). */
+export function targetMeeting(
+  source: Pick<ContainerSource, 'mode' | 'operation' | 'certificate' | 'secrets'>,
+): Meeting | undefined {
+  const mode = source.mode === undefined || source.mode === '' ? 'pull' : source.mode;
+  if (mode === 'push') return undefined;
+  if (mode === 'pull') return dialMeeting('source', source);
+  throw errors.notImplemented(
+    `The migration mode ${JSON.stringify(mode)} is none of a server's: pull and push are (relaying is the client's work)`,
+  );
+}
+
+interface TargetRequest {
+  readonly description: string;
+  readonly resources: Readonly<Record<string, readonly string[]>>;
+  readonly meeting: Meeting | undefined;
+  readonly run: (peer: Peer, handle: OperationHandle, signal: AbortSignal) => Promise<void>;
+}
+
+export function startTarget(
+  deps: ConnectDeps & { readonly operations: Operations },
+  { description, resources, meeting, run }: TargetRequest,
+): Operation {
+  const channels = meeting === undefined ? new ChannelSet(['control', 'fs']) : undefined;
+  return deps.operations.start({
+    class: channels === undefined ? 'task' : 'websocket',
+    description,
+    resources,
+    mayCancel: true,
+    ...(channels === undefined ? {} : { channels, metadata: channels.secrets }),
+    run: (handle, signal) => {
+      const waiting: Meeting = { how: 'wait', channels: channels ?? new ChannelSet([]), names: ['control', 'fs'] };
+      return withPeer(deps, meeting ?? waiting, signal, (peer) => run(peer, handle, peer.signal));
+    },
+  });
+}
+
+/** The first message of the source. Throws when it speaks no version that we do. */
+export async function takeOffer(
+  peer: Peer,
+  schema: Parameters<typeof validateBody>[0],
+): Promise<ContainerMigrationOffer | VolumeMigrationOffer> {
+  const offer = (await peer.receive(schema)) as ContainerMigrationOffer | VolumeMigrationOffer;
+  if (!offer.versions.includes(migrationVersion))
+    throw new PeerError(
+      `the source speaks version ${offer.versions.join(', ')} of ${migrationProtocol}, this release ${migrationVersion}`,
+    );
+  const names = offer.snapshots.map(({ name }) => name);
+  if (new Set(names).size < names.length) throw new PeerError('the source offers two snapshots of one name');
+  return offer;
+}
+
+interface Receiving {
+  readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
+  /** Which of the offer, in its order. */
+  readonly snapshots: readonly string[];
+}
+
+/** Accepts the offer and makes the volume with these snapshots of what comes: all or nothing. */
+export async function receiveAll(
+  deps: TargetDeps,
+  peer: Peer,
+  volume: { readonly pool: string; readonly ref: VolumeRef },
+  { offer, snapshots }: Receiving,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  const format = commonFormat(deps, volume.pool, offer.formats);
+  const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
+  await peer.send({ type: 'answer', version: migrationVersion, format, snapshots, refresh: false });
+  await receiveParts(deps.pools, peer, { ...volume, snapshots, format }, progress, signal);
+  const step = (await peer.receive(MigrationStep)) as MigrationStep;
+  if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
+}
+
+function commonFormat(deps: TargetDeps, pool: string, offered: readonly string[]): string {
+  const here = formatsOf(deps.pools, pool);
+  const format = here.find((one) => offered.includes(one));
+  if (format !== undefined) return format;
+  throw new PeerError(`the source sends files as ${offered.join(', ')}, the pool ${pool} takes ${here.join(', ')}`);
+}

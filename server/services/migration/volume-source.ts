@@ -1,0 +1,58 @@
+// The source of a custom volume's migration: says what there is and sends what the target takes. Changes nothing here.
+import { errors } from '../../api/errors.ts';
+import type { VolumeMigrationOffer } from '../../api/migration.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { StorageVolumePost } from '../../api/volume.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Operations } from '../../operations/manager.ts';
+import { withoutServerKeys } from '../expand.ts';
+import { ownedBy } from '../owned-records.ts';
+import { readyVolume } from '../volumes/volume-sagas.ts';
+import type { VolumeId } from '../volumes/volume-users.ts';
+import { customUrl, volumeLock } from '../volumes/volumes.ts';
+import { dialMeeting, type ConnectDeps } from './connect.ts';
+import { offerHead, serve, startSource, type ServeDeps } from './source.ts';
+
+export type VolumeSourceDeps = ServeDeps &
+  ConnectDeps & { readonly operations: Operations; readonly locks: KeyedMutex };
+
+/** POST storage-pools/POOL/volumes/custom/NAME {migration: true}. Containers may go on using the volume. */
+export function migrateVolume(
+  deps: VolumeSourceDeps,
+  type: string,
+  volume: VolumeId,
+  body: StorageVolumePost,
+): Operation {
+  if (type !== 'custom')
+    throw errors.badRequest(
+      `Volumes of type ${type} migrate with what they belong to; only custom ones do by themselves`,
+    );
+  deps.pools.use(volume.pool);
+  readyVolume(deps.records, volume);
+  const { target } = body;
+  const meeting = typeof target === 'object' && target !== null ? dialMeeting('target', target) : undefined;
+  return startSource(deps, {
+    description: 'Migrating storage volume',
+    resources: { storage_volumes: [customUrl(volume)] },
+    meeting,
+    run: (peer, handle, signal) =>
+      deps.locks.run(volumeLock(volume), async () => {
+        const document = readyVolume(deps.records, volume);
+        const snapshots = ownedBy(deps.records, 'volumeSnapshots', document.uuid)
+          .filter((one) => one.document.lifecycle === 'ready')
+          .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));
+        const offer: VolumeMigrationOffer = {
+          ...offerHead(deps, 'volume', volume.name, document.uuid, volume.pool),
+          object: { description: document.description, config: withoutServerKeys(document.config) },
+          snapshots: snapshots.map(({ name, document: { createdAt, description, config } }) => ({
+            name,
+            createdAt,
+            description,
+            config: withoutServerKeys(config),
+          })),
+        };
+        const ref = { type: 'custom', name: volume.name } as const;
+        await serve(deps, peer, { volume: { pool: volume.pool, ref }, offer }, handle, signal);
+      }),
+  });
+}

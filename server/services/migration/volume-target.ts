@@ -1,0 +1,163 @@
+// The target of a custom volume's migration: makes a volume of what the source sends, or nothing at all.
+import { randomUUID } from 'node:crypto';
+import { errors } from '../../api/errors.ts';
+import { VolumeMigrationOffer } from '../../api/migration.ts';
+import { snapshotName, volumeName } from '../../api/names.ts';
+import type { Operation } from '../../api/operation.ts';
+import { validateVolumeConfig, type PoolDriver } from '../../api/storage-config.ts';
+import type { StorageVolumeCreate } from '../../api/volume.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Saga, SagaContext, Sagas } from '../../operations/saga.ts';
+import type { VolumeDocument } from '../../records/documents.ts';
+import type { Caller } from '../caller.ts';
+import { withoutServerKeys } from '../expand.ts';
+import { dropOwned, putOwned } from '../owned-records.ts';
+import { replaceConfig } from '../patch.ts';
+import { limitVolume, refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../volumes/volume-sagas.ts';
+import { volumeKey, type VolumeId } from '../volumes/volume-users.ts';
+import { customUrl, volumeLock } from '../volumes/volumes.ts';
+import type { ConnectDeps } from './connect.ts';
+import { receiveAll, startTarget, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
+
+export type VolumeTargetDeps = TargetDeps &
+  ConnectDeps & {
+    readonly operations: Operations;
+    readonly sagas: Sagas;
+    readonly events: EventHub;
+    readonly locks: KeyedMutex;
+  };
+
+export interface ReceiveVolumeParams {
+  readonly volume: VolumeId;
+  readonly document: VolumeDocument;
+  readonly snapshots: VolumeSnapshots;
+}
+
+type Receive = (params: ReceiveVolumeParams, context: SagaContext) => Promise<void>;
+
+export function receiveVolumeSaga(
+  deps: VolumeSagaDeps,
+  receive: Receive = () => Promise.reject(new Error('The source of the migration is gone')),
+): Saga<ReceiveVolumeParams> {
+  return {
+    kind: 'volume-receive',
+    onRestart: 'unwind',
+    begin(changes, { volume, document }) {
+      const key = volumeKey(volume);
+      if (deps.records.volumes.has(key)) throw errors.exists('storage volume', key);
+      if (deps.records.pools.get(volume.pool)?.document.lifecycle !== 'ready')
+        throw errors.notFound('storage pool', volume.pool);
+      changes.require('pools', volume.pool);
+      changes.put('volumes', key, { ...document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'place',
+        execute: ({ volume }) => deps.pools.refuseVolume(volume.pool, refOf(volume.name)),
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'volume',
+        execute: receive,
+        undo: ({ volume }) => deps.pools.deleteVolume(volume.pool, refOf(volume.name)),
+      },
+      {
+        name: 'size',
+        execute: ({ volume, document }) => limitVolume(deps.pools, volume, document.config),
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'snapshots',
+        execute: ({ document, snapshots }) => putOwned(deps.records, 'volumeSnapshots', document.uuid, snapshots),
+        // Their files go with the volume.
+        undo: ({ document }) => dropOwned(deps.records, 'volumeSnapshots', document.uuid),
+      },
+    ],
+    commit: (changes, { volume, document }) => changes.put('volumes', volumeKey(volume), document),
+    rollBack(changes, { volume }) {
+      if (deps.records.volumes.has(volumeKey(volume))) changes.delete('volumes', volumeKey(volume));
+    },
+  };
+}
+
+/** POST storage-pools/POOL/volumes {source: {type: migration}}. */
+export function receiveVolume(
+  deps: VolumeTargetDeps,
+  caller: Caller,
+  pool: string,
+  type: string | undefined,
+  body: StorageVolumeCreate,
+): Operation {
+  const volume: VolumeId = { pool, name: body.name };
+  if (type !== 'custom')
+    throw errors.invalid('storage volume', [{ path: 'type', message: 'must be custom: others come with their owner' }]);
+  const rule = volumeName(body.name);
+  if (rule !== undefined) throw errors.invalidName('storage volume', body.name, rule);
+  deps.pools.use(pool);
+  if (deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
+  if (isGiven(body.config)) checkConfig(deps, pool, replaceConfig(body.config));
+  return startTarget(deps, {
+    description: 'Creating storage volume',
+    resources: { storage_volumes: [customUrl(volume)] },
+    meeting: targetMeeting(body.source ?? {}),
+    run: async (peer, handle, signal) => {
+      const offer = (await takeOffer(peer, VolumeMigrationOffer)) as VolumeMigrationOffer;
+      const params = draft(deps, volume, body, offer);
+      const receive: Receive = ({ snapshots }, context) =>
+        receiveAll(
+          deps,
+          peer,
+          { pool, ref: refOf(volume.name) },
+          { offer, snapshots: snapshots.map((one) => one.name) },
+          handle,
+          context.signal,
+        );
+      await deps.locks.run(volumeLock(volume), () =>
+        deps.sagas.run(receiveVolumeSaga(deps, receive), params, { signal, progress: () => {} }),
+      );
+      // It is here and recorded: that the source left early changes nothing any more.
+      await peer.send({ type: 'done' }).catch(() => {});
+      deps.events.lifecycle('storage-volume-created', customUrl(volume), undefined, caller.requestor);
+    },
+  });
+}
+
+const isGiven = (config: StorageVolumeCreate['config']): config is Record<string, string> =>
+  config !== undefined && config !== null;
+
+function checkConfig(deps: VolumeTargetDeps, pool: string, config: Record<string, string>): void {
+  const problems = validateVolumeConfig(deps.pools.use(pool).driver.name as PoolDriver, config);
+  if (problems.length > 0) throw errors.invalid('storage volume', problems);
+}
+
+function draft(
+  deps: VolumeTargetDeps,
+  volume: VolumeId,
+  body: StorageVolumeCreate,
+  { object, snapshots }: VolumeMigrationOffer,
+): ReceiveVolumeParams {
+  const config = isGiven(body.config) ? replaceConfig(body.config) : withoutServerKeys(object.config);
+  checkConfig(deps, volume.pool, config);
+  const taken = body.source?.volume_only === true ? [] : snapshots;
+  for (const { name } of taken) {
+    const rule = snapshotName(name);
+    if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+  }
+  return {
+    volume,
+    document: {
+      v: 1,
+      uuid: randomUUID(),
+      description: body.description ?? object.description,
+      config,
+      createdAt: deps.clock.timestamp(),
+      lifecycle: 'ready',
+    },
+    snapshots: taken.map(({ name, description, config: old, createdAt }) => ({
+      name,
+      document: { v: 1, description, config: withoutServerKeys(old), createdAt, lifecycle: 'ready' },
+    })),
+  };
+}
