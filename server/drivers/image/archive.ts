@@ -129,14 +129,14 @@ async function inspectTar(
   return { totals: check.finish(), ...(metadata === undefined ? {} : { metadata }) };
 }
 
-interface TarSource {
+export interface TarSource {
   readonly bytes: AsyncIterable<Buffer>;
   /** After all bytes were read: throws when the packing was damaged. */
   readonly done: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-async function openTar(path: string, format: ImageFormat, signal: AbortSignal): Promise<TarSource> {
+export async function openTar(path: string, format: ImageFormat, signal: AbortSignal): Promise<TarSource> {
   const file = await open(path, 'r');
   const argv = decompressorOf(format);
   if (argv === undefined) {

@@ -4,6 +4,8 @@ import { DriverError } from '../driver-error.ts';
 export interface ByteReader {
   /** Exactly `size` bytes, or undefined at the end of the stream. Ends in the middle: Invalid. */
   take(size: number, what: string): Promise<Buffer | undefined>;
+  /** Between 1 and `size` bytes, as they come. Ends before: Invalid. */
+  some(size: number, what: string): Promise<Buffer>;
   /** Passes over `size` bytes without keeping them. */
   skip(size: number, what: string): Promise<void>;
   /** Bytes taken and skipped so far. */
@@ -40,6 +42,13 @@ export function readBytes(source: AsyncIterable<Buffer>, allowed: () => number):
       const piece = rest.subarray(0, size);
       rest = rest.subarray(size);
       position += size;
+      return piece;
+    },
+    async some(size, what) {
+      if (rest.length === 0 && !(await more())) throw cutOff(what);
+      const piece = rest.subarray(0, size);
+      rest = rest.subarray(piece.length);
+      position += piece.length;
       return piece;
     },
     async skip(size, what) {

@@ -9,6 +9,10 @@ import type { TarHeader } from './tar-header.ts';
 export interface TarMember extends ArchiveEntry {
   /** The content, once, before the next member is asked for. */
   readonly read: () => Promise<Buffer>;
+  /** The same, piece by piece; in its place. */
+  readonly content: () => AsyncGenerator<Buffer>;
+  /** The member as it is in the archive, headers and padding included; in place of the content. */
+  readonly blocks: () => AsyncGenerator<Buffer>;
 }
 
 const kinds: Readonly<Record<string, EntryKind>> = {
@@ -25,6 +29,9 @@ const kinds: Readonly<Record<string, EntryKind>> = {
 };
 
 const maxExtraBytes = 1024 * 1024;
+/** Each with its content: of one member. */
+const maxHeaders = 16;
+const maxMapBlocks = 100_000;
 const maxTrailingBytes = 64 * 1024 * 1024;
 const namingKeys = ['path', 'linkpath', 'size', 'GNU.sparse.name', 'GNU.sparse.realsize', 'GNU.sparse.size'] as const;
 
@@ -33,12 +40,14 @@ interface Extra {
   records: Map<string, string>;
   longName?: string;
   longLink?: string;
+  /** These headers as they are in the archive. */
+  raw: Buffer[];
 }
 
 /** `allowed`: how many bytes the archive may have in all, asked again and again. Throws Invalid. */
 export async function* readTar(source: AsyncIterable<Buffer>, allowed: () => number): AsyncGenerator<TarMember> {
   const bytes = readBytes(source, allowed);
-  let extra: Extra = { records: new Map() };
+  let extra: Extra = { records: new Map(), raw: [] };
   for (;;) {
     const position = bytes.position();
     const block = await bytes.take(blockSize, `the header at byte ${position}`);
@@ -48,9 +57,13 @@ export async function* readTar(source: AsyncIterable<Buffer>, allowed: () => num
       return;
     }
     const header = parseHeader(block, position);
+    // A copy: pieces of the input are given away again.
+    extra.raw.push(Buffer.from(block));
+    if (extra.raw.length > maxHeaders)
+      throw new DriverError('Invalid', `the image has too many extended headers at byte ${position}`);
     if (await readExtra(bytes, header, extra, position)) continue;
     yield* readMember(bytes, header, extra);
-    extra = { records: new Map() };
+    extra = { records: new Map(), raw: [] };
   }
 }
 
@@ -61,18 +74,44 @@ async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): 
   for (let goesOn = header.isExtended; goesOn;) {
     const map = await bytes.take(blockSize, what);
     if (map === undefined) throw cutOff(what);
+    extra.raw.push(Buffer.from(map));
+    if (extra.raw.length > maxMapBlocks)
+      throw new DriverError('Invalid', `the image has too long a map of holes in ${what}`);
     goesOn = map[504] === 1;
   }
   let isRead = false;
+  let left = 0;
   const padded = Math.ceil(stored / blockSize) * blockSize;
+  async function* pass(): AsyncGenerator<Buffer> {
+    isRead = true;
+    left = padded;
+    while (left > 0) {
+      const piece = await bytes.some(left, what);
+      left -= piece.length;
+      yield piece;
+    }
+  }
+  async function* content(): AsyncGenerator<Buffer> {
+    let wanted = stored;
+    for await (const piece of pass()) {
+      if (wanted > 0) yield piece.subarray(0, wanted);
+      wanted -= piece.length;
+    }
+  }
+  async function* blocks(): AsyncGenerator<Buffer> {
+    yield* extra.raw;
+    yield* pass();
+  }
   const read = async (): Promise<Buffer> => {
     isRead = true;
     const content = stored === 0 ? Buffer.alloc(0) : await bytes.take(padded, what);
     if (content === undefined) throw cutOff(what);
     return content.subarray(0, stored);
   };
-  yield { ...entry, read };
+  yield { ...entry, read, content, blocks };
   if (!isRead) await bytes.skip(padded, what);
+  // Who took pieces may have stopped early.
+  if (left > 0) await bytes.skip(left, what);
 }
 
 /** True when the header only told of the next member or of nothing. */
@@ -83,6 +122,7 @@ async function readExtra(bytes: ByteReader, header: TarHeader, extra: Extra, pos
   const padded = Math.ceil(header.size / blockSize) * blockSize;
   const body = padded === 0 ? Buffer.alloc(0) : await bytes.take(padded, what);
   if (body === undefined) throw cutOff(what);
+  extra.raw.push(Buffer.from(body));
   const content = body.subarray(0, header.size);
   if (header.flag === 'L') extra.longName = longText(content, what);
   else if (header.flag === 'K') extra.longLink = longText(content, what);
