@@ -1,5 +1,7 @@
 // Walks the steps of a plan: each as soon as what it needs is done, no more at once than allowed. What a step does is in steps/.
+import type { Operation } from '../../server/api/operation.ts';
 import { DeadlineError, pause, within } from '../../server/client/deadline.ts';
+import type { KeyHash } from '../core/ownership.ts';
 import type { Plan, Step } from '../core/plan.ts';
 import type { EngineEvent, Failure } from './events.ts';
 import { failureOf, StepTimeoutError } from './failure.ts';
@@ -15,6 +17,10 @@ export interface ExecuteDeps {
   readonly stop?: AbortSignal;
   /** No new steps after the first failure; default: branches that do not need the failed step go on. */
   readonly failFast?: boolean;
+  /** Makes owners' records; absent: none are written. */
+  readonly hash?: KeyHash;
+  /** Told of each operation before it is waited for. */
+  readonly onBegun?: (step: Step, operation: Operation) => void;
   readonly nowMs?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -124,9 +130,11 @@ class Run {
   }
 
   #context(step: Step): StepContext {
-    const { client, emit } = this.#deps;
+    const { client, emit, hash, onBegun } = this.#deps;
     return {
       client,
+      ...(hash === undefined ? {} : { hash }),
+      ...(onBegun === undefined ? {} : { onBegun: (operation: Operation) => onBegun(step, operation) }),
       nowMs: this.#nowMs,
       pause: this.#deps.pause ?? pause,
       onOperation: (operation) => emit({ type: 'operation_update', step, atMs: this.#nowMs(), operation }),

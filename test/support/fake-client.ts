@@ -31,6 +31,12 @@ export class FakeWorld {
   addresses = new Map<string, string>();
   /** Clean stops fail, as those of a container that ignores the signal. */
   stubborn = new Set<string>();
+  /** Of the server; changed by patchServer, which does not count among `changes`. */
+  config: Record<string, string> = {};
+  serverWrites = 0;
+  /** Called before each write of the server config takes effect; may throw. */
+  beforePatch: (() => void) | undefined;
+  #starts = 0;
   exitsAtStart = new Set<string>();
   running = 0;
   mostRunning = 0;
@@ -41,7 +47,22 @@ export class FakeWorld {
       throw new Error('not part of this fake');
     };
     return {
-      server: async () => reply({ auth: 'trusted', api_extensions: ['etag'] } as never),
+      server: async () =>
+        reply(
+          { auth: 'trusted', api_extensions: ['etag'], config: { ...this.config } } as never,
+          etagOf({ ...this.config }),
+        ),
+      patchServer: async (body, options) => {
+        this.beforePatch?.();
+        if (options?.ifMatch !== undefined && options.ifMatch !== etagOf({ ...this.config }))
+          throw refusal(412, 'preconditionFailed');
+        this.serverWrites += 1;
+        for (const [key, value] of Object.entries(body.config ?? {})) {
+          if (value === '' || value === null) delete this.config[key];
+          else this.config[key] = value as string;
+        }
+        return reply({});
+      },
       list: async (kind) =>
         [...this.objects[kind].values()].map((object) => structuredClone(this.#shown(kind, object))) as never,
       get: async (kind, name) => {
@@ -77,6 +98,7 @@ export class FakeWorld {
           }
           const runs = body.action !== 'stop' && !this.exitsAtStart.has(name);
           setStatus(container, runs);
+          if (runs) container['last_used_at'] = `start ${(this.#starts += 1)}`;
         }) as Promise<Reply<Operation>>,
       uploadImage: (upload, signal) =>
         this.#change(`upload image/${upload.fingerprint ?? ''}`, signal, () => {
@@ -225,7 +247,7 @@ const reply = <T>(metadata: T, etag?: string): Reply<T> => ({
   ...(etag === undefined ? {} : { etag }),
 });
 const etagOf = (object: Obj): string => {
-  const { status: _s, status_code: _c, ...rest } = object;
+  const { status: _s, status_code: _c, last_used_at: _l, ...rest } = object;
   return createHash('sha256').update(JSON.stringify(rest)).digest('hex');
 };
 const refusal = (status: number, code: string, message = code): ClientError =>

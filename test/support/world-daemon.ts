@@ -27,6 +27,12 @@ export function startWorldDaemon(world: FakeWorld, options: FakeDaemonOptions = 
 async function answer(world: FakeWorld, request: FakeRequest): Promise<FakeAnswer | undefined> {
   const { client } = world;
   const { method, path } = request;
+  if (path === '/1.0' && method === 'GET') return sync(await client.server());
+  if (path === '/1.0' && method === 'PATCH') {
+    const ifMatch = request.headers['if-match'];
+    const body = JSON.parse(request.body.toString('utf8')) as never;
+    return sync(await client.patchServer(body, ifMatch === undefined ? {} : { ifMatch }));
+  }
   const isCollection = kindOf.get(path);
   if (isCollection !== undefined && method === 'GET') return { sync: await client.list(isCollection) };
   if (isCollection === 'image' && method === 'POST') {

@@ -2,12 +2,14 @@
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/reply.ts';
+import type { KeyHash } from '../../core/ownership.ts';
 import { progressOf } from '../events.ts';
 
 /** The part of the client that the engine uses: small, so that a test can stand in for it. */
 export type EngineClient = Pick<
   Client,
   | 'server'
+  | 'patchServer'
   | 'list'
   | 'get'
   | 'create'
@@ -21,6 +23,10 @@ export type EngineClient = Pick<
 
 export interface StepContext {
   readonly client: EngineClient;
+  /** Makes owners' records; absent: none are written. */
+  readonly hash?: KeyHash;
+  /** An operation was begun that goes on without us: noted before it is waited for. */
+  readonly onBegun?: (operation: Operation) => void;
   readonly onOperation: (operation: Operation) => void;
   readonly onProgress: (text: string, percent?: number) => void;
   readonly nowMs: () => number;
@@ -51,7 +57,12 @@ export async function perform<T>(
 ): Promise<Reply<T>> {
   let latest: Operation | undefined;
   try {
-    return await context.client.operations.run(begin, signal, (operation) => {
+    const noted = async (): Promise<Reply<T>> => {
+      const reply = await begin();
+      if (reply.operation !== undefined) context.onBegun?.(reply.operation);
+      return reply;
+    };
+    return await context.client.operations.run(noted, signal, (operation) => {
       latest = operation;
       context.onOperation(operation);
       const progress = progressOf(operation);

@@ -1,6 +1,7 @@
 // Creates any object that is described by JSON alone; images with files are create-image.ts.
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
+import { withOwnership } from '../../core/ownership.ts';
 import type { CreateStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
@@ -8,7 +9,8 @@ import { mayExist, recogniseExisting } from './existing.ts';
 export async function createObject(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
   // The plan made the body for this kind; the server judges it.
-  const body = step.body as unknown as KindTypes[KindName]['create'];
+  const owned = context.hash === undefined ? step.body : withOwnership(step.kind, step.body, step.owner, context.hash);
+  const body = owned as unknown as KindTypes[KindName]['create'];
   try {
     await perform(context, () => client.create(step.kind, body, {}, signal), signal);
     return undefined;

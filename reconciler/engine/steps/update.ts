@@ -3,6 +3,7 @@ import type { KindName } from '../../../server/api/kinds.ts';
 import { isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
 import { isStale, putBody } from '../../core/edit.ts';
+import { recordsIn, renderRecord, withOwnership } from '../../core/ownership.ts';
 import type { UpdateStep } from '../../core/plan.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
@@ -18,8 +19,10 @@ export async function updateObject(context: StepContext, step: UpdateStep, signa
     const isAsPlanned = step.etag !== undefined && step.etag === live.etag;
     if (!isAsPlanned && isStale(live.metadata, step))
       throw new StaleError('someone changed it since the plan was made');
-    if (isDone(live.metadata, step)) return attempt === 1 ? 'it was already so' : undefined;
-    const body = putBody(step.kind, live.metadata, step.edits) as unknown as KindTypes[KindName]['put'];
+    const edited = putBody(step.kind, live.metadata, step.edits);
+    const owned = context.hash === undefined ? edited : withOwnership(step.kind, edited, step.owner, context.hash);
+    if (isDone(live.metadata, step) && isNoted(live.metadata, owned)) return attempt === 1 ? noteOf(step) : undefined;
+    const body = owned as unknown as KindTypes[KindName]['put'];
     const write = live.etag === undefined ? {} : { ifMatch: live.etag };
     try {
       await perform(context, () => client.put(step.kind, step.name, body, write, signal), signal);
@@ -36,4 +39,17 @@ export async function updateObject(context: StepContext, step: UpdateStep, signa
 /** Nothing of the edits is left to do: with every `before` set to its `after`, only a difference makes the step stale. */
 function isDone(live: object, step: UpdateStep): boolean {
   return !isStale(live, { ...step, edits: step.edits.map((edit) => ({ ...edit, before: edit.after })) });
+}
+
+/** Objects without config are noted elsewhere. */
+const noteOf = (step: UpdateStep): Note => (step.edits.length === 0 ? undefined : 'it was already so');
+
+/** The owners' records are as they are to be. */
+function isNoted(live: object, owned: object): boolean {
+  const [now, then] = [recordsIn(live), recordsIn(owned)];
+  const text = (records: typeof now, set: string): string => {
+    const record = records.get(set);
+    return record === undefined ? '' : renderRecord(record);
+  };
+  return [...new Set([...now.keys(), ...then.keys()])].every((set) => text(now, set) === text(then, set));
 }
