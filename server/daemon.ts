@@ -2,10 +2,14 @@
 import { mkdir } from 'node:fs/promises';
 import { machine } from 'node:os';
 import { join } from 'node:path';
-import { architectureName } from './api/architectures.ts';
+import { architectureName, architecturesOfHost } from './api/architectures.ts';
+import type { ImageCreate } from './api/image.ts';
+import { version } from './api/version.ts';
 import { identifyCaller } from './auth/identify.ts';
 import { PasswordAttempts } from './auth/password-attempts.ts';
 import { ensureServerCertificate } from './auth/server-certificate.ts';
+import type { RemoteLimits } from './drivers/remote/driver.ts';
+import { openRemotes } from './drivers/remote/remotes.ts';
 import { openHostDrivers, type HostDriverOptions, type HostDrivers, type RuntimeChoice } from './host-drivers.ts';
 import { EventHub } from './events/hub.ts';
 import { createApp } from './http/app.ts';
@@ -47,14 +51,19 @@ import { Snapshots } from './services/containers/snapshots.ts';
 import { ContainerView } from './services/containers/view.ts';
 import { addImage, addImageSaga, sweepImageDir } from './services/images/add-image.ts';
 import { Aliases } from './services/images/aliases.ts';
+import { ImagePulls } from './services/images/image-pulls.ts';
+import { ImageRefresh } from './services/images/image-refresh.ts';
 import { ImageSecrets } from './services/images/image-secrets.ts';
 import { ImageStore } from './services/images/image-store.ts';
+import { makeImage } from './services/images/make-image.ts';
 import { Migrations } from './services/migration/migrations.ts';
 import { Networks } from './services/networks.ts';
 import { Pools } from './services/pools.ts';
 import { Profiles } from './services/profiles.ts';
+import type { Caller } from './services/caller.ts';
 import { Scheduler, systemMinutes, type MinuteTimer } from './services/scheduler.ts';
 import { ServerSettings } from './services/server.ts';
+import { proxySettings } from './services/settings.ts';
 import { VolumeSnapshots } from './services/volumes/volume-snapshots.ts';
 import { Volumes } from './services/volumes/volumes.ts';
 import { openSqliteStore } from './store/sqlite.ts';
@@ -72,6 +81,8 @@ export interface DaemonOptions {
   readonly drivers?: (options: HostDriverOptions) => Promise<HostDrivers>;
   /** Other time than that of this host: what it is, and when a minute has passed. */
   readonly time?: { readonly clock: Clock; readonly minutes: MinuteTimer };
+  /** Other patience with servers that images come from. */
+  readonly remoteLimits?: Partial<RemoteLimits>;
 }
 
 export interface Daemon {
@@ -120,6 +131,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     sagas,
     locks,
     certificate: certificate.certPem,
+    ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
   });
 
   await recover(services, { sagas, records, store, dirs, log });
@@ -203,6 +215,7 @@ interface Parts {
   readonly sagas: Sagas;
   readonly locks: KeyedMutex;
   readonly certificate: string;
+  readonly remoteLimits?: Partial<RemoteLimits>;
 }
 
 type Services = ReturnType<typeof buildServices>;
@@ -227,6 +240,14 @@ function buildServices(parts: Parts) {
   const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
+  const remotes = openRemotes({
+    proxies: () => proxySettings(records, process.env),
+    nowMs: () => clock.nowMs(),
+    version,
+    ...(parts.remoteLimits === undefined ? {} : { limits: parts.remoteLimits }),
+  });
+  const pulls = new ImagePulls({ ...imageDeps, remotes, architectures: architecturesOfHost(machine()) });
+  const imageRefresh = new ImageRefresh({ records, operations, clock, images, pulls, log });
   const sessions = containerSessions({ records, runtime, operations, events, view, logsDir: dirs.logs, clock, log });
   const snapshots = new Snapshots({ records, runtime, pools, view, operations, sagas, events, locks, clock });
   const volumeDeps = { records, runtime, pools, operations, sagas, events, locks, clock };
@@ -236,9 +257,15 @@ function buildServices(parts: Parts) {
     migrations: new Migrations({ ...volumeDeps, hosts, architecture, dial: dialChannel }),
     volumeSnapshots: new VolumeSnapshots(volumeDeps),
     sessions,
-    scheduled: [...snapshotTasks({ records, runtime, view, operations, locks, log, snapshots }), ...sessions.tasks],
+    scheduled: [
+      ...snapshotTasks({ records, runtime, view, operations, locks, log, snapshots }),
+      ...sessions.tasks,
+      ...imageRefresh.tasks(),
+    ],
     imageDeps,
     images,
+    imageRefresh,
+    makeImage: (caller: Caller, body: ImageCreate) => makeImage({ records, operations, pulls }, caller, body),
     pools,
     aliases: new Aliases({ records, images, events }),
     profiles: new Profiles({ records, runtime, idMaps, running, pools, view, sagas, events, log }),
@@ -254,6 +281,7 @@ function buildServices(parts: Parts) {
       network,
       pools,
       images,
+      pulls,
       view,
       running,
       operations,
@@ -316,6 +344,8 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
       images: services.images,
       aliases: services.aliases,
       add: (caller, upload) => addImage(services.imageDeps, caller, upload),
+      make: services.makeImage,
+      refresh: (caller, fingerprint) => services.imageRefresh.refresh(caller, fingerprint),
       dir: imagesDir,
       headerPrefix: svcDialect.headerPrefix,
     }),

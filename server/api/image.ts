@@ -36,6 +36,9 @@ export const ImageCreate = Type.Object({
   auto_update: Type.Optional(Type.Boolean()),
   properties: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
   aliases: Type.Optional(Type.Array(ImageAliasRef, facts({ since: 'image_create_aliases' }))),
+  copy_aliases: Type.Optional(
+    Type.Boolean(facts({ doc: 'Also those that the image has at its source, as far as they are free here.' })),
+  ),
   compression_algorithm: Type.Optional(Type.String(facts({ since: 'image_compression_algorithm' }))),
   source: Type.Object({
     type: Type.String(),

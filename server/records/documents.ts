@@ -74,6 +74,21 @@ export interface VolumeDocument {
   readonly lifecycle: Lifecycle;
 }
 
+/** A backup of a container. Stored under `<uuid of the container>/<name>`. */
+export interface BackupDocument {
+  readonly v: 1;
+  /** Name of its file in the daemon's directory of backups; stays over renames. */
+  readonly file: string;
+  readonly createdAt: string;
+  /** The zero time: never. */
+  readonly expiresAt: string;
+  readonly containerOnly: boolean;
+  readonly optimizedStorage: boolean;
+  /** Of the file; 0 while it is being made. */
+  readonly sizeBytes: number;
+  readonly lifecycle: Lifecycle;
+}
+
 /** Stored under `<uuid of the volume>/<name>`. */
 export interface VolumeSnapshotDocument {
   readonly v: 1;
@@ -98,7 +113,17 @@ export interface ImageDocument {
   readonly uploadedAt: string;
   /** Root file system kept in a file of its own. */
   readonly split: boolean;
+  /** Where a newer one may be found; absent: it came from nowhere that could be asked. */
+  readonly source?: ImageSourceDocument;
   readonly lifecycle: Lifecycle;
+}
+
+export interface ImageSourceDocument {
+  readonly server: string;
+  readonly protocol: string;
+  /** PEM; empty: the authorities of this host vouch for the server. */
+  readonly certificate: string;
+  readonly alias: string;
 }
 
 export interface AliasDocument {
@@ -131,6 +156,7 @@ export interface SagaDocument {
 export interface Documents {
   readonly containers: ContainerDocument;
   readonly snapshots: SnapshotDocument;
+  readonly backups: BackupDocument;
   readonly profiles: ProfileDocument;
   readonly networks: NetworkDocument;
   readonly pools: PoolDocument;
@@ -148,6 +174,7 @@ export type Kind = keyof Documents;
 export const kindNames = [
   'containers',
   'snapshots',
+  'backups',
   'profiles',
   'networks',
   'pools',

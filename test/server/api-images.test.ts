@@ -215,9 +215,8 @@ describe('uploading an image', () => {
   });
 
   test.each([
-    [{ source: { type: 'image', mode: 'pull', server: 'https://x', alias: 'y' } }, 501],
-    [{ source: { type: 'url', url: 'https://x' } }, 501],
-    [{ source: { type: 'container', name: 'c' } }, 501],
+    [{ source: { type: 'image', mode: 'pull', server: 'http://x', alias: 'y' } }, 400],
+    [{ source: { type: 'url', url: 'x' } }, 400],
     [{ source: { type: 'moon' } }, 400],
     [{}, 400],
   ])('the JSON form %j answers %i', async (body, status) => {

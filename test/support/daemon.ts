@@ -111,7 +111,9 @@ export interface TestDaemon extends Wire {
   cleanUp(): Promise<void>;
 }
 
-export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'time'>> & { readonly dir?: string };
+export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'time' | 'remoteLimits'>> & {
+  readonly dir?: string;
+};
 
 export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const dir = options.dir ?? (await mkdtemp(join(await realpath(tmpdir()), 'gtya-')));
@@ -127,6 +129,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       runtime,
       ...(options.https === undefined ? {} : { https: options.https }),
       ...(options.time === undefined ? {} : { time: options.time }),
+      ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
       log: (events) => {
         publish = (level, message) => events.logging({ level, message, context: {} });
         return loggingTo(logged, publish);

@@ -2,7 +2,7 @@
 import { endpoint, everyone } from '../endpoint.ts';
 import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../image.ts';
 import { RenamePost } from '../profile.ts';
-import { recursion, unbuilt } from './shared.ts';
+import { recursion } from './shared.ts';
 
 export const imageEndpoints = [
   endpoint('images.list', 'GET /1.0/images', 'sync', 'Images; callers without trust see public ones.', {
@@ -44,7 +44,6 @@ export const imageEndpoints = [
     'async',
     'Look for a newer version at its source.',
     {
-      ...unbuilt,
       extension: 'image_force_refresh',
     },
   ),

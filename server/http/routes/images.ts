@@ -1,6 +1,5 @@
 // Image and alias endpoints: requests to use cases and back; uploads are received here, exports streamed.
 import type { IncomingMessage } from 'node:http';
-import { errors } from '../../api/errors.ts';
 import { ImageCreate, type ImageAliasCreate, type ImageAliasPut, type ImagePut } from '../../api/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Caller } from '../../services/caller.ts';
@@ -16,6 +15,8 @@ export interface ImageRouteDeps {
   readonly images: ImageStore;
   readonly aliases: Aliases;
   readonly add: (caller: Caller, upload: Upload) => Operation;
+  readonly make: (caller: Caller, body: ImageCreate) => Operation;
+  readonly refresh: (caller: Caller, fingerprint: string) => Operation;
   readonly dir: string;
   readonly headerPrefix: string;
 }
@@ -31,8 +32,7 @@ export function imageRoutes(deps: ImageRouteDeps): RouteTable {
     },
     'images.create': async ({ caller, request, signal }) => {
       if (isJson(request)) {
-        const { source } = (await readBody(request, ImageCreate)) as ImageCreate;
-        throw refusedSource(source.type);
+        return async_(deps.make(caller, (await readBody(request, ImageCreate)) as ImageCreate));
       }
       return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal)));
     },
@@ -54,6 +54,7 @@ export function imageRoutes(deps: ImageRouteDeps): RouteTable {
     },
     'images.delete': (context) => async_(images.delete(context.caller, param(context, 'fingerprint'))),
     'images.secret': (context) => async_(images.secret(param(context, 'fingerprint'))),
+    'images.refresh': (context) => async_(deps.refresh(context.caller, param(context, 'fingerprint'))),
     'images.export': async (context) => {
       const entry = images.visible(param(context, 'fingerprint'), isTrusted(context.caller), context.query['secret']);
       return { kind: 'stream', ...(await exportImage(await images.parts(entry.name))) };
@@ -102,15 +103,4 @@ function aliasRoutes(aliases: Aliases): RouteTable {
 /** Everything else is an upload; a JSON document sent without its content type is told by its length and headers. */
 function isJson(request: IncomingMessage): boolean {
   return (request.headers['content-type'] ?? '').toLowerCase().startsWith('application/json');
-}
-
-function refusedSource(type: string): Error {
-  if (!['image', 'container', 'snapshot', 'url'].includes(type)) {
-    return errors.invalid('image', [
-      { path: 'source.type', message: `must be image, container, snapshot or url, is ${JSON.stringify(type)}` },
-    ]);
-  }
-  return errors.notImplemented(
-    `Making an image from a source of type ${type} is not available in this release: upload its files`,
-  );
 }

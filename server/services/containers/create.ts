@@ -7,9 +7,11 @@ import { applyInstanceType } from '../../api/instance-type.ts';
 import { containerName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSource } from '../../drivers/storage/driver.ts';
+import type { OperationHandle } from '../../operations/manager.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
+import { remoteImageOf, type RemoteSource } from '../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
@@ -24,7 +26,17 @@ import { dropSnapshots, type SnapshotEntry } from './snapshot-records.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
-  'records' | 'pools' | 'images' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
+  | 'records'
+  | 'pools'
+  | 'images'
+  | 'pulls'
+  | 'idMaps'
+  | 'operations'
+  | 'sagas'
+  | 'events'
+  | 'locks'
+  | 'clock'
+  | 'architecture'
 > & { readonly hosts: NetworkHosts };
 
 interface CreateParams {
@@ -99,6 +111,44 @@ export function createContainer(deps: CreateDeps, caller: Caller, body: Containe
   const rule = containerName(name);
   if (rule !== undefined) throw errors.invalidName('container', name, rule);
   if (deps.records.containers.has(name)) throw errors.exists('container', name);
+  const remote = remoteImageOf(body.source);
+  if (remote !== undefined) return createFromRemote(deps, caller, name, body, remote);
+  return deps.operations.start({
+    description: 'Creating container',
+    resources: { containers: [urlOf(name)] },
+    run: prepareContainer(deps, caller, name, body),
+  });
+}
+
+/** What does not depend on the image is refused before it is fetched. */
+function createFromRemote(
+  deps: CreateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerCreate,
+  remote: RemoteSource,
+): Operation {
+  draftDocument(deps, name, body, { base: {}, locks: [] });
+  return deps.operations.start({
+    description: 'Creating container',
+    resources: { containers: [urlOf(name)] },
+    mayCancel: true,
+    run: async (handle, signal) => {
+      const report = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
+      const fingerprint = await deps.pulls.pullForContainer(caller, remote, report, signal);
+      if (deps.records.containers.has(name)) throw errors.exists('container', name);
+      await prepareContainer(deps, caller, name, { ...body, source: { type: 'image', fingerprint } })(handle, signal);
+    },
+  });
+}
+
+/** Throws what can be refused at once; what it returns does the work. */
+function prepareContainer(
+  deps: CreateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerCreate,
+): (handle: OperationHandle, signal: AbortSignal) => Promise<void> {
   const origin = findOrigin(deps, body.source);
   const document = draftDocument(deps, name, body, origin);
   deps.idMaps.check(name, document);
@@ -113,24 +163,18 @@ export function createContainer(deps: CreateDeps, caller: Caller, body: Containe
         }),
   };
   const saga = createContainerSaga(deps);
-  return deps.operations.start({
-    description: 'Creating container',
-    resources: { containers: [urlOf(name)] },
-    run: (handle, signal) =>
-      deps.locks.runAll([lockOf(name), ...origin.locks], async () => {
-        try {
-          const context = { signal, progress: (metadata: Record<string, unknown>) => handle.update(metadata) };
-          await deps.idMaps.reserving((reserve) =>
-            deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
-          );
-        } finally {
-          if (origin.fingerprint !== undefined) await deps.images.used(origin.fingerprint);
-        }
-        const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
-        await deps.hosts.settle(nicNetworks(devices));
-        deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
-      }),
-  });
+  return (handle, signal) =>
+    deps.locks.runAll([lockOf(name), ...origin.locks], async () => {
+      const context = { signal, progress: (metadata: Record<string, unknown>) => handle.update(metadata) };
+      const make = (): Promise<void> =>
+        deps.idMaps.reserving((reserve) =>
+          deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
+        );
+      await (origin.fingerprint === undefined ? make() : deps.images.using(origin.fingerprint, make));
+      const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+      await deps.hosts.settle(nicNetworks(devices));
+      deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
+    });
 }
 
 interface Origin {
@@ -162,11 +206,6 @@ function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, source: Contai
 }
 
 function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource): Origin {
-  if ((source.mode !== undefined && source.mode !== 'local') || source.server !== undefined) {
-    throw errors.notImplemented(
-      'Pulling an image from another server is not available in this release: upload it first',
-    );
-  }
   const { fingerprint, document } = deps.images.resolve(source);
   const inherited = Object.fromEntries(
     Object.entries(document.properties).map(([key, value]) => [`image.${key}`, value]),

@@ -9,6 +9,7 @@ import type { Operations } from '../../operations/manager.ts';
 import type { Sagas } from '../../operations/saga.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
+import type { ImagePulls } from '../images/image-pulls.ts';
 import type { ImageStore } from '../images/image-store.ts';
 import type { IdMaps } from './id-maps.ts';
 import type { RunningDevices } from './running-devices.ts';
@@ -20,6 +21,7 @@ export interface ContainerDeps {
   readonly network: NetworkDriver;
   readonly pools: Pools;
   readonly images: ImageStore;
+  readonly pulls: ImagePulls;
   readonly view: ContainerView;
   readonly running: RunningDevices;
   readonly operations: Operations;

@@ -9,7 +9,7 @@ import type { Operation } from '../../api/operation.ts';
 import { inspectImage } from '../../drivers/image/archive.ts';
 import { fingerprintImage } from '../../drivers/image/files.ts';
 import type { Saga } from '../../operations/saga.ts';
-import type { ImageDocument } from '../../records/documents.ts';
+import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { imageLock, imageUrl, placeImageFiles, type ImageStoreDeps } from './image-store.ts';
 
@@ -18,16 +18,26 @@ export type AddImageDeps = Pick<
   'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'dir'
 >;
 
-export interface Upload {
+/** An image to be: its files, and what is said of it beside what metadata.yaml says. */
+export interface NewImage {
   readonly metadataPath: string;
   readonly rootfsPath?: string;
   readonly filename: string;
   readonly public: boolean;
   /** Over those of metadata.yaml. */
   readonly properties: Readonly<Record<string, string>>;
+  readonly aliases: readonly { readonly name: string; readonly description: string }[];
+  /** Fetched because something needed it: goes when nothing does for long. */
+  readonly cached?: boolean;
+  readonly autoUpdate?: boolean;
+  readonly source?: ImageSourceDocument;
+  /** Over that of metadata.yaml. */
+  readonly expiresAt?: string;
+}
+
+export interface Upload extends NewImage {
   /** What the sender says it must be. */
   readonly fingerprint?: string;
-  readonly aliases: readonly { readonly name: string; readonly description: string }[];
 }
 
 interface AddParams {
@@ -111,7 +121,9 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
             `The upload has fingerprint ${fingerprint}, announced was ${upload.fingerprint}: it was damaged on the way`,
           );
         }
-        return await deps.locks.run(imageLock(fingerprint), () => check(deps, caller, upload, fingerprint, signal));
+        return await deps.locks.run(imageLock(fingerprint), () =>
+          storeImage(deps, caller, upload, fingerprint, signal),
+        );
       } finally {
         await rm(upload.metadataPath, { force: true });
         if (upload.rootfsPath !== undefined) await rm(upload.rootfsPath, { force: true });
@@ -120,13 +132,15 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
   });
 }
 
-async function check(
+/** Looks the files through and makes them an image; the caller holds the lock of the image. The files are moved, or stay on a throw.
+ *  Resolves to what the operation tells of it. */
+export async function storeImage(
   deps: AddImageDeps,
   caller: Caller,
-  upload: Upload,
+  upload: NewImage,
   fingerprint: string,
   signal: AbortSignal,
-): Promise<Record<string, unknown>> {
+): Promise<{ readonly fingerprint: string; readonly size: string }> {
   if (deps.records.images.has(fingerprint)) throw errors.exists('image', fingerprint);
   const { metadataPath, rootfsPath } = upload;
   const inspected = await inspectImage(
@@ -145,17 +159,15 @@ async function check(
     filename: upload.filename,
     properties: { ...metadata.properties, ...upload.properties },
     public: upload.public,
-    autoUpdate: false,
-    cached: false,
+    autoUpdate: upload.autoUpdate ?? false,
+    cached: upload.cached ?? false,
     sizeBytes,
-    createdAt: new Date(metadata.creation_date * 1000).toISOString().replace('.000Z', 'Z'),
-    expiresAt:
-      metadata.expiry_date > 0
-        ? new Date(metadata.expiry_date * 1000).toISOString().replace('.000Z', 'Z')
-        : never.started,
+    createdAt: timestampOf(metadata.creation_date),
+    expiresAt: upload.expiresAt ?? timestampOf(metadata.expiry_date),
     lastUsedAt: never.expires,
     uploadedAt: deps.clock.timestamp(),
     split: rootfsPath !== undefined,
+    ...(upload.source === undefined ? {} : { source: upload.source }),
     lifecycle: 'ready',
   };
   const params: AddParams = {
@@ -169,3 +181,9 @@ async function check(
   deps.events.lifecycle('image-created', imageUrl(fingerprint), undefined, caller.requestor);
   return { fingerprint, size: String(sizeBytes) };
 }
+
+const lastYear = 253_402_300_799;
+
+/** From Unix time; what is not between 1970 and 9999 is never. */
+const timestampOf = (seconds: number): string =>
+  seconds > 0 && seconds <= lastYear ? new Date(seconds * 1000).toISOString().replace('.000Z', 'Z') : never.started;

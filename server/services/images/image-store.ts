@@ -45,6 +45,7 @@ export const imageLock = (fingerprint: string): string => `image/${fingerprint}`
 
 export class ImageStore {
   readonly #deps: ImageStoreDeps;
+  readonly #users = new Map<string, Set<Promise<unknown>>>();
 
   constructor(deps: ImageStoreDeps) {
     this.#deps = deps;
@@ -129,7 +130,7 @@ export class ImageStore {
 
   /** After a container was made of it: remembers when (once a minute is exact enough for what expires after days), and drops
    *  the unpacked copy when the image was deleted meanwhile. */
-  async used(fingerprint: string): Promise<void> {
+  async #used(fingerprint: string): Promise<void> {
     const known = this.#deps.records.images.get(fingerprint);
     if (known === undefined) return this.#deps.pools.forgetImage(fingerprint);
     if (this.#deps.clock.nowMs() - Date.parse(known.document.lastUsedAt) < touchEveryMs) return;
@@ -163,13 +164,33 @@ export class ImageStore {
     return this.#deps.operations.start({
       description: 'Deleting image',
       resources: { images: [imageUrl(fingerprint)] },
-      run: (_handle, signal) =>
-        this.#deps.locks.run(imageLock(fingerprint), async () => {
-          this.find(fingerprint);
-          await this.#deps.sagas.run(this.#deleteSaga(), { fingerprint }, { signal, progress: () => {} });
-          this.#deps.events.lifecycle('image-deleted', imageUrl(fingerprint), undefined, caller.requestor);
-        }),
+      run: (_handle, signal) => this.remove(caller, fingerprint, signal),
     });
+  }
+
+  /** Inside an operation. Whoever is making a container of it is waited for. */
+  async remove(caller: Caller, fingerprint: string, signal: AbortSignal): Promise<void> {
+    await this.#deps.locks.run(imageLock(fingerprint), async () => {
+      this.find(fingerprint);
+      await this.#deps.sagas.run(this.#deleteSaga(), { fingerprint }, { signal, progress: () => {} });
+      this.#deps.events.lifecycle('image-deleted', imageUrl(fingerprint), undefined, caller.requestor);
+    });
+  }
+
+  /** Its files stay until `work` has ended, also when it is deleted meanwhile; afterwards it counts as used. */
+  async using<T>(fingerprint: string, work: () => Promise<T>): Promise<T> {
+    this.find(fingerprint);
+    const running = work();
+    const settled = Promise.allSettled([running]);
+    const users = this.#users.get(fingerprint) ?? new Set();
+    this.#users.set(fingerprint, users.add(settled));
+    try {
+      return await running;
+    } finally {
+      users.delete(settled);
+      if (users.size === 0) this.#users.delete(fingerprint);
+      await this.#used(fingerprint);
+    }
   }
 
   /** An operation of class token whose metadata has the secret; it runs until used or cancelled. */
@@ -233,6 +254,13 @@ export class ImageStore {
         changes.put('images', fingerprint, { ...document, lifecycle: 'deleting' });
       },
       steps: [
+        {
+          // Nobody new comes: it is no longer ready.
+          name: 'users',
+          execute: async ({ fingerprint }) =>
+            void (await Promise.all(this.#users.get(fingerprint) ?? new Set<Promise<unknown>>())),
+          undo: () => Promise.resolve(),
+        },
         {
           name: 'unpacked copies',
           execute: ({ fingerprint }) => this.#deps.pools.forgetImage(fingerprint),
@@ -304,6 +332,7 @@ function render(
     cached: document.cached,
     filename: document.filename,
     properties: { ...document.properties },
+    ...(document.source === undefined ? {} : { update_source: { ...document.source } }),
     public: document.public,
     size: document.sizeBytes,
     created_at: document.createdAt,

@@ -1,0 +1,77 @@
+// Does work once for all who want it at the same time, tells all of them how far it is, and aborts it when nobody wants it any more.
+
+interface Shared<T> {
+  readonly abort: AbortController;
+  readonly result: Promise<T>;
+  readonly reports: Set<(progress: string) => void>;
+  lastReport: string | undefined;
+  wanted: number;
+}
+
+export class SharedWork<T> {
+  readonly #shared = new Map<string, Shared<T>>();
+
+  /**
+   * What `work` resolves to, whoever of the callers brought it. Who aborts leaves at once; the last one only when the work has
+   * cleaned up after itself.
+   */
+  async run(
+    key: string,
+    work: (report: (progress: string) => void, signal: AbortSignal) => Promise<T>,
+    report: (progress: string) => void,
+    signal: AbortSignal,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    let shared = this.#shared.get(key);
+    while (shared?.abort.signal.aborted === true) {
+      await shared.result.catch(() => {}); // its end was asked for by others
+      signal.throwIfAborted();
+      shared = this.#shared.get(key);
+    }
+    shared ??= this.#start(key, work);
+    shared.wanted += 1;
+    shared.reports.add(report);
+    if (shared.lastReport !== undefined) report(shared.lastReport);
+    try {
+      return await this.#orLeave(shared, signal);
+    } finally {
+      shared.reports.delete(report);
+    }
+  }
+
+  #start(key: string, work: (report: (progress: string) => void, signal: AbortSignal) => Promise<T>): Shared<T> {
+    const open = { abort: new AbortController(), reports: new Set<(progress: string) => void>(), wanted: 0 };
+    const tell = (progress: string): void => {
+      shared.lastReport = progress;
+      for (const report of open.reports) report(progress);
+    };
+    // In a turn of its own: a report that comes at once finds everything in place.
+    const result = Promise.resolve()
+      .then(() => work(tell, open.abort.signal))
+      .finally(() => this.#shared.delete(key));
+    result.catch(() => {}); // everybody may have left
+    const shared: Shared<T> = { ...open, result, lastReport: undefined };
+    this.#shared.set(key, shared);
+    return shared;
+  }
+
+  #orLeave(shared: Shared<T>, signal: AbortSignal): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const leave = (): void => {
+        shared.wanted -= 1;
+        const reason: unknown = signal.reason;
+        if (shared.wanted > 0) {
+          reject(reason);
+          return;
+        }
+        shared.abort.abort(reason);
+        shared.result.then(
+          () => reject(reason),
+          () => reject(reason),
+        );
+      };
+      signal.addEventListener('abort', leave, { once: true });
+      shared.result.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
+    });
+  }
+}

@@ -1,0 +1,96 @@
+// Reads the part of a request that names an image on another server, collecting every problem. Pure.
+import { errors } from '../../api/errors.ts';
+import type { Problem } from '../../api/problem.ts';
+import { addressRule } from '../../drivers/remote/address.ts';
+import { certificateRule } from '../../drivers/remote/connection.ts';
+import type { RemoteProtocol, RemoteServer } from '../../drivers/remote/driver.ts';
+import type { ImageSourceDocument } from '../../records/documents.ts';
+
+/** What requests to make an image and to create a container from one have in common. */
+export interface SentSource {
+  readonly mode?: string | undefined;
+  readonly server?: string | undefined;
+  readonly protocol?: string | undefined;
+  readonly certificate?: string | undefined;
+  readonly secret?: string | undefined;
+  readonly fingerprint?: string | undefined;
+  readonly alias?: string | undefined;
+}
+
+export interface RemoteSource {
+  readonly server: RemoteServer;
+  readonly alias: string;
+  readonly fingerprint: string;
+  readonly secret: string;
+}
+
+/** `lxd` is what real servers call the protocol that the spec calls `svc`. */
+const protocols: Readonly<Record<string, RemoteProtocol>> = {
+  '': 'svc',
+  svc: 'svc',
+  lxd: 'svc',
+  simplestreams: 'simplestreams',
+};
+
+/** Throws badRequest with all problems; `kind` is what is being made. */
+export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
+  const [server, protocolName, certificate] = [sent.server ?? '', sent.protocol ?? '', sent.certificate ?? ''];
+  const [alias, fingerprint] = [sent.alias ?? '', (sent.fingerprint ?? '').toLowerCase()];
+  const protocol = Object.hasOwn(protocols, protocolName) ? protocols[protocolName] : undefined;
+  const problems: Problem[] = [];
+  const say = (field: string, message: string | undefined): void => {
+    if (message !== undefined) problems.push({ path: `source.${field}`, message });
+  };
+  if (!['', 'pull'].includes(sent.mode ?? '')) say('mode', `must be pull, is ${JSON.stringify(sent.mode)}`);
+  if (protocol === undefined) say('protocol', `must be svc or simplestreams, is ${JSON.stringify(protocolName)}`);
+  say(
+    'server',
+    server === ''
+      ? 'is required: the address of the server that has the image'
+      : addressRule(server, protocol ?? 'svc'),
+  );
+  if (certificate !== '') say('certificate', certificateRule(certificate));
+  if (alias === '' && fingerprint === '')
+    say('alias', 'or fingerprint is required: which image of the server is meant');
+  if (alias === '' && fingerprint !== '' && !/^[0-9a-f]{6,64}$/.test(fingerprint)) {
+    say('fingerprint', `must be 6 to 64 hex digits, is ${JSON.stringify(sent.fingerprint)}`);
+  }
+  if (protocol === undefined || problems.length > 0) throw errors.invalid(kind, problems);
+  return { server: { server, protocol, certificate }, alias, fingerprint, secret: sent.secret ?? '' };
+}
+
+/** The image on another server that a container is to be made of; undefined: it is one of this server. */
+export function remoteImageOf(
+  source: SentSource & { readonly type: string; readonly properties?: unknown },
+): RemoteSource | undefined {
+  const { type, mode = '', server = '', properties } = source;
+  if (type !== 'image' || ((mode === '' || mode === 'local') && server === '')) return undefined;
+  if (mode !== '' && mode !== 'pull' && mode !== 'local') {
+    throw errors.invalid('container', [
+      { path: 'source.mode', message: `must be local or pull, is ${JSON.stringify(mode)}` },
+    ]);
+  }
+  if (properties !== undefined && Object.keys(properties ?? {}).length > 0) {
+    throw errors.invalid('container', [
+      {
+        path: 'source.properties',
+        message: 'name an image of this server only: give alias or fingerprint beside a server',
+      },
+    ]);
+  }
+  return readRemoteSource('container', { ...source, mode: 'pull' });
+}
+
+/** Where to ask again for a newer one: what is named by its content never gets newer. */
+export function lastingSource({ server, alias }: RemoteSource, fingerprint: string): ImageSourceDocument | undefined {
+  if (alias === '' || fingerprint.startsWith(alias)) return undefined;
+  return { ...server, alias };
+}
+
+export function remoteOfDocument(source: ImageSourceDocument): RemoteSource {
+  const protocol = Object.hasOwn(protocols, source.protocol) ? protocols[source.protocol] : undefined;
+  if (protocol === undefined)
+    throw errors.badRequest(`The protocol ${source.protocol} of the image's source is not known`);
+  const { server, certificate, alias } = source;
+  return { server: { server, protocol, certificate }, alias, fingerprint: '', secret: '' };
+}
