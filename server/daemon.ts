@@ -12,6 +12,7 @@ import type { RemoteLimits } from './drivers/remote/driver.ts';
 import { openRemotes } from './drivers/remote/remotes.ts';
 import { openHostDrivers, type HostDriverOptions, type HostDrivers, type RuntimeChoice } from './host-drivers.ts';
 import { EventHub } from './events/hub.ts';
+import { GuestSocketServer } from './guest/guest-sockets.ts';
 import { createApp } from './http/app.ts';
 import { svcDialect } from './http/dialects/svc.ts';
 import type { Identify } from './http/identity.ts';
@@ -43,6 +44,8 @@ import { Containers } from './services/containers/containers.ts';
 import { ContainerFiles } from './services/containers/files.ts';
 import { ContainersMetadata } from './services/containers/metadata.ts';
 import { IdMaps } from './services/containers/id-maps.ts';
+import { GuestAccess } from './services/containers/guest-access.ts';
+import { GuestView } from './services/containers/guest-view.ts';
 import { NetworkHosts } from './services/containers/network-hosts.ts';
 import { RunningDevices } from './services/containers/running-devices.ts';
 import { containerSessions } from './services/containers/sessions.ts';
@@ -137,6 +140,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   await recover(services, { sagas, records, store, dirs, log });
   closers.push(() => services.containers.detach());
   closers.push(() => services.running.close());
+  closers.push(() => services.guestSockets.closeAll());
 
   const identify: Identify = (connection) =>
     identifyCaller(
@@ -185,6 +189,8 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
       await Promise.all(closed);
       services.containers.detach();
       await services.running.close();
+      services.guests.detach();
+      await services.guestSockets.closeAll();
       await host.close();
       await store.close();
     },
@@ -192,13 +198,19 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
 }
 
 interface Directories {
+  readonly guests: string;
   readonly database: string;
   readonly images: string;
   readonly logs: string;
 }
 
 async function makeDirectories(stateDir: string): Promise<Directories> {
-  const dirs = { database: join(stateDir, 'database'), images: join(stateDir, 'images'), logs: join(stateDir, 'logs') };
+  const dirs = {
+    database: join(stateDir, 'database'),
+    images: join(stateDir, 'images'),
+    logs: join(stateDir, 'logs'),
+    guests: join(stateDir, 'guests'),
+  };
   await mkdir(stateDir, { recursive: true, mode: 0o711 });
   for (const dir of Object.values(dirs)) await mkdir(dir, { recursive: true, mode: 0o700 });
   return dirs;
@@ -240,6 +252,16 @@ function buildServices(parts: Parts) {
   const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
+  const guestSockets = new GuestSocketServer({
+    dir: dirs.guests,
+    view: new GuestView({ records, view, images }),
+    hub: events,
+    clock,
+    log,
+    dialect: svcDialect,
+    ...(runtime.peer === undefined ? {} : { peerOf: (name, socketFd) => runtime.peer?.(name, socketFd) ?? 'stranger' }),
+  });
+  const guests = new GuestAccess({ records, runtime, view, log, sockets: guestSockets });
   const remotes = openRemotes({
     proxies: () => proxySettings(records, process.env),
     nowMs: () => clock.nowMs(),
@@ -268,13 +290,15 @@ function buildServices(parts: Parts) {
     makeImage: (caller: Caller, body: ImageCreate) => makeImage({ records, operations, pulls }, caller, body),
     pools,
     aliases: new Aliases({ records, images, events }),
-    profiles: new Profiles({ records, runtime, idMaps, running, pools, view, sagas, events, log }),
+    profiles: new Profiles({ records, runtime, idMaps, running, guests, pools, view, sagas, events, log }),
     networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
     certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()) }),
     server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
     containerMetadata: new ContainersMetadata({ records, pools, locks, events }),
     containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMaps }),
     running,
+    guests,
+    guestSockets,
     containers: new Containers({
       records,
       runtime,
@@ -284,6 +308,7 @@ function buildServices(parts: Parts) {
       pulls,
       view,
       running,
+      guests,
       operations,
       sagas,
       events,
@@ -330,6 +355,7 @@ async function recover(
   await services.networks.upAll();
   await services.containers.settle();
   await services.running.resume(services.containers.names());
+  await services.guests.resume(services.containers.names());
 }
 
 function routesOf(services: Services, operations: Operations, imagesDir: string) {

@@ -145,6 +145,12 @@ const rules: readonly Rule[] = [
     why: 'HTTP is the edge: it reaches hosts and store only through services',
   },
   {
+    from: /^server\/guest\//,
+    own: /^server\/(guest|api|services|operations|events|auth|lib|http\/(image-export|dialects\/dialect))[/.]/,
+    packages: anyPackage,
+    why: 'the guest socket is an edge like HTTP, and shares no more with it than how an image is sent',
+  },
+  {
     from: /^server\/client\//,
     own: /^server\/(client|api)\//,
     packages: /^(node:|undici$|ws$|typebox$)/,

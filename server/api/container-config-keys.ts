@@ -162,7 +162,7 @@ export const containerConfigKeys = {
   'raw.idmap': lines(is.linesOf(idmapLine))('restart', 'Own lines of the id map: both 1000 1000.'),
   'raw.lxc': lines(is.linesOf(lxcLine))('restart', 'Lines added to the LXC configuration.'),
   'raw.seccomp': lines()('restart', 'The whole seccomp policy; excludes security.syscalls.*.'),
-  'security.devlxd': flag('restart', 'Whether the guest socket is present.', { default: 'true' }),
+  'security.devlxd': flag('live', 'Whether the guest socket is present.', { default: 'true' }),
   'security.devlxd.images': flag('none', 'Whether the guest socket hands out images.', { default: 'false' }),
   'security.idmap.base': make('integer', is.uint32)('restart', 'First host id of an isolated map.'),
   'security.idmap.isolated': flag('restart', 'Use a map that no other container has.', { default: 'false' }),

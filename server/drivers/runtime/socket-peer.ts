@@ -34,11 +34,10 @@ export function readPeer(libc: Pick<Libc, 'getsockopt'>, fd: number): Credential
 /** In the container's own namespace of processes, or in one that a process of it made. */
 export function isInside(pid: number, initPid: number): boolean {
   const own = namespaceOf(initPid);
-  if (pid <= 1 || own === undefined) return false;
-  if (namespaceOf(pid) === own) return true;
+  if (own === undefined) return false;
   let at = pid;
   for (let depth = 0; at > 1 && depth < maxDepth; depth++) {
-    if (at === initPid) return true;
+    if (namespaceOf(at) === own) return true;
     at = readProcess(at)?.parentPid ?? 0;
   }
   return false;

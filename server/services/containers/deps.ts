@@ -11,6 +11,7 @@ import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
 import type { ImagePulls } from '../images/image-pulls.ts';
 import type { ImageStore } from '../images/image-store.ts';
+import type { GuestAccess } from './guest-access.ts';
 import type { IdMaps } from './id-maps.ts';
 import type { RunningDevices } from './running-devices.ts';
 import type { ContainerView } from './view.ts';
@@ -24,6 +25,7 @@ export interface ContainerDeps {
   readonly pulls: ImagePulls;
   readonly view: ContainerView;
   readonly running: RunningDevices;
+  readonly guests: GuestAccess;
   readonly operations: Operations;
   readonly sagas: Sagas;
   readonly events: EventHub;

@@ -1,0 +1,155 @@
+// Listens for one container: an HTTP server of its own, so that everything that arrives is that container's. Guests are hostile:
+// their connections, requests, headers and time are bounded.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { WebSocketServer } from 'ws';
+import { errors } from '../api/errors.ts';
+import type { Guest } from '../services/containers/guest-view.ts';
+import { toAppError } from '../services/translate.ts';
+import { answerGuest, refusal, text, type GuestAnswer, type GuestAnswerDeps } from './guest-answers.ts';
+import { guestTypes, type GuestEvents } from './guest-events.ts';
+import { Pace } from './pace.ts';
+
+export interface GuestListenerDeps extends GuestAnswerDeps {
+  readonly events: GuestEvents;
+  readonly websockets: WebSocketServer;
+  /** Undefined where containers have no processes of this host's kernel. */
+  readonly peerOf?: (name: string, socketFd: number) => 'root' | 'user' | 'stranger';
+}
+
+const maxConnections = 64;
+const maxHeaderBytes = 16 * 1024;
+/** For a request to arrive, headers and all. */
+const requestTimeoutMs = 10_000;
+/** For a peer that neither reads nor writes. */
+const idleTimeoutMs = 60_000;
+const pace = { perSecond: 200, burst: 400 } as const;
+
+export class GuestListener {
+  readonly #deps: GuestListenerDeps;
+  readonly #guest: Guest;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  /** Why a connection is not served. Asked of the kernel once a connection: it wrote it down when that was made. */
+  readonly #refused = new WeakMap<Socket, GuestAnswer>();
+  readonly #pace = new Pace(pace);
+
+  constructor(deps: GuestListenerDeps, guest: Guest) {
+    this.#deps = deps;
+    this.#guest = guest;
+    this.#server = createServer({
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: requestTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: requestTimeoutMs,
+      keepAliveTimeout: 15_000,
+    });
+    this.#server.timeout = idleTimeoutMs;
+    this.#server.maxConnections = maxConnections;
+    this.#server.on('connection', (socket) => this.#admit(socket));
+    this.#server.on('request', (request, response) => void this.#serve(request, response));
+    this.#server.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head));
+    this.#server.on('clientError', (_error, socket) => refuseRaw(socket, text(400, 'the request is malformed')));
+  }
+
+  listen(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(path, () => {
+        this.#server.removeListener('error', reject);
+        // A host out of descriptors cannot take a connection; that is no reason to end.
+        this.#server.on('error', () => {});
+        resolve();
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#deps.events.drop(this.#guest);
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #admit(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    const { peerOf } = this.#deps;
+    if (peerOf === undefined) return;
+    const peer = peerOf(this.#guest.name, descriptorOf(socket));
+    if (peer === 'stranger') this.#refused.set(socket, text(500, 'you are not in the container of this socket'));
+    if (peer === 'user') this.#refused.set(socket, text(401, "only the container's root may ask"));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#wait();
+      const answer = this.#refused.get(request.socket) ?? (await answerGuest(this.#deps, this.#guest, request));
+      await send(request, response, answer);
+    } catch {
+      // The guest went away, or the file it was sent could not be read to its end.
+      request.socket.destroy();
+    }
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    try {
+      await this.#wait();
+      const refused = this.#refused.get(request.socket);
+      if (refused !== undefined) {
+        refuseRaw(socket, refused);
+        return;
+      }
+      const [path, query = ''] = (request.url ?? '/').split('?', 2);
+      if (path !== '/1.0/events') throw errors.badRequest('There is a websocket at /1.0/events only');
+      const types = guestTypes(new URLSearchParams(query).get('type'));
+      this.#deps.events.checkRoom(this.#guest);
+      this.#deps.websockets.handleUpgrade(request, socket, head, (peer) => {
+        // Its pings tell whether it is alive.
+        request.socket.setTimeout(0);
+        this.#deps.events.add(this.#guest, peer, types);
+      });
+    } catch (error) {
+      refuseRaw(socket, refusal(toAppError(error)));
+    }
+  }
+
+  async #wait(): Promise<void> {
+    const ms = this.#pace.next(performance.now());
+    if (ms >= 1) await sleep(ms);
+  }
+}
+
+async function send(request: IncomingMessage, response: ServerResponse, answer: GuestAnswer): Promise<void> {
+  const { status, headers, body } = answer;
+  // Bodies are not wanted; an unread one would be taken for the next request of the connection.
+  const hasBody = (request.headers['content-length'] ?? '0') !== '0' || 'transfer-encoding' in request.headers;
+  response.writeHead(status, { ...headers, ...(hasBody ? { connection: 'close' } : {}) });
+  if (hasBody) response.once('finish', () => request.socket.destroySoon());
+  if (typeof body === 'string') response.end(body);
+  else if (request.method === 'HEAD') {
+    body.destroy();
+    response.end();
+  } else await pipeline(body, response);
+}
+
+function refuseRaw(socket: Duplex, { status, body }: GuestAnswer): void {
+  if (!socket.writable || typeof body !== 'string') {
+    socket.destroy();
+    return;
+  }
+  const head = [`HTTP/1.1 ${status} Refused`, 'Content-Type: text/plain; charset=utf-8'];
+  socket.end([...head, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', '', body].join('\r\n'));
+}
+
+/** Node keeps it in the socket's handle and has no word for it. */
+function descriptorOf(socket: Socket): number {
+  const { _handle: handle } = socket as { readonly _handle?: { readonly fd?: number } | null };
+  return handle?.fd ?? -1;
+}

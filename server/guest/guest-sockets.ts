@@ -1,0 +1,103 @@
+// The guest sockets of all running containers: where each lies on the host, and who listens there. What is said is guest-answers.ts.
+import { chmod, mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { WebSocketServer } from 'ws';
+import { KeyedMutex } from '../lib/keyed-mutex.ts';
+import type { GuestSockets } from '../services/containers/guest-access.ts';
+import type { Guest } from '../services/containers/guest-view.ts';
+import { GuestEvents, type GuestEventsDeps } from './guest-events.ts';
+import { GuestListener, type GuestListenerDeps } from './guest-listener.ts';
+
+export type GuestSocketsDeps = Omit<GuestListenerDeps, 'events' | 'websockets'> &
+  Omit<GuestEventsDeps, 'events'> & {
+    readonly hub: GuestEventsDeps['events'];
+    /** One directory for each running container; only root of the host gets through it. */
+    readonly dir: string;
+  };
+
+interface Open {
+  readonly listener: GuestListener;
+  /** Of the directory, while the socket goes by its number. */
+  readonly handle: FileHandle | undefined;
+}
+
+/** The kernel's limit for paths of sockets. */
+const longestPath = 107;
+
+export class GuestSocketServer implements GuestSockets {
+  readonly #dir: string;
+  readonly #deps: GuestListenerDeps;
+  readonly #mutex = new KeyedMutex();
+  /** By uuid. */
+  readonly #open = new Map<string, Open>();
+  /** Guests have nothing to say on it. */
+  readonly #websockets = new WebSocketServer({ noServer: true, maxPayload: 4096, perMessageDeflate: false });
+
+  constructor({ dir, hub, clock, ...deps }: GuestSocketsDeps) {
+    this.#dir = dir;
+    const events = new GuestEvents({ events: hub, view: deps.view, clock });
+    this.#deps = { ...deps, events, websockets: this.#websockets };
+  }
+
+  dirOf({ uuid }: Guest): string {
+    return join(this.#dir, uuid);
+  }
+
+  async open(guest: Guest): Promise<void> {
+    await this.#mutex.run(guest.uuid, async () => {
+      if (this.#open.has(guest.uuid)) return;
+      await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+      await mkdir(this.dirOf(guest), { recursive: true });
+      // For the container's root, who is somebody else on the host.
+      await chmod(this.dirOf(guest), 0o755);
+      await rm(join(this.dirOf(guest), 'sock'), { force: true });
+      this.#open.set(guest.uuid, await this.#listen(guest));
+    });
+  }
+
+  async #listen(guest: Guest): Promise<Open> {
+    const path = join(this.dirOf(guest), 'sock');
+    const listener = new GuestListener(this.#deps, guest);
+    const isLong = Buffer.byteLength(path) > longestPath;
+    const handle = isLong ? await open(this.dirOf(guest)) : undefined;
+    try {
+      await listener.listen(handle === undefined ? path : `/proc/self/fd/${handle.fd}/sock`);
+      await chmod(path, 0o666);
+      return { listener, handle };
+    } catch (error) {
+      await listener.close().catch(() => {});
+      await handle?.close();
+      throw new Error(`The guest socket ${path} cannot be made`, { cause: error });
+    }
+  }
+
+  async close(guest: Guest): Promise<void> {
+    await this.#mutex.run(guest.uuid, async () => {
+      await this.#end(guest.uuid);
+      await rm(this.dirOf(guest), { recursive: true, force: true });
+    });
+  }
+
+  async sweep(): Promise<void> {
+    const found = await readdir(this.#dir).catch(() => []);
+    for (const uuid of found) {
+      await this.#mutex.run(uuid, async () => {
+        if (!this.#open.has(uuid)) await rm(join(this.#dir, uuid), { recursive: true, force: true });
+      });
+    }
+  }
+
+  /** Directories stay: they are mounted in containers that keep running. */
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.#open.keys()].map((uuid) => this.#mutex.run(uuid, () => this.#end(uuid))));
+    this.#websockets.close();
+  }
+
+  async #end(uuid: string): Promise<void> {
+    const found = this.#open.get(uuid);
+    if (found === undefined) return;
+    this.#open.delete(uuid);
+    await found.listener.close();
+    await found.handle?.close();
+  }
+}

@@ -1,0 +1,112 @@
+// What a container may know of itself through its guest socket, and what changed of it. Reads only; who asks is settled elsewhere.
+import type { ConfigMap, DeviceMap } from '../../api/common.ts';
+import { isTrue } from '../../api/container-config.ts';
+import { errors } from '../../api/errors.ts';
+import type { ImagePart, ImageStore } from '../images/image-store.ts';
+import type { ContainerDeps } from './deps.ts';
+import type { ContainerEntry } from './view.ts';
+
+/** A container as its socket knows it: neither changes while it runs. */
+export interface Guest {
+  readonly uuid: string;
+  readonly name: string;
+}
+
+export interface GuestFacts {
+  /** Only the keys that guests may see, profiles applied. */
+  readonly config: ConfigMap;
+  readonly devices: DeviceMap;
+}
+
+/** real-world.md section 18. */
+export type GuestEvent =
+  | { readonly type: 'config'; readonly metadata: { key: string; old_value: string; value: string } }
+  | {
+      readonly type: 'device';
+      readonly metadata: { name: string; action: 'added' | 'removed' | 'updated'; config: ConfigMap };
+    };
+
+export const guestEventTypes = ['config', 'device'] as const satisfies readonly GuestEvent['type'][];
+
+const isVisible = (key: string): boolean => key.startsWith('user.') || key.startsWith('cloud-init.');
+
+type GuestViewDeps = Pick<ContainerDeps, 'records' | 'view'> & {
+  readonly images: Pick<ImageStore, 'parts'>;
+};
+
+export class GuestView {
+  readonly #deps: GuestViewDeps;
+
+  constructor(deps: GuestViewDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws notFound when the container is there no more. */
+  facts(guest: Guest): GuestFacts {
+    const { config, devices } = this.#expanded(guest);
+    return { config: Object.fromEntries(Object.entries(config).filter(([key]) => isVisible(key))), devices };
+  }
+
+  /** Throws forbidden for keys that are not for guests, notFound for one that is not set. */
+  value(guest: Guest, key: string): string {
+    if (!isVisible(key)) throw errors.forbidden(`The key ${key} is not for guests: only user.* and cloud-init.* are`);
+    const { config } = this.#expanded(guest);
+    const value = Object.hasOwn(config, key) ? config[key] : undefined;
+    if (value === undefined) throw errors.notFound('key', key);
+    return value;
+  }
+
+  /** What cloud-init reads first: the identity of the machine, and what the user adds to it. */
+  metaData(guest: Guest): string {
+    const added = this.#expanded(guest).config['user.meta-data'] ?? '';
+    const name = yamlScalar(guest.name);
+    return `#cloud-config\ninstance-id: ${name}\nlocal-hostname: ${name}\n${added}`;
+  }
+
+  /** By its whole fingerprint only; a private image is there when it was fetched for this host's own use. */
+  async image(guest: Guest, fingerprint: string): Promise<readonly ImagePart[]> {
+    if (!isTrue(this.#expanded(guest).config['security.devlxd.images'] ?? '')) {
+      throw errors.forbidden('Images are not handed out to this container: security.devlxd.images is not set');
+    }
+    const image = this.#deps.records.images.get(fingerprint)?.document;
+    if (image?.lifecycle !== 'ready' || !(image.public || image.cached)) throw errors.notFound('image', fingerprint);
+    return this.#deps.images.parts(fingerprint);
+  }
+
+  #expanded(guest: Guest): { readonly config: ConfigMap; readonly devices: DeviceMap } {
+    return this.#deps.view.expanded(this.#entry(guest));
+  }
+
+  #entry({ name, uuid }: Guest): ContainerEntry {
+    const entry = this.#deps.records.containers.get(name);
+    // Another one that took the name has nothing to do with whoever asks.
+    if (entry?.document.uuid !== uuid) throw errors.notFound('container', name);
+    return entry;
+  }
+}
+
+/** In order of key, then of device. Pure. */
+export function guestChanges(before: GuestFacts, after: GuestFacts): readonly GuestEvent[] {
+  const config = keysOf(before.config, after.config).flatMap((key): readonly GuestEvent[] => {
+    const [old, value] = [before.config[key] ?? '', after.config[key] ?? ''];
+    return old === value ? [] : [{ type: 'config', metadata: { key, old_value: old, value } }];
+  });
+  const devices = keysOf(before.devices, after.devices).flatMap((name): readonly GuestEvent[] => {
+    const [old, now] = [before.devices[name], after.devices[name]];
+    if (old !== undefined && now !== undefined && isSame(old, now)) return [];
+    const action = old === undefined ? 'added' : now === undefined ? 'removed' : 'updated';
+    return [{ type: 'device', metadata: { name, action, config: now ?? old ?? {} } }];
+  });
+  return [...config, ...devices];
+}
+
+const keysOf = (a: object, b: object): readonly string[] =>
+  [...new Set([...Object.keys(a), ...Object.keys(b)])].toSorted();
+
+const isSame = (a: ConfigMap, b: ConfigMap): boolean => keysOf(a, b).every((key) => a[key] === b[key]);
+
+/** Names such as `1`, `true` or `#x` would be read as something else than text. */
+const yamlScalar = (text: string): string =>
+  /^[A-Za-z][A-Za-z0-9.-]*$/.test(text) && !/^(true|false|yes|no|on|off|null|y|n)$/i.test(text)
+    ? text
+    : JSON.stringify(text);
