@@ -24,6 +24,13 @@ export interface CliOptions {
   readonly replace?: readonly string[];
   readonly allowRestart?: boolean;
   readonly allowRecreate?: boolean;
+  readonly allowDestroy?: boolean;
+  readonly forceConflicts?: boolean;
+  readonly set?: string;
+  readonly prune?: boolean;
+  readonly pruneLimit?: string;
+  readonly lock?: boolean;
+  readonly lockTimeout?: string;
   readonly failFast?: boolean;
   readonly timeout?: string;
   readonly format?: string;
@@ -105,6 +112,23 @@ export const planOptionsOf = (options: CliOptions): PlanOptions => ({
   replace: (options.replace ?? []).map(parseAddress),
   allowRestart: options.allowRestart === true,
   allowRecreate: options.allowRecreate === true,
+  allowDestroy: options.allowDestroy === true,
+  forceConflicts: options.forceConflicts === true,
+  prune: options.prune === true,
+  ...pruneLimitOf(options.pruneLimit),
 });
+
+/** `5` objects or `20%` of what the set owns. */
+function pruneLimitOf(text: string | undefined): Pick<PlanOptions, 'pruneLimit'> {
+  if (text === undefined) return {};
+  const match = /^(\d{1,7})(%?)$/.exec(text);
+  const count = Number(match?.[1]);
+  if (match === null || (match[2] === '%' && count > 100)) {
+    throw usageError(
+      `--prune-limit ${JSON.stringify(text)} is neither a number of objects nor a percentage such as 20%`,
+    );
+  }
+  return { pruneLimit: match[2] === '%' ? { percent: count } : { count } };
+}
 
 export const isApproved = (options: CliOptions): boolean => options.autoApprove === true || options.yes === true;

@@ -44,6 +44,11 @@ function withPlan(command: Command): Command {
     .addOption(
       new Option('--replace <kind/name>', 'recreate it even without a change; may be repeated').argParser(collect),
     )
+    .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
+    .addOption(new Option('--force-conflicts', 'take over keys that another set owns'))
+    .addOption(new Option('--prune', 'delete what the set owns and no manifest declares'))
+    .addOption(new Option('--prune-limit <n|n%>', 'refuse to prune more than this (default: half of the set)'))
+    .addOption(new Option('--allow-destroy', 'prune also what holds data'))
     .addOption(new Option('--allow-restart', 'restart containers although their manifest says not to'))
     .addOption(new Option('--allow-recreate', 'delete and create again where a change needs that'))
     .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'));
@@ -54,6 +59,8 @@ function withApply(command: Command): Command {
     .addOption(new Option('-y, --auto-approve', 'do not ask'))
     .addOption(new Option('--yes', 'do not ask').hideHelp())
     .addOption(new Option('--parallelism <n>', 'steps at once (default 4)'))
+    .addOption(new Option('--lock-timeout <duration>', 'wait this long for the lock of the set (default: not at all)'))
+    .addOption(new Option('--continue-on-error', 'go on with what does not need the failed (the default)'))
     .addOption(new Option('--fail-fast', 'start nothing new after the first failure'));
 }
 
@@ -109,9 +116,9 @@ export function buildProgram(run: Runner): Command {
     'status',
     'declared objects beside what is live',
     (command) =>
-      withHost(withManifests(command)).addOption(
-        new Option('--detailed-exitcode', 'exit with 2 when something differs'),
-      ),
+      withHost(withManifests(command))
+        .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
+        .addOption(new Option('--detailed-exitcode', 'exit with 2 when something differs')),
     async (context, args) => (await import('./commands/status.ts')).status(context, args),
   );
   add(

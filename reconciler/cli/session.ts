@@ -1,12 +1,15 @@
 // The stages that most commands share: read the manifests, reach the daemon, make a plan. Each prints its problems and throws.
+import { resolve } from 'node:path';
 import { connect, type Client } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
-import type { Plan, PlanInput } from '../core/plan.ts';
+import type { Observed } from '../core/observed.ts';
+import type { Plan, PlanInput, SetOwner } from '../core/plan.ts';
 import type { Loaded } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { clientOptionsOf, hostOf } from './host.ts';
 import { manifestPaths, parseVars, planOptionsOf } from './options.ts';
+import { setNameOf } from './set-name.ts';
 import { CliError, usageError } from './usage-error.ts';
 
 /** The manifests of arguments and flags. Throws after their errors have been shown. */
@@ -53,6 +56,10 @@ export async function withClient<T>(context: CliContext, work: (client: Client) 
   }
 }
 
+/** The host as journals name it: an embedded daemon by its directory, since its socket may lie anywhere. */
+export const hostName = ({ options }: CliContext, client: Client): string =>
+  options.embedded === undefined ? client.host : `embedded:${resolve(options.embedded)}`;
+
 async function reached<T>(context: CliContext, host: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectTo(context, host);
   try {
@@ -76,11 +83,34 @@ async function connectTo(context: CliContext, host: string): Promise<Client> {
   }
 }
 
+export interface Planned {
+  readonly plan: Plan;
+  readonly observed: Observed;
+  readonly owner: SetOwner & { readonly key: string };
+}
+
 /** Observes and plans. Throws after the plan's errors have been shown; its warnings are only shown. */
 export async function makePlan(context: CliContext, client: Client, loaded: Loaded, mode: Plan['mode']): Promise<Plan> {
-  const [{ observe }, { checkPlan }] = await Promise.all([import('../engine/observe.ts'), import('../core/check.ts')]);
+  return (await planOf(context, client, loaded, mode)).plan;
+}
+
+/** The same, with what it was made from. */
+export async function planOf(
+  context: CliContext,
+  client: Client,
+  loaded: Loaded,
+  mode: Plan['mode'],
+): Promise<Planned> {
+  const [{ observe }, { checkPlan }, { ownerOf }] = await Promise.all([
+    import('../engine/observe.ts'),
+    import('../core/check.ts'),
+    import('../engine/key-hash.ts'),
+  ]);
+  const set = setNameOf(context.options, loaded.documents);
   const observed = await observe(client, context.stop);
-  const input: PlanInput = { documents: loaded.documents, observed, options: planOptionsOf(context.options) };
+  const owner = ownerOf(set, observed);
+  const options = planOptionsOf(context.options);
+  const input: PlanInput = { documents: loaded.documents, observed, options, owner };
   const plan =
     mode === 'apply'
       ? (await import('../core/plan-changes.ts')).planChanges(input)
@@ -94,7 +124,7 @@ export async function makePlan(context: CliContext, client: Client, loaded: Load
     const text = unsound.map(({ path, message }) => `${path} ${message}`).join('; ');
     throw new CliError(`The plan is unsound, which is a fault of this program: ${text}`, exitCodes.error);
   }
-  return plan;
+  return { plan, observed, owner };
 }
 
 /** Shows the plan on stdout, for people or machines. */

@@ -1,4 +1,7 @@
 // A process for the CLI to run in: collected output, scripted input, interrupts on demand.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import type { CliIo } from '../../reconciler/cli/io.ts';
 import { runCli } from '../../reconciler/cli/run.ts';
@@ -29,7 +32,7 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
   if (setting.piped !== undefined) stdin.end(setting.piped);
   const io: CliIo = {
     argv,
-    env: { ...setting.env },
+    env: { XDG_STATE_HOME: stateHome(), ...setting.env },
     stdin: Object.assign(stdin, { isTTY: setting.typed !== undefined }),
     stdout: stdout.stream,
     stderr: Object.assign(stderr.stream, { isTTY: setting.stderrTty === true, columns: 80 }),
@@ -42,6 +45,15 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
   };
   const code = await runCli(io);
   return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** Journals of tests belong nowhere else. */
+let state: string | undefined;
+function stateHome(): string {
+  if (state !== undefined) return state;
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-state-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return (state = folder);
 }
 
 function collector(): { readonly stream: Writable; readonly text: () => string } {

@@ -1,57 +1,87 @@
 // `gantry apply` and `gantry destroy`: plan, ask, carry out, report.
 import type { Client } from '../../../server/client/client.ts';
 import type { Plan } from '../../core/plan.ts';
+import type { RunResult } from '../../engine/execute.ts';
+import type { Loaded } from '../../manifest/types.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext, OpenContext } from '../context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts';
 import { hasColor } from '../io.ts';
-import { parseCount } from '../options.ts';
+import { isApproved, parseCount, parseDuration } from '../options.ts';
 import { countDone, outcomeLine, renderFailures } from '../outcome.ts';
 import { paintFor } from '../paint.ts';
 import { changeSummary } from '../render-json.ts';
-import { reporterFor } from '../reporter.ts';
-import { loadSet, makePlan, printPlan, withClient } from '../session.ts';
+import { reporterFor, type Reporter } from '../reporter.ts';
+import { hostName, loadSet, planOf, printPlan, withClient, type Planned } from '../session.ts';
+import { CliError } from '../usage-error.ts';
 
 export async function apply(context: OpenContext, args: readonly string[], mode: Plan['mode']): Promise<ExitCode> {
-  const parallelism = parseCount('--parallelism', context.options.parallelism);
+  parseCount('--parallelism', context.options.parallelism);
+  parseDuration('--lock-timeout', context.options.lockTimeout);
   const loaded = await loadSet(context, args);
   return withClient(context, async (client) => {
-    const plan = await makePlan(context, client, loaded, mode);
-    await printPlan(context, plan, mode);
-    if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
-    await confirm(context, question(mode));
-    const code = await carryOut(context, client, plan, parallelism);
+    await resume(context, client, loaded);
+    return applyOnce(context, client, loaded, mode, 1);
+  });
+}
+
+/** Plans again when another run of the set was quicker: approved in advance, what is done then is still what was asked for. */
+const rounds = 5;
+
+async function applyOnce(
+  context: OpenContext,
+  client: Client,
+  loaded: Loaded,
+  mode: Plan['mode'],
+  round: number,
+): Promise<ExitCode> {
+  const planned = await planOf(context, client, loaded, mode);
+  const { plan } = planned;
+  await printPlan(context, plan, mode);
+  if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
+  await confirm(context, question(mode));
+  const { OvertakenError } = await import('../../engine/set-run.ts');
+  try {
+    const code = await carryOut(context, client, planned);
     if (code !== exitCodes.ok) return code;
     if (plan.guards.length > 0) return exitCodes.guard;
     return context.options.detailedExitcode === true ? exitCodes.changes : exitCodes.ok;
-  });
+  } catch (error) {
+    if (!(error instanceof OvertakenError)) throw error;
+    if (!isApproved(context.options) || round >= rounds) throw new CliError(error.message, exitCodes.stale, error);
+    context.note(`${error.message}: planning again`);
+    return applyOnce(context, client, loaded, mode, round + 1);
+  }
 }
 
 const question = (mode: Plan['mode']): string =>
   mode === 'apply' ? 'Do you want to perform these actions?' : 'Do you really want to destroy all of this?';
 
-async function carryOut(
-  context: OpenContext,
-  client: Client,
-  plan: Plan,
-  parallelism: number | undefined,
-): Promise<ExitCode> {
+/** Work that an earlier run began and did not see end may still go on: its end comes first. */
+async function resume(context: CliContext, client: Client, loaded: Loaded): Promise<void> {
+  const [{ stateDirectory }, { openOperations }, { setNameOf }] = await Promise.all([
+    import('../../engine/journal.ts'),
+    import('../../engine/journal-read.ts'),
+    import('../set-name.ts'),
+  ]);
+  const set = setNameOf(context.options, loaded.documents);
+  const place = { directory: stateDirectory(context.io.env), set, host: hostName(context, client) };
+  for (const id of await openOperations(place)) {
+    const found = await client.operations.get(id, context.stop).catch(() => undefined);
+    if (found === undefined || found.status_code >= 200) continue;
+    context.note(`An earlier run began ${found.description || id}, which is still at work: waiting for its end`);
+    // How it ended shows in the objects.
+    await client.operations.wait(found, context.stop).catch(() => undefined);
+    context.stop.throwIfAborted();
+  }
+}
+
+export async function carryOut(context: OpenContext, client: Client, planned: Planned): Promise<ExitCode> {
   const { io, options } = context;
-  const { execute } = await import('../../engine/execute.ts');
+  const { plan } = planned;
   const report = reporterFor(io, { json: context.isJson, color: options.color !== false }, plan.steps.length);
   if (!context.isJson) context.onInterrupt = (text) => report.say(text);
-  const result = await execute(
-    plan,
-    {
-      client,
-      emit: (event) => report.event(event),
-      stop: context.stop,
-      nowMs: io.nowMs,
-      failFast: options.failFast === true,
-      ...(parallelism === undefined ? {} : { parallelism }),
-    },
-    context.cancel,
-  ).finally(() => report.finish());
+  const result = await runPlan(context, client, planned, report).finally(() => report.finish());
   const counts = countDone(plan, result);
   const line = outcomeLine(plan.mode, counts, result);
   context.json(changeSummary(counts, plan.mode, line, io.nowMs()));
@@ -59,6 +89,39 @@ async function carryOut(
   if (failures !== '') context.note(`\n${failures.trimEnd()}`);
   context.out(`\n${paintOutcome(context, line, result.failures.length === 0)}`);
   return exitCodeOf(result);
+}
+
+async function runPlan(context: OpenContext, client: Client, planned: Planned, report: Reporter): Promise<RunResult> {
+  const { io, options } = context;
+  const { plan, observed, owner } = planned;
+  const [{ applyPlan }, { SetRun }, { Journal, stateDirectory }, { LockedError }, { pause }] = await Promise.all([
+    import('../../engine/apply.ts'),
+    import('../../engine/set-run.ts'),
+    import('../../engine/journal.ts'),
+    import('../../engine/lock.ts'),
+    import('../../../server/client/deadline.ts'),
+  ]);
+  const parallelism = parseCount('--parallelism', options.parallelism);
+  const lockTimeoutMs = parseDuration('--lock-timeout', options.lockTimeout) ?? 0;
+  const warn = (text: string): void => report.say(`Warning: ${text}`);
+  const runs = observed.sets?.get(owner.set)?.runs ?? 0;
+  const run = new SetRun({ ...owner, client, runs, lockTimeoutMs, nowMs: io.nowMs, pause, warn });
+  const place = { directory: stateDirectory(io.env), set: owner.set, host: hostName(context, client) };
+  const deps = {
+    client,
+    run,
+    journal: new Journal(place, run.id, io.nowMs, warn),
+    emit: report.event.bind(report),
+    stop: context.stop,
+    nowMs: io.nowMs,
+    failFast: options.failFast === true,
+    ...(parallelism === undefined ? {} : { parallelism }),
+  };
+  return applyPlan(plan, deps, context.cancel).catch((error: unknown) => {
+    if (!(error instanceof LockedError)) throw error;
+    const remedy = 'wait with --lock-timeout, or take it away with gantry force-unlock when nobody is at work';
+    throw new CliError(`${error.message}: ${remedy}`, exitCodes.locked, error);
+  });
 }
 
 function paintOutcome(context: CliContext, line: string, isGood: boolean): string {
