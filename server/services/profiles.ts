@@ -14,7 +14,6 @@ import type { Caller } from './caller.ts';
 import { applyLive, applyRootSize } from './containers/update.ts';
 import type { IdMaps } from './containers/id-maps.ts';
 import type { GuestAccess } from './containers/guest-access.ts';
-import type { GuestAccess } from './containers/guest-access.ts';
 import type { RunningDevices } from './containers/running-devices.ts';
 import type { ContainerEntry, ContainerView } from './containers/view.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
@@ -29,7 +28,6 @@ export interface ProfilesDeps {
   readonly view: ContainerView;
   readonly idMaps: IdMaps;
   readonly running: RunningDevices;
-  readonly guests: GuestAccess;
   readonly guests: GuestAccess;
   readonly pools: Pools;
   readonly sagas: Sagas;

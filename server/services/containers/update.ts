@@ -118,7 +118,6 @@ export async function applyLive(
   const changed = [...keys].some((key) => effectOfContainerKey(key) === 'live' && before[key] !== config[key]);
   if (changed) await deps.runtime.updateLimits(name, config);
   if (before['security.devlxd'] !== config['security.devlxd']) await deps.guests.apply(name);
-  if (before['security.devlxd'] !== config['security.devlxd']) await deps.guests.apply(name);
 }
 
 /** The root disk takes a new size at once, running or not. */
