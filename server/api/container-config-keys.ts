@@ -166,7 +166,7 @@ export const containerConfigKeys = {
   'security.devlxd.images': flag('none', 'Whether the guest socket hands out images.', { default: 'false' }),
   'security.idmap.base': make('integer', is.uint32)('restart', 'First host id of an isolated map.'),
   'security.idmap.isolated': flag('restart', 'Use a map that no other container has.', { default: 'false' }),
-  'security.idmap.size': make('integer', is.uint32)('restart', 'Number of ids of an isolated map. Unset: 65536.'),
+  'security.idmap.size': count(65_536, 2 ** 32 - 1)('restart', 'Number of ids of an isolated map. Unset: 65536.'),
   'security.nesting': flag('restart', 'Allow containers inside the container.', { default: 'false' }),
   'security.privileged': flag('restart', 'Run without an id map: root inside is root of the host.', {
     default: 'false',

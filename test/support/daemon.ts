@@ -111,8 +111,10 @@ export interface TestDaemon extends Wire {
   cleanUp(): Promise<void>;
 }
 
-export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'time' | 'remoteLimits'>> & {
+export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'time'>> & {
   readonly dir?: string;
+  /** Other drivers, or the host's told another story. */
+  readonly adapt?: (host: HostDrivers) => HostDrivers | Promise<HostDrivers>;
 };
 
 export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
@@ -129,13 +131,13 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       runtime,
       ...(options.https === undefined ? {} : { https: options.https }),
       ...(options.time === undefined ? {} : { time: options.time }),
-      ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
       log: (events) => {
         publish = (level, message) => events.logging({ level, message, context: {} });
         return loggingTo(logged, publish);
       },
       drivers: async (given) => {
-        host = await openHostDrivers(given);
+        const opened = await openHostDrivers(given);
+        host = (await options.adapt?.(opened)) ?? opened;
         return host;
       },
     });

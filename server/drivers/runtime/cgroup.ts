@@ -183,8 +183,11 @@ export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean
       writeGroupFiles(tree, group, [{ file: 'cgroup.freeze', value: frozen ? '1' : '0' }]);
     }
   };
+  // Of a group that is gone meanwhile nothing is frozen any more.
   const isThawed = (): boolean =>
-    tree.version === 1 ? readGroupFile(tree, group, 'freezer.state') === 'THAWED' : !isFrozen(tree, group);
+    tree.version === 1
+      ? (readGroupFile(tree, group, 'freezer.state') ?? 'THAWED') === 'THAWED'
+      : !isFrozen(tree, group);
   const deadline = performance.now() + timeoutMs;
   write();
   while (frozen ? !isFrozen(tree, group) : !isThawed()) {

@@ -5,8 +5,13 @@ import { defaultMap, type HostIds, type IdRange, smallestRange } from './id-map.
 
 type Config = Readonly<Record<string, string>>;
 
-/** Host ids that somebody has for himself. */
-export interface TakenIds extends IdRange {
+export interface ReservedIds extends IdRange {
+  /** Nobody else may have them; those named by raw.idmap others may name as well, but are given to nobody. */
+  readonly isolated: boolean;
+}
+
+/** Host ids that another container has. */
+export interface TakenIds extends ReservedIds {
   /** Named in messages. */
   readonly owner: string;
 }
@@ -16,8 +21,7 @@ export interface IdMapPlan {
   readonly map: readonly IdMapEntry[];
   /** First host id of an isolated map; 0 = the map that all share. */
   readonly base: number;
-  /** Host ids that nobody else may be given: those of an isolated map, and those named by raw.idmap. */
-  readonly reserved: readonly IdRange[];
+  readonly reserved: readonly ReservedIds[];
 }
 
 /** `key` is the one whose value cannot be. */
@@ -33,6 +37,8 @@ interface RawLine {
   readonly inside: number;
   readonly count: number;
 }
+
+const hostRange = (line: RawLine): IdRange => ({ start: line.host, count: line.count });
 
 type IdKind = 'uid' | 'gid';
 const idKinds = ['uid', 'gid'] as const;
@@ -59,11 +65,12 @@ export function planIdMap(
   taken: () => readonly TakenIds[],
 ): IdMapPlan | IdMapProblem {
   const raw = parseRawIdMap(config['raw.idmap'] ?? '');
-  const refused = raw.map((line) => refuseLine(ids, raw, line)).find((problem) => problem !== undefined);
+  const others = raw.length > 0 || isIsolated(config) ? taken() : [];
+  const refused = raw.map((line) => refuseLine(ids, raw, line, others)).find((problem) => problem !== undefined);
   if (refused !== undefined) return rawProblem(config, refused);
   if (isTrue(config['security.privileged'])) return { map: [], base: 0, reserved: [] };
   if (!isIsolated(config)) return withRaw(config, defaultMap(ids), 0, [], raw);
-  const slice = chooseSlice(ids, config, keptBase, taken(), raw);
+  const slice = chooseSlice(ids, config, keptBase, others, raw);
   if ('message' in slice) return slice;
   const main = (kind: IdKind): IdMapEntry => entryOf(kind, slice.start, 0, slice.count);
   return withRaw(config, idKinds.map(main), slice.start, [slice], raw);
@@ -95,19 +102,28 @@ function parseRawIdMap(value: string): readonly RawLine[] {
 }
 
 /** What the rest of a sentence about the line says. */
-function refuseLine(ids: HostIds, all: readonly RawLine[], line: RawLine): string | undefined {
-  const host = { start: line.host, count: line.count };
+function refuseLine(
+  ids: HostIds,
+  all: readonly RawLine[],
+  line: RawLine,
+  taken: readonly TakenIds[],
+): string | undefined {
+  const host = hostRange(line);
   for (const kind of line.kinds) {
     if (!ids.allowed[kind].some((range) => isWithin(host, range))) {
       const file = kind === 'uid' ? '/etc/subuid' : '/etc/subgid';
       return `${shown(line.text)} names host ${kind}s that are not root's to give: add "root:${line.host}:${line.count}" to ${file} and start the daemon again`;
     }
   }
+  const isolated = taken.find((one) => one.isolated && overlap(one, host));
+  if (isolated !== undefined) {
+    return `${shown(line.text)} names host ids of the isolated container ${isolated.owner}, which has ${text(isolated)}`;
+  }
   const twice = all.find(
     (other) =>
       other !== line &&
       other.kinds.some((kind) => line.kinds.includes(kind)) &&
-      (overlap(host, { start: other.host, count: other.count }) ||
+      (overlap(host, hostRange(other)) ||
         overlap({ start: line.inside, count: line.count }, { start: other.inside, count: other.count })),
   );
   return twice === undefined ? undefined : `${shown(line.text)} and ${shown(twice.text)} map the same id twice`;
@@ -135,7 +151,7 @@ function chooseSlice(
   }
   const fixed = config['security.idmap.base'] ?? '';
   if (fixed !== '') return checkBase({ start: Number(fixed), count }, host, taken);
-  const own = raw.map((line): TakenIds => ({ owner: '', start: line.host, count: line.count }));
+  const own = raw.map((line): TakenIds => ({ owner: '', isolated: false, ...hostRange(line) }));
   const found = findFree(host, count, keptBase, [...taken, ...own]);
   if (found !== undefined) return found;
   const why = `no ${count} ids in a row are left of the ${host.count} that this host lends (${text(host)})`;
@@ -187,9 +203,7 @@ function withRaw(
       lines,
     );
     for (const line of lines) {
-      const clash = entries.find((entry) =>
-        overlap({ start: entry.hostid, count: entry.maprange }, { start: line.host, count: line.count }),
-      );
+      const clash = entries.find((entry) => overlap({ start: entry.hostid, count: entry.maprange }, hostRange(line)));
       if (clash !== undefined) {
         return rawProblem(
           config,
@@ -201,7 +215,11 @@ function withRaw(
     if (entries.length > mostLines) return rawProblem(config, `count makes a map of more than ${mostLines} parts`);
     map.push(...entries.toSorted((a, b) => a.nsid - b.nsid));
   }
-  return { map, base, reserved: [...slices, ...raw.map((line) => ({ start: line.host, count: line.count }))] };
+  const reserved = [
+    ...slices.map((slice) => ({ ...slice, isolated: true })),
+    ...raw.map((line) => ({ ...hostRange(line), isolated: false })),
+  ];
+  return { map, base, reserved };
 }
 
 /** The main entry without the container ids of the lines, which are in order. */
@@ -263,12 +281,18 @@ function parseEntry(value: unknown): IdMapEntry {
 export const sameMap = (a: readonly IdMapEntry[], b: readonly IdMapEntry[]): boolean =>
   renderIdMap(a) === renderIdMap(b);
 
-/** Host ids of a map that are not of the one that all share; those as well of an isolated map that begins where that does. */
-export function rangesOf(ids: HostIds, map: readonly IdMapEntry[], isolated: boolean): readonly IdRange[] {
-  const { uids, gids } = ids;
-  const isShared = (entry: IdMapEntry): boolean => {
-    const range = entry.isuid ? uids : gids;
-    return entry.hostid - entry.nsid === range.start && (!isolated || entry.nsid + entry.maprange === range.count);
-  };
-  return map.filter((entry) => !isShared(entry)).map((entry) => ({ start: entry.hostid, count: entry.maprange }));
+/** Host ids of a map that are not of the one that all share. */
+export function rangesOf(ids: HostIds, map: readonly IdMapEntry[]): readonly ReservedIds[] {
+  return idKinds.flatMap((kind) => {
+    const entries = map.filter((entry) => (kind === 'uid' ? entry.isuid : entry.isgid));
+    const [largest] = entries.toSorted((a, b) => b.maprange - a.maprange);
+    const base = largest === undefined ? 0 : largest.hostid - largest.nsid;
+    const isMain = (entry: IdMapEntry): boolean => entry.hostid - entry.nsid === base;
+    const range = kind === 'uid' ? ids.uids : ids.gids;
+    const isShared =
+      base === range.start && entries.some((one) => isMain(one) && one.nsid + one.maprange === range.count);
+    return entries
+      .filter((entry) => !isShared || !isMain(entry))
+      .map((entry) => ({ start: entry.hostid, count: entry.maprange, isolated: isMain(entry) }));
+  });
 }

@@ -146,8 +146,7 @@ export class IdMaps {
     const { config } = document;
     const running = runtime.probe(name).status !== 'stopped' ? [config[idMapKeys.current]] : [];
     const maps = [config[idMapKeys.next], config[idMapKeys.files], ...running];
-    const base = Number(config[idMapKeys.base] ?? '0');
-    const whole = maps.flatMap((value) => rangesOf(ids, parseIdMap(value) ?? [], base > 0));
+    const whole = maps.flatMap((value) => rangesOf(ids, parseIdMap(value) ?? []));
     return whole.map((range) => ({ ...range, owner: name }));
   }
 }
