@@ -111,7 +111,7 @@ export interface TestDaemon extends Wire {
   cleanUp(): Promise<void>;
 }
 
-export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'time'>> & {
+export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'time' | 'remoteLimits'>> & {
   readonly dir?: string;
   /** Other drivers, or the host's told another story. */
   readonly adapt?: (host: HostDrivers) => HostDrivers | Promise<HostDrivers>;
@@ -131,6 +131,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       runtime,
       ...(options.https === undefined ? {} : { https: options.https }),
       ...(options.time === undefined ? {} : { time: options.time }),
+      ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
       log: (events) => {
         publish = (level, message) => events.logging({ level, message, context: {} });
         return loggingTo(logged, publish);
