@@ -5,6 +5,7 @@ import type { Documents, Kind } from './documents.ts';
 const newestVersion: { readonly [K in Kind]: number } = {
   containers: 1,
   snapshots: 1,
+  backups: 1,
   profiles: 1,
   networks: 1,
   pools: 1,

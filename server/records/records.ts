@@ -131,6 +131,9 @@ export class Records {
   get snapshots(): Collection<'snapshots'> {
     return this.#collections.snapshots;
   }
+  get backups(): Collection<'backups'> {
+    return this.#collections.backups;
+  }
   get profiles(): Collection<'profiles'> {
     return this.#collections.profiles;
   }

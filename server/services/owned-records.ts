@@ -2,7 +2,7 @@
 import type { Documents } from '../records/documents.ts';
 import type { Collection, Records } from '../records/records.ts';
 
-export type OwnedKind = 'snapshots' | 'volumeSnapshots';
+export type OwnedKind = 'snapshots' | 'backups' | 'volumeSnapshots';
 
 export interface Owned<K extends OwnedKind> {
   /** Without the owner. */

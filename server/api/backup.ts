@@ -1,0 +1,28 @@
+// Backups of containers on the wire (spec 4.14; shapes after the real system, section 11, under the names of both its releases).
+import { Type, type Static } from 'typebox';
+import { facts } from './field.ts';
+
+export const Backup = Type.Object({
+  name: Type.String(),
+  creation_date: Type.String(facts({ doc: 'The same as created_at, under its older name.' })),
+  expiry_date: Type.String(facts({ doc: 'The same as expires_at, under its older name.' })),
+  created_at: Type.String(),
+  expires_at: Type.String(facts({ doc: 'The zero time means never.' })),
+  container_only: Type.Boolean(facts({ doc: 'Without the snapshots of the container.' })),
+  instance_only: Type.Boolean(facts({ doc: 'The same as container_only, under its newer name.' })),
+  optimized_storage: Type.Boolean(facts({ doc: 'In the storage driver’s own form, for pools of the same driver.' })),
+});
+export type Backup = Static<typeof Backup>;
+
+const time = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+
+export const BackupCreate = Type.Object({
+  name: Type.Optional(Type.String()),
+  expiry: time,
+  expires_at: time,
+  container_only: Type.Optional(Type.Boolean()),
+  instance_only: Type.Optional(Type.Boolean()),
+  optimized_storage: Type.Optional(Type.Boolean()),
+  compression_algorithm: Type.Optional(Type.String(facts({ since: 'backup_compression' }))),
+});
+export type BackupCreate = Static<typeof BackupCreate>;
