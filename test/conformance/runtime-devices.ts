@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { LiveDevices, Plug, RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
-import { noParts } from '../../server/drivers/run-parts.ts';
+import { noParts, ownMount } from '../../server/drivers/run-parts.ts';
 import type { RuntimeHarness } from './runtime.ts';
 import { until } from '../support/until.ts';
 
@@ -125,6 +125,23 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       await live.unplug('d1', 'eth0');
       expect(await read('/data/word')).toBeUndefined();
       expect(await interfaces()).toEqual([]);
+    });
+
+    it('what the daemon itself mounts is shown and hidden, belongs to no device, and stays so over a reboot', async () => {
+      const own = diskPlug(ownMount, '/dev/own').mounts.map((mount) => ({ ...mount, readonly: true }));
+      await begin({ mounts: own, properties: {} });
+      expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual(['hello\n', ['/dev/own'], {}]);
+      const other = diskPlug(ownMount, '/dev/other').mounts;
+      for (const mount of other) await live.show('d1', mount);
+      for (const mount of other) await expect(live.show('d1', mount)).rejects.toMatchObject({ code: 'Exists' });
+      await expect(live.plug('d1', diskPlug('data', '/dev/own'))).rejects.toMatchObject({ code: 'Exists' });
+      expect(await read('/dev/other/word')).toBe('hello\n');
+      await live.hide('d1', '/dev/own');
+      await live.hide('d1', '/dev/own');
+      await harness.rebootInside(driver, 'd1');
+      await until(async () => (await read('/dev/other/word').catch(() => undefined)) === 'hello\n', 20_000);
+      expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual([undefined, ['/dev/other'], {}]);
+      await expect(live.show('nobody', own[0] as (typeof own)[number])).rejects.toMatchObject({ code: 'NotFound' });
     });
 
     it('unplugging twice does nothing the second time', async () => {

@@ -101,6 +101,7 @@ async function applyToRunning(
     await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, name)).devices));
     const { config: now } = deps.view.expanded(readyContainer(deps.records, name));
     if (deps.runtime.probe(name).status !== 'stopped') await deps.runtime.updateLimits(name, now).catch(() => {});
+    await deps.guests.apply(name).catch(() => {});
     throw error;
   }
 }
