@@ -7,7 +7,7 @@ import { isMap } from './kinds/values.ts';
 import { compareText } from './order.ts';
 import type { Path } from './ownership.ts';
 
-/** Sorted. A value of null owns nothing: the key is to be absent. */
+/** Sorted. A value of null owns the absence of its key or device: another set's key there is a conflict. */
 export function ownedPaths(document: Document, ignore: IgnorePatterns): readonly Path[] {
   const kind = coreKind(document.kind);
   const paths: Path[] = [];
@@ -29,10 +29,11 @@ function addField(kind: CoreKind, field: string, value: Json, add: (path: Path) 
     for (const name of Object.keys(value).sort(compareText)) {
       const device = value[name];
       if (isMap(device)) addKeys([field, name], device, add);
+      else add([field, name]);
     }
   }
 }
 
 function addKeys(above: Path, map: JsonObject, add: (path: Path) => void): void {
-  for (const key of Object.keys(map).sort(compareText)) if (map[key] !== null) add([...above, key]);
+  for (const key of Object.keys(map).sort(compareText)) add([...above, key]);
 }

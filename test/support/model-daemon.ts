@@ -5,14 +5,17 @@ import type { KindName } from '../../server/api/kinds.ts';
 import type { JsonObject } from '../../reconciler/core/document.ts';
 import { isStale, putBody } from '../../reconciler/core/edit.ts';
 import type { Live, Observed } from '../../reconciler/core/observed.ts';
-import type { CreateStep, Plan, Step } from '../../reconciler/core/plan.ts';
+import { hasConfig, isRelease, makeRecord, withOwnership } from '../../reconciler/core/ownership.ts';
+import type { CreateStep, Plan, SetOwner, Step, UpdateStep } from '../../reconciler/core/plan.ts';
+import { emptySetState, type SetState } from '../../reconciler/core/set-state.ts';
 import { expanded, liveAlias, liveContainer, liveImage, liveNetwork, livePool, liveProfile } from './worlds.ts';
 
 type Table = Map<string, Live<object>>;
 
-export function applyPlan(plan: Plan, observed: Observed): Observed {
+/** `owner`: whom the plan was made for. */
+export function applyPlan(plan: Plan, observed: Observed, owner?: SetOwner): Observed {
   if (plan.guards.length > 0) throw new Error('a plan with guards is not applied');
-  const model = new ModelDaemon(observed);
+  const model = new ModelDaemon(observed, owner);
   for (const step of plan.steps) model.run(step);
   return model.observed();
 }
@@ -20,8 +23,12 @@ export function applyPlan(plan: Plan, observed: Observed): Observed {
 class ModelDaemon {
   readonly #tables: Record<KindName, Table>;
   readonly #server: Observed['server'];
-  constructor(observed: Observed) {
+  readonly #sets: Map<string, SetState>;
+  readonly #owner: SetOwner | undefined;
+  constructor(observed: Observed, owner: SetOwner | undefined) {
     this.#server = observed.server;
+    this.#sets = new Map(observed.sets);
+    this.#owner = owner;
     this.#tables = {
       storage_pool: new Map(observed.pools),
       network: new Map(observed.networks),
@@ -40,6 +47,7 @@ class ModelDaemon {
     );
     return {
       server: this.#server,
+      sets: this.#sets,
       containers: new Map(containers),
       profiles,
       networks: tables.network as Map<string, never>,
@@ -49,21 +57,42 @@ class ModelDaemon {
     };
   }
 
+  /** The record of an object without config, as the engine keeps it in the set's state. */
+  #note(step: Step, object: JsonObject | undefined): void {
+    if (this.#owner === undefined || hasConfig(step.kind)) return;
+    const state = this.#sets.get(this.#owner.set) ?? emptySetState('test');
+    const inventory = new Map(state.inventory);
+    const owner = step.action === 'create' || step.action === 'update' ? step.owner : undefined;
+    if (object === undefined || (owner !== undefined && isRelease(owner)))
+      inventory.delete(`${step.kind}/${step.name}`);
+    else if (owner !== undefined)
+      inventory.set(`${step.kind}/${step.name}`, makeRecord(owner, object, this.#owner.hash));
+    this.#sets.set(this.#owner.set, { ...state, inventory });
+  }
+
+  #owned(step: CreateStep | UpdateStep, body: JsonObject): JsonObject {
+    return this.#owner === undefined ? body : withOwnership(step.kind, body, step.owner, this.#owner.hash);
+  }
+
   run(step: Step): void {
     const table = this.#tables[step.kind];
     const live = table.get(step.name)?.object;
     if (step.action === 'create') {
       if (live !== undefined) throw new Error(`${step.id}: it exists`);
       table.set(step.name, { object: this.#made(step) });
+      this.#note(step, step.body);
       return;
     }
     if (live === undefined) throw new Error(`${step.id}: there is nothing of that name`);
     if (step.action === 'update') {
       if (isStale(live, step)) throw new Error(`${step.id}: stale`);
-      table.set(step.name, { object: stored(step.kind, { ...live, ...putBody(step.kind, live, step.edits) }) });
+      const body = this.#owned(step, putBody(step.kind, live, step.edits));
+      table.set(step.name, { object: stored(step.kind, { ...live, ...body }) });
+      this.#note(step, body);
     } else if (step.action === 'delete') {
       this.#checkDelete(step, live);
       table.delete(step.name);
+      this.#note(step, undefined);
     } else if (step.action !== 'wait') {
       const status =
         step.action === 'stop' ? { status: 'Stopped', status_code: 102 } : { status: 'Running', status_code: 103 };
@@ -72,7 +101,8 @@ class ModelDaemon {
   }
 
   #made(step: CreateStep): object {
-    const { kind, name, body } = step;
+    const { kind, name } = step;
+    const body = this.#owned(step, step.body);
     for (const profile of (body['profiles'] ?? []) as readonly string[]) {
       if (!this.#tables.profile.has(profile)) throw new Error(`${step.id}: no profile ${profile}`);
     }

@@ -1,0 +1,203 @@
+// Laws of ownership, for any documents and worlds: what is dropped vanishes, what is others' stays, records hold no values.
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { checkPlan } from '../../reconciler/core/check.ts';
+import type { Document, JsonObject } from '../../reconciler/core/document.ts';
+import { parseIgnore } from '../../reconciler/core/ignore.ts';
+import { coreKind } from '../../reconciler/core/kinds/index.ts';
+import type { Observed } from '../../reconciler/core/observed.ts';
+import { isNote, ownedAt, recordKey, recordsIn } from '../../reconciler/core/ownership.ts';
+import { planChanges } from '../../reconciler/core/plan-changes.ts';
+import { planJson } from '../../reconciler/core/plan-json.ts';
+import type { Plan, PlanOptions, SetOwner } from '../../reconciler/core/plan.ts';
+import { renderPlan } from '../../reconciler/core/render-plan.ts';
+import { hasChanges } from '../../reconciler/core/summary.ts';
+import { applyPlan } from '../support/model-daemon.ts';
+import { scenes, secretText } from './arbitrary-worlds.ts';
+
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 200);
+const permissive: PlanOptions = { allowRestart: true, allowRecreate: true };
+
+/** FNV-1a: different texts rarely collide, and nothing of the text is in it. */
+function hash(text: string): string {
+  let sum = 0x811c9dc5;
+  for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  return sum.toString(36);
+}
+const base: SetOwner = { set: 'base', hash };
+const team: SetOwner = { set: 'team', hash };
+
+interface Applied {
+  readonly plan: Plan;
+  readonly documents: readonly Document[];
+  readonly after: Observed;
+}
+
+/** Applies what no guard refuses; undefined when nothing can be planned. */
+function applied(
+  documents: readonly Document[],
+  observed: Observed,
+  owner: SetOwner,
+  options: PlanOptions = permissive,
+): Applied | undefined {
+  for (let left = documents; ;) {
+    const plan = planChanges({ documents: left, observed, options, owner });
+    if (plan.diagnostics.some(({ severity }) => severity === 'error')) return undefined;
+    expect(checkPlan(plan, observed)).toEqual([]);
+    if (plan.guards.length === 0) return { plan, documents: left, after: applyPlan(plan, observed, owner) };
+    const refused = new Set<string>(plan.guards.map(({ address }) => address));
+    left = left.filter(({ address }) => !refused.has(address));
+  }
+}
+
+const again = ({ documents, after }: Applied, owner: SetOwner, options = permissive): Plan =>
+  planChanges({ documents, observed: after, options, owner });
+
+const modes = fc.constantFrom('merge', 'exact');
+const inMode = (documents: readonly Document[], mode: 'merge' | 'exact'): readonly Document[] =>
+  documents.map((one) => ({ ...one, manage: { ...one.manage, mode } }));
+
+const configOf = (observed: Observed, { kind, name }: Document): Readonly<Record<string, string>> =>
+  ((coreKind(kind).live(observed, name)?.object as JsonObject | undefined)?.['config'] ?? {}) as Record<string, string>;
+const writtenConfig = (document: Document): JsonObject => (document.values['config'] ?? {}) as JsonObject;
+
+describe('laws of ownership', () => {
+  test('a second plan of a set is empty, in both modes', () => {
+    let count = 0;
+    fc.assert(
+      fc.property(scenes, modes, ({ documents, observed }, mode) => {
+        const first = applied(inMode(documents, mode as 'merge'), observed, base);
+        if (first === undefined) return;
+        count += 1;
+        const second = again(first, base);
+        expect(renderPlan(second, { color: false })).toMatch(/^No changes/);
+        expect(second.steps).toEqual([]);
+        expect(hasChanges(second)).toBe(false);
+      }),
+      { numRuns },
+    );
+    expect(count).toBeGreaterThan(numRuns / 2);
+  });
+
+  test('a key that the set wrote and drops vanishes; one that it never wrote stays', () => {
+    let dropped = 0;
+    fc.assert(
+      fc.property(scenes, scenes, (one, other) => {
+        const first = applied(one.documents, one.observed, base);
+        if (first === undefined) return;
+        const second = applied(other.documents, first.after, base);
+        if (second === undefined) return;
+        for (const document of second.documents) {
+          const before = first.documents.find(({ address }) => address === document.address);
+          if (before === undefined || document.kind === 'image' || document.manage.ignore.length > 0) continue;
+          const [kind, then] = [coreKind(document.kind), writtenConfig(document)];
+          const now = configOf(second.after, document);
+          for (const [key, value] of Object.entries(writtenConfig(before))) {
+            if (key in then || value === null || value === '' || kind.isComputed(['config', key])) continue;
+            if (before.manage.ignore.length > 0 || kind.isProvenance?.(['config', key]) === true) continue;
+            dropped += 1;
+            expect(now, `${document.address} ${key}`).not.toHaveProperty([key]);
+          }
+          if (now['user.by-hand'] !== undefined || configOf(first.after, document)['user.by-hand'] !== undefined)
+            expect(now['user.by-hand']).toBe(document.name);
+        }
+      }),
+      { numRuns },
+    );
+    expect(dropped).toBeGreaterThan(numRuns / 10);
+  });
+
+  test('two sets on one world: what one applies leaves nothing to do for the other, or it was told of a conflict', () => {
+    let shared = 0;
+    fc.assert(
+      fc.property(scenes, scenes, modes, (one, other, mode) => {
+        const first = applied(one.documents, one.observed, base);
+        if (first === undefined) return;
+        // Power is nobody's key: only one of the two may manage it.
+        const theirs = inMode(other.documents, mode as 'exact').map((document): Document => ({
+          ...document,
+          manage: { ...document.manage, power: 'ignore' },
+        }));
+        const second = applied(theirs, first.after, team);
+        if (second === undefined) return;
+        shared += second.documents.filter(({ address }) =>
+          first.documents.some((one) => one.address === address),
+        ).length;
+        const plan = again({ ...first, after: second.after }, base);
+        const edits = plan.changes.flatMap((change) => change.changes.map(({ path }) => `${change.address} ${path}`));
+        expect(edits).toEqual([]);
+        expect(plan.guards).toEqual([]);
+      }),
+      { numRuns },
+    );
+    expect(shared).toBeGreaterThan(numRuns);
+  });
+
+  test('taken by force, a key is out of the other record, and the taker has nothing left to do', () => {
+    let taken = 0;
+    fc.assert(
+      fc.property(scenes, scenes, (one, other) => {
+        const first = applied(one.documents, one.observed, base);
+        if (first === undefined) return;
+        const options = { ...permissive, forceConflicts: true };
+        const second = applied(other.documents, first.after, team, options);
+        if (second === undefined) return;
+        expect(again(second, team, options).steps).toEqual([]);
+        for (const step of second.plan.steps) {
+          if (step.action !== 'update' || step.owner === undefined || 'release' in step.owner) continue;
+          const live = coreKind(step.kind).live(second.after, step.name)?.object ?? {};
+          for (const { set, path } of step.owner.takes) {
+            if (!('config' in live)) continue;
+            taken += 1;
+            expect(ownedAt(recordsIn(live).get(set)?.keys, path)).toBeUndefined();
+          }
+        }
+      }),
+      { numRuns },
+    );
+    expect(taken).toBeGreaterThan(0);
+  });
+
+  test('exactly what is declared is left of config and devices in exact mode, beside what the server makes', () => {
+    fc.assert(
+      fc.property(scenes, ({ documents, observed }) => {
+        const done = applied(inMode(documents, 'exact'), observed, base);
+        for (const document of done?.documents ?? []) {
+          const kind = coreKind(document.kind);
+          if (kind.fields['config'] !== 'map') continue;
+          const ignored = parseIgnore(document.manage.ignore);
+          const declared = writtenConfig(document);
+          const extra = Object.keys(configOf(done?.after ?? observed, document)).filter(
+            (key) =>
+              !(key in declared) &&
+              !isNote(key) &&
+              !kind.isComputed(['config', key]) &&
+              key !== 'security.protection.delete' &&
+              !ignored.some((rule) => rule.test(`config.${key}`)),
+          );
+          expect(extra, document.address).toEqual([]);
+        }
+      }),
+      { numRuns },
+    );
+  });
+
+  test('records hold no value and no secret, nor does anything that is shown', () => {
+    fc.assert(
+      fc.property(scenes, ({ documents, observed }) => {
+        const done = applied(documents, observed, base);
+        if (done === undefined) return;
+        const notes = [done.after.containers, done.after.profiles, done.after.networks, done.after.pools].flatMap(
+          (map) => [...map.values()].map(({ object }) => object.config[recordKey('base')] ?? ''),
+        );
+        for (const text of notes) {
+          expect(text).not.toContain(secretText);
+          expect(text).not.toMatch(/512MiB|536870912|postgres|cloud-config/);
+        }
+        expect(JSON.stringify(planJson(done.plan))).not.toContain(secretText);
+        expect(renderPlan(done.plan, { color: false })).not.toContain(secretText);
+      }),
+      { numRuns },
+    );
+  });
+});
