@@ -68,6 +68,8 @@ export type ExportForm =
       readonly kind: 'tar';
       /** Relative, without trailing slash. */
       readonly prefix?: string;
+      /** Names right in the volume's directory that stay out. */
+      readonly without?: readonly string[];
       /** Without the end mark, so that other members may follow. */
       readonly isPart?: boolean;
       /** What an id on disk is called in the stream; default: as on disk, which is as the container sees it where its root file

@@ -73,12 +73,18 @@ export async function writeTo(
 }
 
 /** Members are called `PREFIX/…`. 1 is a good end as well: some files changed or vanished while they were read. */
-export function packTree(path: string, prefix: string, asRoot: boolean): readonly string[] {
+export function packTree(
+  path: string,
+  { prefix, without, asRoot }: { prefix: string; without: readonly string[]; asRoot: boolean },
+): readonly string[] {
   const named = prefix === '.' ? [] : [`--transform=flags=rhS;s,^\\.,${prefix.replace(/[\\&,]/g, '\\$&')},`];
   return [
     'tar',
     ...(asRoot ? keepAll : []),
     ...named,
+    '--anchored',
+    '--no-wildcards',
+    ...without.map((name) => `--exclude=./${name}`),
     '--create',
     '--file=-',
     '--format=posix',

@@ -61,14 +61,14 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
         throw new DriverError('NotFound', `there is no ${labelOf({ ...from, snapshot: form.parent ?? '' })}`);
       return still(pool, from, (path) => readFrom(native.send(path, parent), [0], consume, signal), signal);
     }
-    const { ownerOf, isPart, prefix } = form;
+    const { ownerOf, isPart, prefix = '.', without = [] } = form;
     const isPlain = isPart !== true && ownerOf === undefined;
     const end = isPart === true ? [] : [Buffer.alloc(1024)];
     const convert: Consume = (bytes) => (isPlain ? consume(bytes) : consume(joined(membersOf(bytes, ownerOf), end)));
     await still(
       pool,
       from,
-      (path) => readFrom(packTree(path, prefix ?? '.', deps.asRoot), packCodes, convert, signal),
+      (path) => readFrom(packTree(path, { prefix, without, asRoot: deps.asRoot }), packCodes, convert, signal),
       signal,
     );
   }
