@@ -1,0 +1,295 @@
+// Gives an expression its value in a scope, as Terraform would. Knows no resources: the scope answers for names.
+import { callFunction, isLazyFunction } from './functions.ts';
+import { ExpressionError, type Binary, type Expression, type RefusalCode, type Span } from './syntax.ts';
+import {
+  ConversionError,
+  describe,
+  elementsOf,
+  has,
+  isList,
+  isMap,
+  isSet,
+  mapFrom,
+  numberText,
+  same,
+  tidy,
+  toBool,
+  toNumber,
+  toText,
+  typeName,
+  unify,
+  unknown,
+  type Unknown,
+  type Value,
+} from './values.ts';
+
+export interface Scope {
+  /**
+   * The value of `var.x`, `local.y`, `gantry_network.web`: called with all names of the reference, answers how many of them it
+   * used up. Undefined: there is no such thing. May throw an ExpressionError of its own.
+   */
+  resolve(names: readonly string[], span: Span): { readonly value: Value; readonly used: number } | undefined;
+}
+
+/** More elements than this come of no configuration that a person wrote. */
+const maxElements = 100_000;
+
+interface Place {
+  readonly scope: Scope;
+  /** Names of for expressions. */
+  readonly locals: ReadonlyMap<string, Value>;
+  readonly element?: Value;
+}
+
+/** Throws ExpressionError, with the place inside the text. */
+export function evaluate(expression: Expression, scope: Scope): Value {
+  return valueOf(expression, { scope, locals: new Map() });
+}
+
+function valueOf(expression: Expression, place: Place): Value {
+  try {
+    return compute(expression, place);
+  } catch (error) {
+    if (error instanceof ConversionError) throw fail('E_TYPE', error.message, expression);
+    throw error;
+  }
+}
+
+function compute(expression: Expression, place: Place): Value {
+  switch (expression.type) {
+    case 'literal':
+      return expression.value;
+    case 'template':
+      return template(expression.parts, place);
+    case 'name':
+    case 'attribute':
+      return reference(expression, place);
+    case 'index':
+      return index(valueOf(expression.object, place), valueOf(expression.key, place), expression);
+    case 'splat':
+      return splat(expression, place);
+    case 'element':
+      return place.element ?? null;
+    case 'call':
+      return call(expression, place);
+    case 'not':
+    case 'negative':
+      return unary(expression.type, valueOf(expression.operand, place));
+    case 'binary':
+      return binary(expression, place);
+    case 'if':
+      return conditional(expression, place);
+    case 'list':
+      return expression.items.map((item) => valueOf(item, place));
+    case 'object':
+      return object(expression, place);
+    case 'for-list':
+    case 'for-object':
+    default:
+      return forExpression(expression, place);
+  }
+}
+
+const fail = (code: RefusalCode, message: string, { start, end }: Span): ExpressionError =>
+  new ExpressionError(code, message, { start, end });
+
+function template(parts: readonly (string | Expression)[], place: Place): Value {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined && typeof only !== 'string') return valueOf(only, place);
+  const texts = parts.map((part): string | Unknown => {
+    if (typeof part === 'string') return part;
+    const text = toText(valueOf(part, place));
+    if (text === null) throw fail('E_VALUE', 'null cannot stand inside a text', part);
+    return text;
+  });
+  return texts.includes(unknown) ? unknown : texts.map(String).join('');
+}
+
+/** Names are asked of the scope as a whole: `gantry_container.web.name` is one thing there. */
+function reference(expression: Expression, place: Place): Value {
+  const names: string[] = [];
+  let at: Expression = expression;
+  while (at.type === 'attribute') {
+    names.unshift(at.name);
+    at = at.object;
+  }
+  if (at.type !== 'name') return attributes(valueOf(at, place), names, expression);
+  const local = place.locals.get(at.name);
+  if (local !== undefined) return attributes(local, names, expression);
+  const found = place.scope.resolve([at.name, ...names], expression);
+  if (found === undefined) throw fail('E_REFERENCE', `there is no ${[at.name, ...names].join('.')}`, expression);
+  return attributes(found.value, [at.name, ...names].slice(found.used), expression);
+}
+
+const attributes = (value: Value, names: readonly string[], span: Span): Value =>
+  names.reduce((object, name) => index(object, name, span), value);
+
+function index(object: Value, key: Value, span: Span): Value {
+  if (object === unknown || key === unknown) return unknown;
+  if (isMap(object)) {
+    const name = toText(key);
+    if (typeof name === 'string' && has(object, name)) return object[name] ?? null;
+    throw fail('E_VALUE', `the object has no ${describe(key)}`, span);
+  }
+  if (isList(object)) {
+    const at = toNumber(key);
+    const item = typeof at === 'number' && Number.isInteger(at) ? object[at] : undefined;
+    if (item !== undefined && Number(at) >= 0) return item;
+    throw fail('E_VALUE', `the list of ${object.length} has no element ${describe(key)}`, span);
+  }
+  throw fail('E_TYPE', `${typeName(object)} has no element or attribute ${describe(key)}`, span);
+}
+
+function splat(expression: Expression & { readonly type: 'splat' }, place: Place): Value {
+  const object = valueOf(expression.object, place);
+  if (object === unknown) return unknown;
+  if (object === null) return [];
+  const items = isList(object) ? object : isSet(object) ? object.items : [object];
+  return items.map((element) => valueOf(expression.each, { ...place, element }));
+}
+
+function call(expression: Expression & { readonly type: 'call' }, place: Place): Value {
+  const { name, args } = expression;
+  if (!isLazyFunction(name))
+    return callFunction(
+      name,
+      args.map((arg) => valueOf(arg, place)),
+      expression,
+    );
+  for (const arg of args) {
+    try {
+      const value = valueOf(arg, place);
+      return name === 'can' ? true : value;
+    } catch (error) {
+      if (!(error instanceof ExpressionError) || !mayBeTried(error.code)) throw error;
+    }
+  }
+  if (name === 'can') return false;
+  throw fail('E_VALUE', 'none of the expressions in try() can be evaluated', expression);
+}
+
+/** What the language itself forbids, or we do not do, is not hidden by try(). */
+const mayBeTried = (code: RefusalCode): boolean => code === 'E_VALUE' || code === 'E_TYPE';
+
+function unary(type: 'not' | 'negative', operand: Value): Value {
+  const value = type === 'not' ? toBool(operand) : toNumber(operand);
+  if (value === unknown) return unknown;
+  if (value === null) throw new ConversionError('null is no operand');
+  return typeof value === 'boolean' ? !value : tidy(-value);
+}
+
+type Sum = (a: number, b: number) => number | boolean;
+const sums: Readonly<Partial<Record<Binary, Sum>>> = {
+  '+': (a, b) => tidy(a + b),
+  '-': (a, b) => tidy(a - b),
+  '*': (a, b) => tidy(a * b),
+  '/': divide,
+  '%': remainder,
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+};
+
+function divide(a: number, b: number): number {
+  if (b === 0) throw new ConversionError('division by zero');
+  return tidy(a / b);
+}
+
+/** Of decimals without their binary noise; a remainder of nothing is the number itself, as with Terraform. */
+function remainder(a: number, b: number): number {
+  if (b === 0) return a;
+  const places = Math.max(decimals(a), decimals(b));
+  const scale = 10 ** places;
+  return tidy((Math.round(a * scale) % Math.round(b * scale)) / scale);
+}
+
+const decimals = (value: number): number => numberText(value).split('.')[1]?.length ?? 0;
+
+function binary({ operator, left, right }: Expression & { readonly type: 'binary' }, place: Place): Value {
+  const a = valueOf(left, place);
+  const b = valueOf(right, place);
+  if (operator === '==' || operator === '!=') {
+    const equal = same(a, b);
+    return equal === unknown ? unknown : equal === (operator === '==');
+  }
+  if (operator === '&&' || operator === '||') return logic(operator, a, b);
+  const x = toNumber(a);
+  const y = toNumber(b);
+  if (x === unknown || y === unknown) return unknown;
+  if (x === null || y === null) throw new ConversionError('null is no operand');
+  return sums[operator]?.(x, y) ?? null;
+}
+
+/** Both sides are evaluated. A known side decides for an unknown one where it can. */
+function logic(operator: '&&' | '||', a: Value, b: Value): Value {
+  const x = toBool(a);
+  const y = toBool(b);
+  if (x === null || y === null) throw new ConversionError('null is no operand');
+  const decisive = operator === '||';
+  if (x === decisive || y === decisive) return decisive;
+  return x === unknown || y === unknown ? unknown : !decisive;
+}
+
+function conditional({ condition, yes, no }: Expression & { readonly type: 'if' }, place: Place): Value {
+  const truth = toBool(valueOf(condition, place));
+  if (truth === null) throw fail('E_VALUE', 'the condition is null', condition);
+  const attempt = (branch: Expression): { readonly value: Value } | { readonly error: unknown } => {
+    try {
+      return { value: valueOf(branch, place) };
+    } catch (error) {
+      return { error };
+    }
+  };
+  const [positive, negative] = [attempt(yes), attempt(no)];
+  const chosen = truth === true ? positive : negative;
+  if (truth === unknown) return unknown;
+  if ('error' in chosen) throw chosen.error;
+  const other = truth ? negative : positive;
+  // Only its type matters, which a branch that cannot be evaluated does not tell.
+  if ('error' in other) return chosen.value;
+  if (isMap(other.value) && Object.keys(other.value).length === 0) return chosen.value;
+  const [value = null] = unify([chosen.value, other.value]);
+  return value;
+}
+
+function object({ items }: Expression & { readonly type: 'object' }, place: Place): Value {
+  const entries: [string, Value][] = [];
+  for (const { key, value } of items) {
+    const name = toText(valueOf(key, place));
+    if (name === unknown) return unknown;
+    if (name === null) throw fail('E_VALUE', 'the key of an object is null', key);
+    entries.push([name, valueOf(value, place)]);
+  }
+  return mapFrom(entries);
+}
+
+function forExpression(expression: Expression & { readonly type: 'for-list' | 'for-object' }, place: Place): Value {
+  const { clause } = expression;
+  const from = valueOf(clause.from, place);
+  if (from === unknown) return unknown;
+  const elements = elementsOf(from);
+  if (elements === undefined) throw fail('E_TYPE', `${typeName(from)} cannot be gone through`, clause.from);
+  if (elements.length > maxElements) throw fail('E_VALUE', `more than ${maxElements} elements`, clause.from);
+  const results: Value[] = [];
+  const entries = new Map<string, Value>();
+  for (const [key, value] of elements) {
+    const locals = new Map(place.locals);
+    if (clause.key !== undefined) locals.set(clause.key, key);
+    locals.set(clause.value, value);
+    const inner = { ...place, locals };
+    const isWanted = clause.condition === undefined ? true : toBool(valueOf(clause.condition, inner));
+    if (isWanted === unknown) return unknown;
+    if (isWanted === null) throw fail('E_VALUE', 'the condition is null', expression);
+    if (!isWanted) continue;
+    if (expression.type === 'for-list') results.push(valueOf(expression.result, inner));
+    else {
+      const name = toText(valueOf(expression.key, inner));
+      if (name === unknown) return unknown;
+      if (name === null) throw fail('E_VALUE', 'the key of an object is null', expression.key);
+      if (entries.has(name)) throw fail('E_VALUE', `the key ${JSON.stringify(name)} comes twice`, expression.key);
+      entries.set(name, valueOf(expression.value, inner));
+    }
+  }
+  return expression.type === 'for-list' ? results : mapFrom(entries);
+}

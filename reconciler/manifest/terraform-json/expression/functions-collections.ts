@@ -1,0 +1,166 @@
+// Functions of lists, sets and objects.
+import { list, map, sequence, textsOf, whole } from './arguments.ts';
+import type { FunctionRow } from './functions.ts';
+import {
+  charactersOf,
+  ConversionError,
+  compareBytes,
+  has,
+  isList,
+  isMap,
+  isSet,
+  keysOf,
+  mapFrom,
+  same,
+  setOf,
+  toText,
+  typeName,
+  unify,
+  unknown,
+  type Value,
+  type ValueMap,
+} from './values.ts';
+
+/** More elements than this come of no configuration that a person wrote. */
+const mostElements = 1024;
+
+function length(value: Value): Value {
+  if (value === unknown) return unknown;
+  if (typeof value === 'string') return charactersOf(value).length;
+  if (isList(value)) return value.length;
+  if (isSet(value)) return value.items.length;
+  if (isMap(value)) return Object.keys(value).length;
+  throw new ConversionError(`${typeName(value)} has no length`);
+}
+
+function element(items: readonly Value[], at: number): Value {
+  if (items.length === 0) throw new ConversionError('an empty list has no element');
+  // Counted round and round, backwards too.
+  return items[((at % items.length) + items.length) % items.length] ?? null;
+}
+
+function lookup([object = null, key = null, ...fallback]: readonly Value[]): Value {
+  if (!isMap(object)) throw new ConversionError(`argument 1 must be an object, not ${typeName(object)}`);
+  const name = toText(key);
+  if (typeof name === 'string' && has(object, name)) return object[name] ?? null;
+  const [value] = fallback;
+  if (value === undefined) throw new ConversionError(`the object has no ${String(name)}`);
+  return value;
+}
+
+function merge(objects: readonly Value[]): Value {
+  if (objects.includes(unknown)) return unknown;
+  const present = objects.filter((object) => object !== null);
+  return mapFrom(present.flatMap((_, index) => Object.entries(map(present, index))));
+}
+
+function flatten(value: Value): readonly Value[] {
+  if (isSet(value)) return value.items.flatMap(flatten);
+  return isList(value) ? value.flatMap(flatten) : [value];
+}
+
+function distinct(items: readonly Value[]): readonly Value[] {
+  const unified = unify(items);
+  return unified.filter((item, index) => unified.findIndex((other) => same(item, other) === true) === index);
+}
+
+function coalesce(args: readonly Value[]): Value {
+  const unified = unify(args);
+  for (const value of unified) {
+    if (value === unknown) return unknown;
+    if (value !== null && value !== '') return value;
+  }
+  throw new ConversionError('all arguments are null or empty');
+}
+
+function range(args: readonly Value[]): readonly Value[] {
+  const [start, limit] = args.length === 1 ? [0, whole(args, 0)] : [whole(args, 0), whole(args, 1)];
+  const step = args.length === 3 ? whole(args, 2) : limit < start ? -1 : 1;
+  if (step === 0 || (limit - start) * step < 0) {
+    if (step !== 0 && limit === start) return [];
+    throw new ConversionError('the step does not lead from the start to the limit');
+  }
+  const count = Math.ceil((limit - start) / step);
+  if (count > mostElements) throw new ConversionError(`more than ${mostElements} elements`);
+  return Array.from({ length: count }, (_, index) => start + index * step);
+}
+
+function slice(items: readonly Value[], start: number, end: number): readonly Value[] {
+  if (start < 0 || end > items.length || start > end) {
+    throw new ConversionError(`${start} to ${end} is not inside a list of ${items.length}`);
+  }
+  return items.slice(start, end);
+}
+
+function one(items: readonly Value[]): Value {
+  if (items.length > 1) throw new ConversionError(`a list of one or none is wanted, not of ${items.length}`);
+  return items[0] ?? null;
+}
+
+function indexIn(items: readonly Value[], wanted: Value): number {
+  const at = items.findIndex((item) => same(item, wanted) === true);
+  if (at < 0) throw new ConversionError('the list has no such element');
+  return at;
+}
+
+function zip(names: readonly string[], values: readonly Value[]): ValueMap {
+  if (names.length !== values.length) throw new ConversionError('the lists are of different lengths');
+  return mapFrom(names.map((name, index) => [name, values[index] ?? null] as const));
+}
+
+function chunks(items: readonly Value[], size: number): readonly Value[] {
+  if (size < 1) throw new ConversionError('the size must be 1 or more');
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, index) =>
+    items.slice(index * size, (index + 1) * size),
+  );
+}
+
+function isIn(items: readonly Value[], wanted: Value): boolean {
+  return items.some((item) => same(item, wanted) === true);
+}
+
+const [first, second] = [0, 1];
+const onList = (run: (items: readonly Value[]) => Value): FunctionRow => ({
+  least: 1,
+  most: 1,
+  run: (args) => run(list(args, first)),
+});
+const sets = (keep: (item: Value, others: readonly (readonly Value[])[]) => boolean): FunctionRow => ({
+  least: 2,
+  run: (args) => {
+    const [head = [], ...others] = unify(args.map((_, index) => list(args, index))) as readonly (readonly Value[])[];
+    return setOf(head.filter((item) => keep(item, others)));
+  },
+});
+
+export const collections: Readonly<Record<string, FunctionRow>> = {
+  length: { least: 1, most: 1, seesUnknown: true, run: ([value = null]) => length(value) },
+  element: { least: 2, most: 2, run: (args) => element(sequence(args, first), whole(args, second)) },
+  lookup: { least: 2, most: 3, takesNull: true, run: lookup },
+  keys: { least: 1, most: 1, run: (args) => keysOf(map(args, first)) },
+  values: {
+    least: 1,
+    most: 1,
+    run: (args) => keysOf(map(args, first)).map((key) => map(args, first)[key] ?? null),
+  },
+  merge: { least: 0, seesUnknown: true, takesNull: true, run: merge },
+  concat: { least: 1, run: (args) => args.flatMap((_, index) => sequence(args, index)) },
+  contains: { least: 2, most: 2, run: (args) => isIn(list(args, first), args[second] ?? null) },
+  coalesce: { least: 1, seesUnknown: true, takesNull: true, run: coalesce },
+  compact: onList((items) => textsOf(items.filter((item) => item !== null && item !== ''))),
+  distinct: onList(distinct),
+  flatten: onList(flatten),
+  reverse: onList((items) => [...items].reverse()),
+  sort: onList((items) => [...textsOf(items)].sort(compareBytes)),
+  one: onList(one),
+  range: { least: 1, most: 3, run: range },
+  slice: { least: 3, most: 3, run: (args) => slice(sequence(args, first), whole(args, 1), whole(args, 2)) },
+  index: { least: 2, most: 2, run: (args) => indexIn(sequence(args, first), args[second] ?? null) },
+  zipmap: { least: 2, most: 2, run: (args) => zip(textsOf(list(args, first)), list(args, second)) },
+  chunklist: { least: 2, most: 2, run: (args) => chunks(list(args, first), whole(args, second)) },
+  setunion: { least: 1, run: (args) => setOf(args.flatMap((_, index) => list(args, index))) },
+  setintersection: sets((item, others) => others.every((other) => isIn(other, item))),
+  setsubtract: sets((item, others) => !others.some((other) => isIn(other, item))),
+  sensitive: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
+  nonsensitive: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
+};

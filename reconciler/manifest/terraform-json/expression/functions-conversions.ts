@@ -1,0 +1,78 @@
+// Functions that turn a value of one kind into another: conversions of type, JSON, base64, digests.
+import { createHash } from 'node:crypto';
+import { text } from './arguments.ts';
+import type { FunctionRow } from './functions.ts';
+import { jsonText, readJson } from './json-text.ts';
+import {
+  ConversionError,
+  isList,
+  isMap,
+  isSet,
+  mapFrom,
+  setOf,
+  toBool,
+  toNumber,
+  toText,
+  typeName,
+  unify,
+  unknown,
+  type Value,
+} from './values.ts';
+
+const convert = (run: (value: Value) => Value): FunctionRow => ({
+  least: 1,
+  most: 1,
+  seesUnknown: true,
+  takesNull: true,
+  run: ([value = null]) => (value === unknown || value === null ? value : run(value)),
+});
+const digest = (algorithm: string, encoding: 'hex' | 'base64'): FunctionRow => ({
+  least: 1,
+  most: 1,
+  run: (args) => createHash(algorithm).update(text(args, 0)).digest(encoding),
+});
+
+function toList(value: Value): Value {
+  if (isSet(value)) return value.items;
+  if (isList(value)) return unify(value);
+  throw new ConversionError(`a list is wanted, not ${typeName(value)}`);
+}
+
+function toSet(value: Value): Value {
+  if (isSet(value)) return value;
+  if (isList(value)) return setOf(value);
+  throw new ConversionError(`a list is wanted, not ${typeName(value)}`);
+}
+
+function toMap(value: Value): Value {
+  if (!isMap(value)) throw new ConversionError(`an object is wanted, not ${typeName(value)}`);
+  const keys = Object.keys(value);
+  const unified = unify(Object.values(value));
+  return mapFrom(keys.map((key, index) => [key, unified[index] ?? null] as const));
+}
+
+function fromBase64(source: string): string {
+  const bytes = Buffer.from(source, 'base64');
+  if (bytes.toString('base64') !== source) throw new ConversionError('it is no base64');
+  const decoded = bytes.toString('utf8');
+  if (!Buffer.from(decoded, 'utf8').equals(bytes)) throw new ConversionError('what is encoded is no UTF-8 text');
+  return decoded;
+}
+
+export const conversions: Readonly<Record<string, FunctionRow>> = {
+  tostring: convert((value) => toText(value)),
+  tonumber: convert((value) => toNumber(value)),
+  tobool: convert((value) => toBool(value)),
+  tolist: convert(toList),
+  toset: convert(toSet),
+  tomap: convert(toMap),
+  jsonencode: { least: 1, most: 1, takesNull: true, run: ([value = null]) => jsonText(value) },
+  jsondecode: { least: 1, most: 1, run: (args) => readJson(text(args, 0)) },
+  base64encode: { least: 1, most: 1, run: (args) => Buffer.from(text(args, 0), 'utf8').toString('base64') },
+  base64decode: { least: 1, most: 1, run: (args) => fromBase64(text(args, 0)) },
+  md5: digest('md5', 'hex'),
+  sha1: digest('sha1', 'hex'),
+  sha256: digest('sha256', 'hex'),
+  sha512: digest('sha512', 'hex'),
+  base64sha256: digest('sha256', 'base64'),
+};

@@ -1,0 +1,253 @@
+// The values of Terraform's language and how one kind becomes another, as Terraform does it. Evaluation is in evaluate.ts.
+
+/** Not known before an apply. */
+export const unknown: unique symbol = Symbol('unknown');
+export type Unknown = typeof unknown;
+
+/** What toset() makes: distinct, in order. */
+export class ValueSet {
+  readonly items: readonly Value[];
+  constructor(items: readonly Value[]) {
+    this.items = items;
+  }
+}
+
+export interface ValueMap {
+  readonly [key: string]: Value;
+}
+export type Value = null | string | number | boolean | readonly Value[] | ValueSet | ValueMap | Unknown;
+
+/** A value that cannot be made into what is wanted; the evaluator says where. */
+export class ConversionError extends Error {
+  override readonly name = 'ConversionError';
+}
+
+export const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
+export const isSet = (value: Value): value is ValueSet => value instanceof ValueSet;
+export const isMap = (value: Value): value is ValueMap =>
+  typeof value === 'object' && value !== null && !isList(value) && !isSet(value);
+
+/** Own keys only, in the order in which Terraform iterates. */
+export const keysOf = (map: ValueMap): readonly string[] => Object.keys(map).sort(compareBytes);
+export const has = (map: ValueMap, key: string): boolean => Object.hasOwn(map, key);
+
+/** A map without the traps of inherited names. */
+export function mapFrom(entries: Iterable<readonly [string, Value]>): ValueMap {
+  return Object.fromEntries(entries);
+}
+
+/** Terraform sorts by UTF-8 bytes; code units differ from them beyond the basic plane. */
+export function compareBytes(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+/** What a person counts as characters, as Terraform does. */
+export const charactersOf = (text: string): readonly string[] =>
+  Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
+
+export function typeName(value: Value): string {
+  if (value === null) return 'null';
+  if (value === unknown) return 'a value not known yet';
+  if (isList(value)) return 'a list';
+  if (isSet(value)) return 'a set';
+  return isMap(value) ? 'an object' : `a ${typeof value === 'boolean' ? 'bool' : typeof value}`;
+}
+
+/** Floating point noise of decimal arithmetic goes: 0.1 + 0.2 is 0.3, as with Terraform's wider numbers. */
+export function tidy(value: number): number {
+  if (!Number.isFinite(value)) throw new ConversionError('the result is no finite number');
+  if (Number.isInteger(value)) {
+    if (!Number.isSafeInteger(value)) throw new ConversionError(`${value} is too large to be kept exactly`);
+    return value === 0 ? 0 : value;
+  }
+  return Number(value.toPrecision(15));
+}
+
+/** Without an exponent. */
+export function numberText(value: number): string {
+  const text = String(value);
+  const [mantissa = '', exponent] = text.split('e');
+  if (exponent === undefined) return text;
+  const [whole = '', fraction = ''] = mantissa.replace('-', '').split('.');
+  const shift = Number(exponent);
+  const sign = value < 0 ? '-' : '';
+  return shift < 0
+    ? `${sign}0.${'0'.repeat(-shift - 1)}${whole}${fraction}`
+    : `${sign}${whole}${fraction.padEnd(shift, '0')}`;
+}
+
+const numeric = /^-?(?:0|[1-9]\d*|0\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+export function toNumber(value: Value): number | null | Unknown {
+  if (value === unknown || value === null || typeof value === 'number') return value;
+  if (typeof value === 'string' && numeric.test(value)) return tidy(Number(value));
+  throw new ConversionError(`a number is wanted, not ${describe(value)}`);
+}
+
+export function toText(value: Value): string | null | Unknown {
+  if (value === unknown || value === null || typeof value === 'string') return value;
+  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'boolean') return String(value);
+  throw new ConversionError(`a string is wanted, not ${describe(value)}`);
+}
+
+export function toBool(value: Value): boolean | null | Unknown {
+  if (value === unknown || value === null || typeof value === 'boolean') return value;
+  if (value === 'true' || value === 'false') return value === 'true';
+  throw new ConversionError(`true or false is wanted, not ${describe(value)}`);
+}
+
+/** `the string "x"`, `a list`: never more of a value than a short text. */
+export function describe(value: Value): string {
+  if (typeof value === 'string') return value.length > 40 ? 'a string' : `the string ${JSON.stringify(value)}`;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return typeName(value);
+}
+
+/** Deep, and by type: 1 is not "1". Unknown when the answer depends on what is not known. */
+export function same(a: Value, b: Value): boolean | Unknown {
+  if (a === unknown || b === unknown) return unknown;
+  if (isSet(a) && isSet(b)) return allSame(a.items, b.items);
+  if (isList(a) && isList(b)) return allSame(a, b);
+  if (isMap(a) && isMap(b)) {
+    const [left, right] = [keysOf(a), keysOf(b)];
+    if (left.length !== right.length || left.some((key, index) => key !== right[index])) return false;
+    return allSame(
+      left.map((key) => a[key] ?? null),
+      left.map((key) => b[key] ?? null),
+    );
+  }
+  return a === b;
+}
+
+function allSame(a: readonly Value[], b: readonly Value[]): boolean | Unknown {
+  if (a.length !== b.length) return false;
+  let result: boolean | Unknown = true;
+  for (const [index, item] of a.entries()) {
+    const one = same(item, b[index] ?? null);
+    if (one === false) return false;
+    if (one === unknown) result = unknown;
+  }
+  return result;
+}
+
+/** True when nothing in it is unknown. */
+export function isWhole(value: Value): boolean {
+  if (value === unknown) return false;
+  if (isList(value)) return value.every(isWhole);
+  if (isSet(value)) return value.items.every(isWhole);
+  return !isMap(value) || Object.values(value).every(isWhole);
+}
+
+type Primitive = string | number | boolean;
+const isPrimitive = (value: Value): value is Primitive =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+
+/**
+ * Brings values to one type, as a list, a set or the two sides of a condition must have: texts win over numbers and bools, lists
+ * and objects are unified inside.
+ */
+export function unify(values: readonly Value[]): readonly Value[] {
+  const present = values.filter((value) => value !== null && value !== unknown);
+  if (present.every(isPrimitive)) return unifyPrimitives(values, present);
+  if (present.every(isSet))
+    return inParts(
+      values,
+      isSet,
+      (set) => set.items,
+      (_, items) => setOf(items),
+    );
+  if (present.every((value) => isList(value) || isSet(value))) return present.some(isSet) ? values : unifyLists(values);
+  if (present.every(isMap)) return unifyMaps(values);
+  throw new ConversionError(`values of one type are wanted, not ${[...new Set(present.map(typeName))].join(' and ')}`);
+}
+
+function unifyPrimitives(values: readonly Value[], present: readonly Value[]): readonly Value[] {
+  const types = new Set(present.map((value) => typeof value));
+  if (types.size <= 1) return values;
+  if (types.has('string')) return values.map((value) => toText(value));
+  throw new ConversionError(`values of one type are wanted, not ${[...new Set(present.map(typeName))].join(' and ')}`);
+}
+
+/** Of one length: place by place; else as lists of one type. */
+function unifyLists(values: readonly Value[]): readonly Value[] {
+  const lengths = new Set(values.filter(isList).map((list) => list.length));
+  if (lengths.size > 1)
+    return inParts(
+      values,
+      isList,
+      (list) => list,
+      (_, items) => items,
+    );
+  const columns = Array.from({ length: [...lengths][0] ?? 0 }, (_, at) =>
+    unify(values.filter(isList).map((list) => list[at] ?? null)),
+  );
+  let row = -1;
+  return values.map((value) => {
+    if (!isList(value)) return value;
+    row++;
+    return columns.map((column) => column[row] ?? null);
+  });
+}
+
+/** With the same attributes: one by one; else as maps of one type. */
+function unifyMaps(values: readonly Value[]): readonly Value[] {
+  const maps = values.filter(isMap);
+  const names = new Set(maps.map((map) => JSON.stringify(keysOf(map))));
+  if (names.size > 1) {
+    return inParts(
+      values,
+      isMap,
+      (map) => keysOf(map).map((key) => map[key] ?? null),
+      (map, items) => mapFrom(keysOf(map).map((key, index) => [key, items[index] ?? null] as const)),
+    );
+  }
+  const keys = keysOf(maps[0] ?? {});
+  const columns = keys.map((key) => unify(maps.map((map) => map[key] ?? null)));
+  let row = -1;
+  return values.map((value) => {
+    if (!isMap(value)) return value;
+    row++;
+    return mapFrom(keys.map((key, index) => [key, columns[index]?.[row] ?? null] as const));
+  });
+}
+
+/** Unifies the parts of all values together and puts each value together again. */
+function inParts<T extends Value>(
+  values: readonly Value[],
+  isWhole: (value: Value) => value is T,
+  partsOf: (value: T) => readonly Value[],
+  join: (value: T, parts: readonly Value[]) => Value,
+): readonly Value[] {
+  const unified = unify(values.filter(isWhole).flatMap((value) => partsOf(value)));
+  let at = 0;
+  return values.map((value) => {
+    if (!isWhole(value)) return value;
+    const start = at;
+    at += partsOf(value).length;
+    return join(value, unified.slice(start, at));
+  });
+}
+
+/** Distinct and in order: texts by bytes, numbers by size, others as they come. */
+export function setOf(items: readonly Value[]): ValueSet | Unknown {
+  if (items.some((item) => !isWhole(item))) return unknown;
+  const unified = unify(items);
+  const distinct = unified.filter((item, index) => unified.findIndex((other) => same(item, other) === true) === index);
+  return new ValueSet([...distinct].sort(compareValues));
+}
+
+function compareValues(a: Value, b: Value): number {
+  if (typeof a === 'string' && typeof b === 'string') return compareBytes(a, b);
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b);
+  return 0;
+}
+
+/** The elements of anything that has some; undefined for what has none. */
+export function elementsOf(value: Value): readonly (readonly [key: Value, value: Value])[] | undefined {
+  if (isList(value)) return value.map((item, index) => [index, item]);
+  if (isSet(value)) return value.items.map((item) => [item, item]);
+  if (isMap(value)) return keysOf(value).map((key) => [key, value[key] ?? null]);
+  return undefined;
+}
