@@ -1,8 +1,33 @@
 #!/usr/bin/env node
-// The entry of terraform-provider-gantry. The plugin itself comes with its own release; until then it says so and fails.
+// The process edge of terraform-provider-gantry: environment, standard streams, signals, exit codes. No logic.
+import { ProviderServer } from './framework/server.ts';
+import { gantryProvider } from './gantry.ts';
+import { logLine, type Log } from './wire/log.ts';
+import { HandshakeError, startPlugin } from './wire/plugin.ts';
+import { providerMethods } from './wire/rpcs.ts';
 
-process.stderr.write(
-  'terraform-provider-gantry is not yet part of this release: it cannot serve the Terraform plugin protocol.\n' +
-    'Use the gantry command line, which applies the same objects from YAML manifests.\n',
-);
-process.exitCode = 1;
+const log: Log = (level, message, fields) => void process.stderr.write(logLine(new Date(), level, message, fields));
+
+async function main(): Promise<void> {
+  // Ctrl-C goes to the whole process group; Terraform says by StopProvider what it means for us.
+  process.on('SIGINT', () => {});
+  const server = new ProviderServer(gantryProvider({ env: process.env, log }));
+  try {
+    const plugin = await startPlugin({
+      methods: providerMethods(server),
+      env: process.env,
+      log,
+      print: (line) => void process.stdout.write(line),
+      close: () => server.close(),
+      exit: (code) => process.exit(code),
+      parentPid: () => process.ppid,
+      now: () => new Date(),
+    });
+    process.on('SIGTERM', () => plugin.stop());
+  } catch (error) {
+    process.stderr.write(`${error instanceof HandshakeError ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+void main();

@@ -2,8 +2,9 @@
 import { Type, type Static } from 'typebox';
 import { ConfigMap, Description, UsedBy } from './common.ts';
 import { facts } from './field.ts';
+import { poolDrivers } from './pool-drivers.ts';
 
-export const poolDrivers = ['dir', 'btrfs', 'lvm', 'zfs', 'ceph'] as const;
+export { poolDrivers };
 
 export const StoragePool = Type.Object({
   name: Type.String(facts({ immutable: true })),

@@ -1,6 +1,6 @@
 // The config keys of storage pools and of their volumes: one table of facts each, and the pure check of a whole config.
 import { parseBytes } from './bytes.ts';
-import { poolDrivers } from './pool.ts';
+import { poolDrivers } from './pool-drivers.ts';
 import type { Problem } from './problem.ts';
 import * as is from './value-check.ts';
 import type { Check } from './value-check.ts';

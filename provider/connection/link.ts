@@ -1,0 +1,32 @@
+// What resources talk through: the client of one daemon, what that daemon can do, and reads that many objects share.
+import type { Server } from '../../server/api/server.ts';
+import type { Client } from '../../server/client/client.ts';
+import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import type { ObjectReader } from './reader.ts';
+
+export interface Link {
+  readonly client: Client;
+  readonly server: Server;
+  readonly reader: ObjectReader;
+  readonly project: string | undefined;
+  readonly target: string | undefined;
+}
+
+export const hasExtension = (link: Link, extension: string): boolean => link.server.api_extensions.includes(extension);
+
+export const isClustered = (link: Link): boolean => link.server.environment.server_clustered;
+
+/** Throws DiagnosticError when the server lacks what `what` needs. */
+export function needExtension(link: Link, extension: string, what: string): void {
+  if (!hasExtension(link, extension)) throw lacking(link, what, `it does not know the API extension ${extension}`);
+}
+
+export function needCluster(link: Link, what: string): void {
+  if (!isClustered(link)) throw lacking(link, what, 'it is not a member of a cluster');
+}
+
+export const lacking = (link: Link, what: string, why: string, cause?: unknown): DiagnosticError =>
+  new DiagnosticError(
+    [failure(`This server cannot ${what}`, `${link.client.host}: ${why}. Leave it out, or use a server that can.`)],
+    cause,
+  );

@@ -1,0 +1,106 @@
+// Reads objects one by one while there are few, and the whole list at once when many are asked for together.
+import type { Container, ContainerState } from '../../server/api/container.ts';
+import type { Client } from '../../server/client/client.ts';
+import { isNotFound } from '../../server/client/client-error.ts';
+import { collections, type ClientKind, type KindTypes } from '../../server/client/kind-paths.ts';
+import { needed } from './needed.ts';
+
+export interface Seen<T> {
+  readonly object: T;
+  /** Only when it was read by itself. */
+  readonly etag?: string;
+}
+
+/** With its state, as far as it runs. */
+export type SeenContainer = Container & { readonly state?: ContainerState | null };
+
+interface ReadTypes extends Omit<{ readonly [K in ClientKind]: KindTypes[K]['object'] }, 'container'> {
+  readonly container: SeenContainer;
+}
+
+interface Waiting {
+  readonly name: string;
+  readonly resolve: (seen: Seen<unknown> | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+interface KindState {
+  readonly waiting: Waiting[];
+  list: Promise<ReadonlyMap<string, unknown>> | undefined;
+}
+
+/** From this many at once a list costs less. */
+const listFrom = 4;
+/** How long to listen for company. */
+const gatherMs = 3;
+
+const nameMember: Partial<Record<ClientKind, string>> = { image: 'fingerprint', certificate: 'fingerprint' };
+
+export class ObjectReader {
+  readonly #client: Client;
+  readonly #kinds = new Map<ClientKind, KindState>();
+  /** Once something is written, every read is a new one. */
+  #hasWritten = false;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  written(): void {
+    this.#hasWritten = true;
+  }
+
+  /** Undefined: there is none of that name. */
+  read<K extends ClientKind>(kind: K, name: string, signal: AbortSignal): Promise<Seen<ReadTypes[K]> | undefined> {
+    if (this.#hasWritten) return this.#readOne(kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
+    const state = needed(this.#kinds, kind, () => ({ waiting: [], list: undefined }));
+    const { list } = state;
+    if (list !== undefined) return list.then((all) => seenIn(all, name)) as Promise<Seen<ReadTypes[K]> | undefined>;
+    return new Promise((resolve, reject) => {
+      state.waiting.push({ name, resolve: resolve as Waiting['resolve'], reject });
+      if (state.waiting.length === 1) setTimeout(() => this.#flush(kind, state, signal), gatherMs);
+    });
+  }
+
+  #flush(kind: ClientKind, state: KindState, signal: AbortSignal): void {
+    const waiting = state.waiting.splice(0, state.waiting.length);
+    if (waiting.length < listFrom) {
+      for (const { name, resolve, reject } of waiting) this.#readOne(kind, name, signal).then(resolve, reject);
+      return;
+    }
+    const list = this.#readAll(kind);
+    state.list = list;
+    list.catch(() => (state.list = undefined));
+    for (const { name, resolve, reject } of waiting) list.then((all) => resolve(seenIn(all, name)), reject);
+  }
+
+  async #readOne(kind: ClientKind, name: string, signal: AbortSignal): Promise<Seen<unknown> | undefined> {
+    try {
+      const { metadata, etag } = await this.#client.get(kind, name, signal);
+      const object = kind === 'container' ? await this.#withState(metadata as Container, signal) : metadata;
+      return { object, ...(etag === undefined ? {} : { etag }) };
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** A stopped one has no addresses to tell of. */
+  async #withState(container: Container, signal: AbortSignal): Promise<SeenContainer> {
+    if (container.status !== 'Running') return container;
+    return { ...container, state: (await this.#client.containerState(container.name, signal)).metadata };
+  }
+
+  /** Not under the time limit of the one who happened to be first. */
+  async #readAll(kind: ClientKind): Promise<ReadonlyMap<string, unknown>> {
+    const recursion = kind === 'container' ? 2 : 1;
+    const call = { method: 'GET', path: collections[kind], query: { recursion }, timeoutMs: 120_000 } as const;
+    const { metadata } = await this.#client.http.send<readonly Readonly<Record<string, string>>[] | null>(call);
+    return new Map((metadata ?? []).map((object) => [object[nameMember[kind] ?? 'name'] ?? '', object]));
+  }
+}
+
+function seenIn(all: ReadonlyMap<string, unknown>, name: string): Seen<unknown> | undefined {
+  const object = all.get(name);
+  return object === undefined ? undefined : { object };
+}

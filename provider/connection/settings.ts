@@ -1,0 +1,120 @@
+// The provider's own configuration: its attributes, their environment variables, and where each value came from. Opens nothing.
+import { text, type StateOf } from '../framework/attribute.ts';
+import { failure, type Diagnostic } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
+import type { ConfigOf } from '../framework/provider.ts';
+import { isUnknown } from '../framework/value.ts';
+
+export const settingsAttributes = {
+  address: text({
+    doc: 'Where the daemon listens: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`. Environment: `GANTRY_ADDRESS`. There is no default.',
+  }),
+  client_certificate: text({ doc: 'Client certificate for https, as PEM. Environment: `GANTRY_CLIENT_CERTIFICATE`.' }),
+  client_certificate_file: text({
+    doc: 'Path of the client certificate, instead of `client_certificate`. Environment: `GANTRY_CLIENT_CERTIFICATE_FILE`.',
+  }),
+  client_key: text({
+    doc: 'Key of the client certificate, as PEM. Environment: `GANTRY_CLIENT_KEY`.',
+    sensitive: true,
+  }),
+  client_key_file: text({
+    doc: 'Path of the key, instead of `client_key`. Environment: `GANTRY_CLIENT_KEY_FILE`.',
+  }),
+  server_certificate: text({
+    doc: 'The only server certificate to accept: its SHA-256 fingerprint, or PEM. Without it the system has to trust the certificate. Environment: `GANTRY_SERVER_CERTIFICATE`.',
+  }),
+  trust_password: text({
+    doc: 'With this the client certificate is added to the trusted ones when it is not among them yet. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.',
+    sensitive: true,
+  }),
+  project: text({ doc: 'Project of all objects, on servers with projects. Environment: `GANTRY_PROJECT`.' }),
+  target: text({ doc: 'Cluster member on which objects are made that do not say one. Environment: `GANTRY_TARGET`.' }),
+} as const;
+
+type Attributes = typeof settingsAttributes;
+type Name = keyof Attributes;
+export type SettingsConfig = ConfigOf<Attributes>;
+export type Settings = StateOf<Attributes>;
+
+export interface ReadSettings {
+  readonly settings: Settings;
+  /** `address from GANTRY_ADDRESS`: one for each that is set. */
+  readonly sources: readonly string[];
+  /** Undefined settings that are known after apply only. */
+  readonly unknown: readonly Name[];
+}
+
+export const environmentName = (name: string): string => `GANTRY_${name.toUpperCase()}`;
+
+const names = Object.keys(settingsAttributes) as readonly Name[];
+
+/** The configuration first, then the environment; nothing else is looked at. */
+export function readSettings(config: SettingsConfig, env: Readonly<Record<string, string | undefined>>): ReadSettings {
+  const settings: Record<string, string | null> = {};
+  const sources: string[] = [];
+  const unknown: Name[] = [];
+  for (const name of names) {
+    const given = config[name];
+    const fromEnv = env[environmentName(name)];
+    settings[name] = null;
+    if (isUnknown(given)) unknown.push(name);
+    else if (given !== null) {
+      settings[name] = given;
+      sources.push(`${name} from the provider block`);
+    } else if (fromEnv !== undefined && fromEnv !== '' && !isReplaced(config, name)) {
+      settings[name] = fromEnv;
+      sources.push(`${name} from ${environmentName(name)}`);
+    }
+  }
+  return { settings: settings as Settings, sources, unknown };
+}
+
+const pairs = [
+  ['client_certificate', 'client_certificate_file'],
+  ['client_key', 'client_key_file'],
+] as const satisfies readonly (readonly [Name, Name])[];
+
+/** A certificate in the configuration is not to meet its other form in the environment. */
+const isReplaced = (config: SettingsConfig, name: Name): boolean =>
+  pairs.some(
+    ([inline, file]) => (name === inline && config[file] !== null) || (name === file && config[inline] !== null),
+  );
+
+/** What is wrong with the settings together; those that are unknown may yet be right. */
+export function settingsProblems({ settings, unknown }: ReadSettings): readonly Diagnostic[] {
+  const has = (name: Name): boolean => settings[name] !== null || unknown.includes(name);
+  const found: Diagnostic[] = [];
+  if (!has('address')) {
+    found.push(
+      failure(
+        'The address of the daemon is not given',
+        `Set address in the provider block or ${environmentName('address')}, to unix:///path/to/unix.socket or https://host:8443. Nothing is assumed.`,
+        at('address'),
+      ),
+    );
+  }
+  for (const [inline, file] of pairs) {
+    if (!has(inline) || !has(file)) continue;
+    found.push(
+      failure(`${inline} and ${file} exclude each other`, 'Give the PEM text or the path of a file.', at(file)),
+    );
+  }
+  const hasCertificate = has('client_certificate') || has('client_certificate_file');
+  const hasKey = has('client_key') || has('client_key_file');
+  if (hasCertificate !== hasKey) {
+    const missing = hasCertificate ? 'client_key' : 'client_certificate';
+    found.push(
+      failure('Client certificate and key belong together', `Also set ${missing} or ${missing}_file.`, at(missing)),
+    );
+  }
+  if (settings.address?.startsWith('https:') === false && hasCertificate) {
+    found.push(
+      failure(
+        'A unix socket takes no client certificate',
+        'Use an https address, or leave the certificate out.',
+        at('address'),
+      ),
+    );
+  }
+  return found;
+}

@@ -1,0 +1,138 @@
+// Carries out one planned change and says what is there afterwards, also when it failed half way: the state never lies.
+import type { Attributes } from './attribute.ts';
+import { failure, warning, type Diagnostic } from './diagnostic.ts';
+import { begin, type Begun } from './operation.ts';
+import { settle } from './plan.ts';
+import type { AnyProvider, AnyResource, ConfigOf, CreateContext, PrivateData } from './provider.ts';
+import { timeoutMs, type OperationName } from './timeouts.ts';
+import { knownPart, type ValueMap } from './value.ts';
+
+export interface ApplyInput {
+  /** Null: create. */
+  readonly prior: ValueMap | null;
+  /** Null: delete. */
+  readonly planned: ValueMap | null;
+  readonly config: ValueMap | null;
+  readonly privateData: PrivateData;
+}
+
+export interface Applied {
+  readonly state: ValueMap | null;
+  readonly privateData: PrivateData;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface ApplyDeps<C> {
+  readonly provider: AnyProvider<C>;
+  readonly resource: AnyResource<C>;
+  readonly client: C;
+  readonly stopping: AbortSignal;
+}
+
+/** Reading back after a failure is granted this long. */
+const readBackMs = 20_000;
+
+type State = Parameters<AnyResource<unknown>['delete']>[0];
+const asState = (values: ValueMap): State => values;
+const asConfig = (values: ValueMap | null): ConfigOf<Attributes> => (values ?? {}) as ConfigOf<Attributes>;
+
+export function applyChange<C>(deps: ApplyDeps<C>, input: ApplyInput): Promise<Applied> {
+  const { prior, planned } = input;
+  if (planned === null) return remove(deps, input, prior ?? {});
+  return prior === null ? create(deps, input, planned) : update(deps, input, planned, prior);
+}
+
+function start<C>(deps: ApplyDeps<C>, input: ApplyInput, operation: OperationName, values: ValueMap): Begun<C> {
+  const limit = timeoutMs(values['timeouts'], operation, deps.resource.timeoutsMs?.[operation]);
+  return begin(deps.provider, deps.client, { ...input.privateData }, { timeoutMs: limit, stopping: deps.stopping });
+}
+
+const done = (begun: Begun<unknown>, state: ValueMap | null): Applied => {
+  begun.end();
+  return { state, privateData: begun.context.privateData, diagnostics: begun.diagnostics };
+};
+
+async function create<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMap): Promise<Applied> {
+  const begun = start(deps, input, 'create', planned);
+  const wanted = knownPart(planned) as ValueMap;
+  let exists = false;
+  const context: CreateContext<C> = {
+    ...begun.context,
+    mayExist: () => {
+      exists = true;
+    },
+  };
+  const what = `create ${deps.resource.typeName}`;
+  try {
+    const extra = await deps.resource.create({ planned: asState(wanted), config: asConfig(input.config) }, context);
+    return await settled(deps, begun, planned, { ...wanted, ...(extra as ValueMap | undefined) });
+  } catch (error) {
+    begun.fail(what, error);
+    if (!exists) return done(begun, null);
+  }
+  const found = await readBack(deps, begun.context.privateData, wanted);
+  if (found !== undefined) return done(begun, found);
+  begun.diagnostics.push(
+    warning(
+      'Nobody can tell now whether the object exists',
+      'It is kept in the state as tainted, so that it cannot be forgotten: the next plan looks for it, and makes it anew or drops it.',
+    ),
+  );
+  return done(begun, wanted);
+}
+
+async function update<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMap, prior: ValueMap): Promise<Applied> {
+  const begun = start(deps, input, 'update', planned);
+  const wanted = knownPart(planned) as ValueMap;
+  try {
+    const to = { planned: asState(wanted), config: asConfig(input.config) };
+    const extra = await deps.resource.update(to, asState(prior), begun.context);
+    return await settled(deps, begun, planned, { ...wanted, ...(extra as ValueMap | undefined) });
+  } catch (error) {
+    begun.fail(`update ${deps.resource.typeName}`, error);
+    const found = await readBack(deps, begun.context.privateData, prior);
+    return done(begun, found === undefined ? prior : found);
+  }
+}
+
+async function remove<C>(deps: ApplyDeps<C>, input: ApplyInput, prior: ValueMap): Promise<Applied> {
+  const begun = start(deps, input, 'delete', prior);
+  try {
+    await deps.resource.delete(asState(prior), begun.context);
+    return done(begun, null);
+  } catch (error) {
+    begun.fail(`delete ${deps.resource.typeName}`, error);
+    const found = await readBack(deps, begun.context.privateData, prior);
+    // The answer was lost, the deed was done.
+    if (found === null) begun.diagnostics.splice(0, begun.diagnostics.length);
+    return done(begun, found === undefined ? prior : found);
+  }
+}
+
+/** As planned, with what the plan left open as it is. */
+async function settled<C>(deps: ApplyDeps<C>, begun: Begun<C>, planned: ValueMap, wanted: ValueMap): Promise<Applied> {
+  const read = await deps.resource.read(asState(wanted), begun.context);
+  if (read === null) {
+    const detail = 'It was made and is gone again: something else on the server removes it.';
+    begun.diagnostics.push(failure(`${deps.resource.typeName} vanished while it was applied`, detail));
+    return done(begun, null);
+  }
+  return done(begun, settle(planned, { ...wanted, ...(read as ValueMap) }) as ValueMap);
+}
+
+/** What is there; undefined when that cannot be learned. */
+async function readBack<C>(
+  deps: ApplyDeps<C>,
+  privateData: PrivateData,
+  state: ValueMap,
+): Promise<ValueMap | null | undefined> {
+  const begun = begin(deps.provider, deps.client, privateData, { timeoutMs: readBackMs, stopping: deps.stopping });
+  try {
+    const read = await deps.resource.read(asState(state), begun.context);
+    return read === null ? null : { ...state, ...(read as ValueMap) };
+  } catch {
+    return undefined;
+  } finally {
+    begun.end();
+  }
+}

@@ -1,0 +1,37 @@
+// What users are told: severity, one line, an explanation with what to do about it, and the attribute concerned.
+import type { Path } from './path.ts';
+
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning';
+  /** One line. */
+  readonly summary: string;
+  /** Why, and what to do. */
+  readonly detail: string;
+  readonly path?: Path;
+}
+
+/** An expected failure that has its own words for users; anything else thrown is explained by the provider. */
+export class DiagnosticError extends Error {
+  override readonly name = 'DiagnosticError';
+  readonly diagnostics: readonly Diagnostic[];
+
+  constructor(diagnostics: readonly Diagnostic[], cause?: unknown) {
+    super(diagnostics.map(({ summary }) => summary).join('; '), cause === undefined ? undefined : { cause });
+    this.diagnostics = diagnostics;
+  }
+}
+
+export const failure = (summary: string, detail: string, path?: Path): Diagnostic => ({
+  severity: 'error',
+  summary,
+  detail,
+  ...(path === undefined ? {} : { path }),
+});
+
+export const warning = (summary: string, detail: string, path?: Path): Diagnostic => ({
+  ...failure(summary, detail, path),
+  severity: 'warning',
+});
+
+export const hasErrors = (diagnostics: readonly Diagnostic[]): boolean =>
+  diagnostics.some(({ severity }) => severity === 'error');

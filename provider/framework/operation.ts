@@ -1,0 +1,43 @@
+// One operation on an object under its time limit: the context it gets, and what its failure reads like.
+import { failure, type Diagnostic } from './diagnostic.ts';
+import type { AnyProvider, Context, PrivateData } from './provider.ts';
+
+export interface Limits {
+  readonly timeoutMs: number;
+  readonly stopping: AbortSignal;
+}
+
+export interface Begun<C> {
+  readonly context: Context<C>;
+  readonly diagnostics: Diagnostic[];
+  /** Adds the failure in words. */
+  fail(what: string, error: unknown): void;
+  /** Ends the time limit. */
+  end(): void;
+}
+
+/** Whoever begins one ends it. */
+export function begin<C>(provider: AnyProvider<C>, client: C, privateData: PrivateData, limits: Limits): Begun<C> {
+  const diagnostics: Diagnostic[] = [];
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(new Error('the time limit has passed')), limits.timeoutMs);
+  timer.unref();
+  return {
+    context: {
+      client,
+      signal: deadline.signal,
+      stopping: limits.stopping,
+      privateData,
+      warn: (diagnostic) => diagnostics.push(diagnostic),
+    },
+    diagnostics,
+    fail(what, error) {
+      if (!deadline.signal.aborted) diagnostics.push(...provider.explain(what, error));
+      else {
+        const limit = `It took longer than ${limits.timeoutMs / 1000} s. What it had begun may still be going on; the state shows what is there now.`;
+        diagnostics.push(failure(`Time is up: ${what}`, `${limit} Give it longer in the timeouts attribute.`));
+      }
+    },
+    end: () => clearTimeout(timer),
+  };
+}

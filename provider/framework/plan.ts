@@ -1,0 +1,129 @@
+// The plan of one object: from configuration and prior state to what will be, and whether that takes another object. Pure.
+import type { Attribute, Attributes, Nested } from './attribute.ts';
+import type { Path } from './path.ts';
+import { equalValues, isList, isMap, isUnknown, unknownValue, type Value, type ValueMap } from './value.ts';
+
+export interface PlannedChange {
+  readonly planned: ValueMap;
+  /** Something that is configured differs from what is: computed values may change with it. */
+  readonly differs: boolean;
+  /** Paths whose change takes another object. Empty for a creation. */
+  readonly replace: readonly Path[];
+}
+
+/**
+ * In this order: what is configured, defaults, write-only values to null, and when anything differs computed values that nobody
+ * configured become unknown, save those an update keeps. A configured value is never rewritten: Terraform would refuse the plan.
+ */
+export function planChange(attributes: Attributes, config: ValueMap, prior: ValueMap | null): PlannedChange {
+  const wanted = wantedObject(attributes, config, prior);
+  const differs = prior === null || !equalValues(wanted, prior);
+  const planned = differs ? withUnknowns(attributes, config, wanted, prior) : wanted;
+  return { planned, differs, replace: prior === null ? [] : replacing(attributes, planned, prior) };
+}
+
+function wantedObject(attributes: Attributes, config: ValueMap, prior: ValueMap | null): ValueMap {
+  const wanted: Record<string, Value> = {};
+  for (const name in attributes) {
+    const attribute = attributes[name];
+    if (attribute !== undefined) wanted[name] = wantedValue(attribute, config[name] ?? null, prior?.[name] ?? null);
+  }
+  return wanted;
+}
+
+function wantedValue(attribute: Attribute<unknown>, config: Value, prior: Value): Value {
+  if (attribute.writeOnly === true) return null;
+  if (config === null) return attribute.default ?? (attribute.computed === true ? prior : null);
+  if (isUnknown(config)) return config;
+  const isSame = prior !== null && attribute.same?.(prior, config) === true;
+  if (isSame) return prior;
+  return attribute.nested === undefined
+    ? config
+    : eachObject(attribute.nested, config, prior, (item, before) =>
+        wantedObject(attribute.nested?.attributes ?? {}, item, before),
+      );
+}
+
+/** The objects of a nested attribute, each with the prior one at its place. */
+function eachObject(
+  nested: Nested,
+  value: Value,
+  prior: Value,
+  change: (item: ValueMap, before: ValueMap | null, key: string) => ValueMap,
+): Value {
+  const changed = (item: Value, before: Value | undefined, key: string): Value =>
+    isMap(item) ? change(item, isMap(before) ? before : null, key) : item;
+  if (nested.nesting === 'single') return changed(value, prior, '');
+  if (isList(value)) {
+    const befores = isList(prior) ? prior : [];
+    return value.map((item, index) => changed(item, befores[index], String(index)));
+  }
+  if (!isMap(value)) return value;
+  const befores = isMap(prior) ? prior : {};
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      changed(item, Object.hasOwn(befores, key) ? befores[key] : undefined, key),
+    ]),
+  );
+}
+
+function withUnknowns(attributes: Attributes, config: ValueMap, wanted: ValueMap, prior: ValueMap | null): ValueMap {
+  const planned: Record<string, Value> = { ...wanted };
+  for (const name in attributes) {
+    const attribute = attributes[name];
+    if (attribute === undefined) continue;
+    const given = config[name] ?? null;
+    if (given !== null) planned[name] = nestedUnknowns(attribute, given, wanted[name] ?? null, prior?.[name] ?? null);
+    else if (isFilledIn(attribute) && !keeps(attribute, prior?.[name])) planned[name] = unknownValue;
+  }
+  return planned;
+}
+
+const isFilledIn = (attribute: Attribute<unknown>): boolean =>
+  attribute.computed === true && attribute.default === undefined;
+
+const keeps = (attribute: Attribute<unknown>, prior: Value | undefined): boolean =>
+  attribute.keep === true && prior !== undefined && prior !== null;
+
+function nestedUnknowns(attribute: Attribute<unknown>, given: Value, wanted: Value, prior: Value): Value {
+  const { nested } = attribute;
+  if (nested === undefined || isUnknown(wanted)) return wanted;
+  return eachObject(nested, wanted, prior, (item, before, key) => {
+    // One that is as it was keeps what was computed for it.
+    if (before !== null && equalValues(item, before)) return item;
+    return withUnknowns(nested.attributes, givenObject(nested, given, key), item, before);
+  });
+}
+
+function givenObject(nested: Nested, given: Value, key: string): ValueMap {
+  const item =
+    nested.nesting === 'single' ? given : isList(given) ? given[Number(key)] : isMap(given) ? given[key] : null;
+  return isMap(item) ? item : {};
+}
+
+function replacing(attributes: Attributes, planned: ValueMap, prior: ValueMap): readonly Path[] {
+  const paths: Path[] = [];
+  for (const name in attributes) {
+    const rule = attributes[name]?.replace;
+    if (rule === undefined) continue;
+    const [before, after] = [prior[name] ?? null, planned[name] ?? null];
+    if (equalValues(before, after)) continue;
+    // What is not known yet may turn out to be the same; the second plan, at apply, then knows.
+    if (rule === true || isUnknown(after) || rule(before, after)) paths.push([{ attribute: name }]);
+  }
+  return paths;
+}
+
+/** What was planned, with everything unknown filled in from `actual`: the state after an apply that went as planned. */
+export function settle(planned: Value, actual: Value): Value {
+  if (isUnknown(planned)) return actual;
+  if (isMap(planned)) {
+    const from = isMap(actual) ? actual : {};
+    const settled = Object.entries(planned).map(([key, item]) => [key, settle(item, from[key] ?? null)] as const);
+    return Object.fromEntries(settled);
+  }
+  if (!isList(planned)) return planned;
+  const from = isList(actual) ? actual : [];
+  return planned.map((item, index) => settle(item, from[index] ?? null));
+}

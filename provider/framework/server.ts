@@ -1,0 +1,248 @@
+// Serves a provider's resources, data sources and functions: one method for each thing Terraform asks. Values in, values out.
+import { applyChange, type Applied, type ApplyInput } from './apply.ts';
+import type { Attributes } from './attribute.ts';
+import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnostic.ts';
+import { begin } from './operation.ts';
+import type { Path } from './path.ts';
+import { planChange } from './plan.ts';
+import type {
+  AnyDataSource,
+  AnyProvider,
+  AnyResource,
+  ConfigOf,
+  Configured,
+  DraftOf,
+  PrivateData,
+  ProviderFunction,
+} from './provider.ts';
+import { readStoredState, StoredStateError, type JsonObject } from './stored-state.ts';
+import { timeoutMs } from './timeouts.ts';
+import { validateAttributes, type ValidateFacts } from './validate.ts';
+import type { Value, ValueMap } from './value.ts';
+
+export interface ReadResult {
+  readonly state: ValueMap | null;
+  readonly privateData: PrivateData;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface PlanResult {
+  readonly planned: ValueMap | null;
+  readonly replace: readonly Path[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export interface StateResult {
+  readonly state: ValueMap | null;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const asConfig = (values: ValueMap): ConfigOf<Attributes> => values as ConfigOf<Attributes>;
+
+/** Lives as long as its process; `close` ends what `configure` opened. */
+export class ProviderServer<C> {
+  readonly provider: AnyProvider<C>;
+  readonly #resources: ReadonlyMap<string, AnyResource<C>>;
+  readonly #dataSources: ReadonlyMap<string, AnyDataSource<C>>;
+  readonly #functions: ReadonlyMap<string, ProviderFunction>;
+  readonly #stopping = new AbortController();
+  #configured: Configured<C> | undefined;
+
+  constructor(provider: AnyProvider<C>) {
+    this.provider = provider;
+    this.#resources = new Map(provider.resources.map((each) => [each.typeName, each]));
+    this.#dataSources = new Map(provider.dataSources.map((each) => [each.typeName, each]));
+    this.#functions = new Map(provider.functions.map((each) => [each.name, each]));
+  }
+
+  resource(typeName: string): AnyResource<C> {
+    return known(this.#resources.get(typeName), 'resource', typeName);
+  }
+  dataSource(typeName: string): AnyDataSource<C> {
+    return known(this.#dataSources.get(typeName), 'data source', typeName);
+  }
+  function(name: string): ProviderFunction {
+    return known(this.#functions.get(name), 'function', name);
+  }
+
+  validateProvider(config: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {
+    const found = validateAttributes(this.provider.attributes, config, facts);
+    return [...found, ...(this.provider.validate?.(asConfig(config)) ?? [])];
+  }
+
+  async configure(config: ValueMap): Promise<readonly Diagnostic[]> {
+    const diagnostics: Diagnostic[] = [];
+    try {
+      await this.#configured?.close();
+      this.#configured = undefined;
+      const add = (diagnostic: Diagnostic): void => void diagnostics.push(diagnostic);
+      this.#configured = await this.provider.configure(asConfig(config), add, AbortSignal.timeout(60_000));
+    } catch (error) {
+      diagnostics.push(...this.#explain(`configure the provider ${this.provider.name}`, error));
+    }
+    return diagnostics;
+  }
+
+  validateResource(typeName: string, config: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {
+    const resource = this.resource(typeName);
+    const found = validateAttributes(resource.attributes, config, facts);
+    return [...found, ...(resource.validate?.(asConfig(config)) ?? [])];
+  }
+
+  validateDataSource(typeName: string, config: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {
+    return validateAttributes(this.dataSource(typeName).attributes, config, facts);
+  }
+
+  upgrade(typeName: string, stored: { readonly version: number; readonly json: string }): StateResult {
+    const { attributes, version, upgrades } = this.resource(typeName);
+    try {
+      return { state: readStoredState(attributes, version, upgrades ?? {}, stored), diagnostics: [] };
+    } catch (error) {
+      if (!(error instanceof StoredStateError || error instanceof SyntaxError)) throw error;
+      const detail = `The state of this ${typeName} cannot be read: ${error.message}.`;
+      return { state: null, diagnostics: [failure(`Cannot read a stored ${typeName}`, detail)] };
+    }
+  }
+
+  async read(typeName: string, state: ValueMap, privateData: PrivateData): Promise<ReadResult> {
+    const resource = this.resource(typeName);
+    const client = this.#client();
+    if (client === undefined) return { state, privateData, diagnostics: [this.#unconfigured(`read ${typeName}`)] };
+    const limit = timeoutMs(state['timeouts'], 'read', resource.timeoutsMs?.read);
+    const begun = begin(
+      this.provider,
+      client,
+      { ...privateData },
+      { timeoutMs: limit, stopping: this.#stopping.signal },
+    );
+    try {
+      const read = await resource.read(state, begun.context);
+      const found = read === null ? null : { ...state, ...(read as ValueMap) };
+      return { state: found, privateData: begun.context.privateData, diagnostics: begun.diagnostics };
+    } catch (error) {
+      begun.fail(`read ${typeName}`, error);
+      return { state, privateData, diagnostics: begun.diagnostics };
+    } finally {
+      begun.end();
+    }
+  }
+
+  async plan(typeName: string, config: ValueMap | null, prior: ValueMap | null): Promise<PlanResult> {
+    const resource = this.resource(typeName);
+    if (config === null) {
+      const diagnostics = prior === null ? [] : (resource.planDelete?.(prior) ?? []);
+      return { planned: null, replace: [], diagnostics };
+    }
+    const change = planChange(resource.attributes, config, prior);
+    if (resource.plan === undefined) return { planned: change.planned, replace: change.replace, diagnostics: [] };
+    const planned = { ...change.planned };
+    const replace = [...change.replace];
+    const diagnostics: Diagnostic[] = [];
+    try {
+      await resource.plan({
+        config: asConfig(config),
+        prior: prior,
+        planned: planned as DraftOf<Attributes>,
+        differs: change.differs,
+        client: this.#client(),
+        replace: (path) => replace.push(path),
+        add: (diagnostic) => diagnostics.push(diagnostic),
+      });
+    } catch (error) {
+      diagnostics.push(...this.#explain(`plan ${typeName}`, error));
+    }
+    return { planned, replace, diagnostics };
+  }
+
+  async apply(typeName: string, input: ApplyInput): Promise<Applied> {
+    const resource = this.resource(typeName);
+    const client = this.#client();
+    if (client === undefined) {
+      return {
+        state: input.prior,
+        privateData: input.privateData,
+        diagnostics: [this.#unconfigured(`apply ${typeName}`)],
+      };
+    }
+    return applyChange({ provider: this.provider, resource, client, stopping: this.#stopping.signal }, input);
+  }
+
+  /** Only what the id says: Terraform reads the rest at once. */
+  import(
+    typeName: string,
+    by: { readonly id: string } | { readonly identity: Readonly<Record<string, string>> },
+  ): StateResult {
+    const resource = this.resource(typeName);
+    const client = this.#client();
+    if (client === undefined) return { state: null, diagnostics: [this.#unconfigured(`import ${typeName}`)] };
+    try {
+      const id = 'id' in by ? by.id : resource.importing.id(by.identity);
+      const found: JsonObject = resource.importing.parse(id, client) as JsonObject;
+      const state = Object.keys(resource.attributes).map((name) => [name, (found[name] ?? null) as Value] as const);
+      return { state: Object.fromEntries(state), diagnostics: [] };
+    } catch (error) {
+      return { state: null, diagnostics: this.#explain(`import ${typeName}`, error) };
+    }
+  }
+
+  async readData(typeName: string, config: ValueMap): Promise<StateResult> {
+    const source = this.dataSource(typeName);
+    const client = this.#client();
+    if (client === undefined) return { state: null, diagnostics: [this.#unconfigured(`read ${typeName}`)] };
+    const limits = { timeoutMs: 60_000, stopping: this.#stopping.signal };
+    const begun = begin(this.provider, client, {}, limits);
+    try {
+      const read = await source.read(config, begun.context);
+      const names = Object.keys(source.attributes);
+      const found = read as ValueMap;
+      const state = names.map((name) => [name, found[name] ?? config[name] ?? null] as const);
+      return { state: Object.fromEntries(state), diagnostics: begun.diagnostics };
+    } catch (error) {
+      begun.fail(`read data of ${typeName}`, error);
+      return { state: null, diagnostics: begun.diagnostics };
+    } finally {
+      begun.end();
+    }
+  }
+
+  identityOf(typeName: string, state: ValueMap | null): Readonly<Record<string, string>> | undefined {
+    if (state === null) return undefined;
+    const members = this.resource(typeName).identity.map((name) => [name, state[name] ?? null] as const);
+    if (members.some(([, value]) => typeof value !== 'string')) return undefined;
+    return Object.fromEntries(members) as Record<string, string>;
+  }
+
+  /** The user wants to stop: what runs ends where it can. */
+  stop(): void {
+    this.#stopping.abort(new Error('interrupted'));
+  }
+
+  async close(): Promise<void> {
+    await this.#configured?.close();
+    this.#configured = undefined;
+  }
+
+  #client(): C | undefined {
+    return this.#configured?.client;
+  }
+
+  #unconfigured(what: string): Diagnostic {
+    const detail =
+      'Parts of its configuration are known only after apply. Give the provider values that are known before, or apply in two steps with -target.';
+    return failure(`Cannot ${what}: the provider ${this.provider.name} is not configured`, detail);
+  }
+
+  #explain(what: string, error: unknown): readonly Diagnostic[] {
+    if (error instanceof DiagnosticError) return error.diagnostics;
+    const found = this.provider.explain(what, error);
+    return hasErrors(found) ? found : [...found, failure(`Cannot ${what}`, String(error))];
+  }
+}
+
+function known<T>(found: T | undefined, kind: string, name: string): T {
+  if (found === undefined) {
+    const detail = 'Another version of the provider may have it.';
+    throw new DiagnosticError([failure(`This provider has no ${kind} ${name}`, detail)]);
+  }
+  return found;
+}

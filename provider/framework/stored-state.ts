@@ -1,0 +1,70 @@
+// Reads a state that was stored as JSON, by this version of the provider or an older one, into values of today's schema.
+import type { Attributes } from './attribute.ts';
+import type { Type } from './type.ts';
+import type { Value, ValueMap } from './value.ts';
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
+export type JsonObject = Readonly<Record<string, Json>>;
+/** From the version that is its key to the next one. */
+export type Upgrades = Readonly<Record<number, (old: JsonObject) => JsonObject>>;
+
+export class StoredStateError extends Error {
+  override readonly name = 'StoredStateError';
+}
+
+/** Throws StoredStateError for a state of a newer version, without a way up, or of another shape. */
+export function readStoredState(
+  attributes: Attributes,
+  current: number,
+  upgrades: Upgrades,
+  stored: { readonly version: number; readonly json: string },
+): ValueMap {
+  if (stored.version > current) {
+    throw new StoredStateError(
+      `it has version ${stored.version} of this resource, and this provider knows versions up to ${current}: use the newer provider that wrote it`,
+    );
+  }
+  let object = asObject(JSON.parse(stored.json) as Json, '');
+  for (let version = stored.version; version < current; version += 1) {
+    const upgrade = upgrades[version];
+    if (upgrade === undefined) throw new StoredStateError(`there is no way up from its version ${version}`);
+    object = upgrade(object);
+  }
+  return readObject(attributes, object);
+}
+
+function readObject(attributes: Attributes, object: JsonObject): ValueMap {
+  const members = Object.entries(attributes).map(
+    ([name, { type }]) => [name, readValue(type, object[name] ?? null, name)] as const,
+  );
+  return Object.fromEntries(members);
+}
+
+/** What the type does not name is left out: attributes of the past. */
+export function readValue(type: Type, json: Json, path: string): Value {
+  if (json === null) return null;
+  if (type === 'string' || type === 'bool' || type === 'number') return readScalar(type, json, path);
+  if (type.kind === 'list') {
+    if (!Array.isArray(json)) throw new StoredStateError(`${path} is no list`);
+    return (json as readonly Json[]).map((item, index) => readValue(type.item, item, `${path}[${index}]`));
+  }
+  const object = asObject(json, path);
+  const members =
+    type.kind === 'map'
+      ? Object.entries(object).map(([key, item]) => [key, readValue(type.item, item, `${path}.${key}`)] as const)
+      : Object.entries(type.members).map(
+          ([name, member]) => [name, readValue(member, object[name] ?? null, `${path}.${name}`)] as const,
+        );
+  return Object.fromEntries(members);
+}
+
+function readScalar(type: 'string' | 'bool' | 'number', json: Json, path: string): Value {
+  const expected = type === 'bool' ? 'boolean' : type;
+  if (typeof json === expected) return json;
+  throw new StoredStateError(`${path} is no ${type}`);
+}
+
+function asObject(json: Json, path: string): JsonObject {
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as JsonObject;
+  throw new StoredStateError(`${path === '' ? 'it' : path} is no object`);
+}

@@ -1,0 +1,42 @@
+// The provider as a whole: its settings, and the tables of everything it has.
+import { explain } from './connection/explain.ts';
+import { openLink } from './connection/connect.ts';
+import type { Link } from './connection/link.ts';
+import { readSettings, settingsAttributes, settingsProblems } from './connection/settings.ts';
+import { DiagnosticError, hasErrors } from './framework/diagnostic.ts';
+import type { AnyProvider, Provider } from './framework/provider.ts';
+import { network } from './resources/network.ts';
+import { profile } from './resources/profile.ts';
+import { storagePool } from './resources/storage-pool.ts';
+import type { Log } from './wire/log.ts';
+
+export interface GantryDeps {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+}
+
+export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
+  const definition: Provider<typeof settingsAttributes, Link> = {
+    name: 'gantry',
+    doc: 'Manages Linux system containers with their profiles, networks, storage and images, on a gantryd or LXD server.',
+    example: `provider "gantry" {
+  address = "unix:///var/lib/gantry/unix.socket"
+}
+`,
+    attributes: settingsAttributes,
+    async configure(config, add, signal) {
+      const read = readSettings(config, env);
+      log('info', `provider settings: ${read.sources.join(', ') || 'none'}`);
+      const problems = settingsProblems(read);
+      if (hasErrors(problems)) throw new DiagnosticError(problems);
+      for (const problem of problems) add(problem);
+      // What is not known yet may decide who we are to the server.
+      return read.unknown.length > 0 ? undefined : openLink(read, signal);
+    },
+    resources: [storagePool, network, profile],
+    dataSources: [],
+    functions: [],
+    explain,
+  };
+  return definition;
+}

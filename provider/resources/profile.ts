@@ -1,0 +1,114 @@
+// gantry_profile: config and devices that containers share. The profile `default` is taken over and emptied, never made or removed.
+import type { Profile } from '../../server/api/profile.ts';
+import { profileName } from '../../server/api/names.ts';
+import type { Link } from '../connection/link.ts';
+import type { StateOf } from '../framework/attribute.ts';
+import { failure, DiagnosticError } from '../framework/diagnostic.ts';
+import type { Context } from '../framework/provider.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { parseImportId } from './ids.ts';
+import { present, readMap, readMaps, writtenMap, writtenMaps } from './maps.ts';
+import {
+  containerConfigAttribute,
+  descriptionAttribute,
+  devicesAttribute,
+  gantryResource,
+  nameAttribute,
+} from './shared.ts';
+import { differing, edit, editOf, keepEtag, perform, performCreate, performDelete } from './write.ts';
+
+const attributes = {
+  name: nameAttribute('Name, at most 64 characters.', profileName),
+  description: descriptionAttribute,
+  config: containerConfigAttribute(true),
+  devices: devicesAttribute,
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+const readProfile = (live: Profile, state: State) => ({
+  description: live.description,
+  config: readMap(live.config, state.config),
+  devices: readMaps(live.devices, state.devices),
+});
+
+const put = (state: State, live: Profile, before: State | null) => ({
+  description: state.description ?? '',
+  config: writtenMap(live.config, state.config, before?.config ?? null),
+  devices: writtenMaps(state.devices),
+});
+
+const isPermanent = (name: string): boolean => name === 'default';
+const isEmpty = (live: Profile): boolean => Object.keys({ ...live.config, ...live.devices }).length === 0;
+
+/** What others have put there is not ours to take over without a word. */
+async function adopt(state: State, context: Context<Link>): Promise<void> {
+  await edit(
+    context,
+    editOf(context, 'profile', state.name, {
+      changedSince: (live) => {
+        if (isEmpty(live)) return [];
+        const detail = 'Import it to manage what it holds: terraform import <address> default.';
+        throw new DiagnosticError([failure('The profile default is in use already', detail)]);
+      },
+      body: (live) => put(state, live, null),
+    }),
+  );
+}
+
+export const profile = gantryResource({
+  typeName: 'gantry_profile',
+  doc: 'Config and devices that containers share. The profile `default` exists on every server: as long as it is empty it is taken over instead of created, and it is emptied instead of deleted.',
+  example: `resource "gantry_profile" "web" {
+  name        = "web"
+  description = "Web servers"
+  config = {
+    "limits.memory" = "256MiB"
+  }
+  devices = {
+    root = { type = "disk", path = "/", pool = "default" }
+  }
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['name'],
+  importing: {
+    doc: '`[project/]name`',
+    example: 'web',
+    parse: (id, link) => ({ name: parseImportId(id, 1, '[project/]name', link).parts[0] ?? '' }),
+    id: ({ name = '' }) => name,
+  },
+  async read(state, { client, privateData, signal }) {
+    const seen = await client.reader.read('profile', state.name, signal);
+    if (seen === undefined) return null;
+    keepEtag(privateData, seen);
+    return readProfile(seen.object, state);
+  },
+  async create({ planned }, context) {
+    if (isPermanent(planned.name)) {
+      await adopt(planned, context);
+      context.mayExist();
+      return;
+    }
+    const { name, description, config, devices } = planned;
+    const body = { name, description: description ?? '', config: present(config ?? {}), devices: writtenMaps(devices) };
+    await performCreate(context, () => context.client.client.create('profile', body, {}, context.signal));
+  },
+  async update({ planned }, prior, context) {
+    await edit(
+      context,
+      editOf(context, 'profile', planned.name, {
+        changedSince: (live) => differing(prior, readProfile(live, prior), ['description', 'config', 'devices']),
+        body: (live) => put(planned, live, prior),
+      }),
+    );
+  },
+  async delete(prior, context) {
+    const { client } = context.client;
+    if (isPermanent(prior.name)) {
+      const nothing = { description: '', config: {}, devices: {} };
+      await perform(context, () => client.put('profile', prior.name, nothing, {}, context.signal));
+    } else await performDelete(context, () => client.delete('profile', prior.name, context.signal));
+  },
+});

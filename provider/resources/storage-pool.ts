@@ -1,0 +1,128 @@
+// gantry_storage_pool: where root file systems and volumes live. Where it lies is told at creation and rewritten by the server.
+import type { StoragePool } from '../../server/api/pool.ts';
+import { poolDrivers } from '../../server/api/pool-drivers.ts';
+import { poolName } from '../../server/api/names.ts';
+import { poolConfigKeys, validatePoolConfig, type StorageConfigKey } from '../../server/api/storage-config.ts';
+import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { at } from '../framework/path.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { isMap, isUnknown } from '../framework/value.ts';
+import { parseImportId } from './ids.ts';
+import { present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { createOnMembers, memberOverridesAttribute, memberProblems } from './members.ts';
+import {
+  descriptionAttribute,
+  gantryResource,
+  nameAttribute,
+  problemsIn,
+  shownMap,
+  usedByAttribute,
+} from './shared.ts';
+import { differing, edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
+
+const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
+const rules: MapRules = {
+  isComputed: (key) => computed.has(key) || key.startsWith('volatile.') || key.startsWith('ceph.'),
+  isProvenance: (key) => key === 'source',
+};
+
+const attributes = {
+  name: nameAttribute('Name, at most 63 characters.', poolName),
+  description: descriptionAttribute,
+  driver: text({ doc: `One of ${poolDrivers.join(', ')}.`, required: true, replace: true }),
+  config: textMap({
+    doc: 'Config keys. What the server fills in by itself (`source`, `size`) is in `effective_config`.',
+    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+  }),
+  member_overrides: memberOverridesAttribute,
+  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  used_by: usedByAttribute,
+  locations: texts({ doc: 'Cluster members that have it.', computed: true }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+const readPool = (live: StoragePool, state: State) => ({
+  description: live.description,
+  driver: live.driver,
+  config: readMap(live.config, state.config, rules),
+  effective_config: shownMap(live.config),
+  used_by: live.used_by ?? [],
+  locations: live.locations ?? [],
+});
+
+/** What an existing pool does not take is another pool. */
+function isFixed(driver: string, key: string): boolean {
+  const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
+    ? poolConfigKeys[key as keyof typeof poolConfigKeys]
+    : undefined;
+  return row !== undefined && !row.changeable.some((name) => name === driver);
+}
+
+const memberKeys = /^(source|size|zfs\.pool_name|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/;
+
+export const storagePool = gantryResource({
+  typeName: 'gantry_storage_pool',
+  doc: 'Storage for root file systems and volumes.',
+  example: `resource "gantry_storage_pool" "fast" {
+  name   = "fast"
+  driver = "dir"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['name'],
+  importing: {
+    doc: '`name`',
+    example: 'fast',
+    parse: (id, link) => ({ name: parseImportId(id, 1, 'name', link).parts[0] ?? '' }),
+    id: ({ name = '' }) => name,
+  },
+  validate({ driver, config }) {
+    if (typeof driver !== 'string' || !isMap(config)) return [];
+    const known = Object.entries(config).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    return problemsIn(validatePoolConfig(driver, Object.fromEntries(known)), 'config', ['config']);
+  },
+  plan({ prior, planned, differs, replace }) {
+    if (prior === null || !differs) return;
+    planned.used_by = prior.used_by;
+    if (isUnknown(planned.config)) return;
+    const [before, after] = [prior.config ?? {}, (planned.config ?? {}) as TextMap];
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+    const fixed = [...keys].filter((key) => before[key] !== after[key] && isFixed(prior.driver, key));
+    for (const key of fixed) replace(at('config', { key }));
+  },
+  async read(state, { client, privateData, signal }) {
+    const seen = await client.reader.read('storage_pool', state.name, signal);
+    if (seen === undefined) return null;
+    keepEtag(privateData, seen);
+    return readPool(seen.object, state);
+  },
+  async create({ planned }, context) {
+    memberProblems(context.client, planned.member_overrides);
+    const { name, description, driver, config } = planned;
+    const body = { name, description: description ?? '', driver, config: present(config ?? {}) };
+    const send = (part: Partial<typeof body>, target?: string) => {
+      const write = target === undefined ? {} : { target };
+      return performCreate(context, () =>
+        context.client.client.create('storage_pool', { ...body, ...part }, write, context.signal),
+      );
+    };
+    await createOnMembers(context, planned.member_overrides, body.config, memberKeys, send);
+  },
+  async update({ planned }, prior, context) {
+    await edit(
+      context,
+      editOf(context, 'storage_pool', planned.name, {
+        changedSince: (live) => differing(prior, readPool(live, prior), ['description', 'config']),
+        body: (live) => ({
+          description: planned.description ?? '',
+          config: writtenMap(live.config, planned.config, prior.config, rules),
+        }),
+      }),
+    );
+  },
+  async delete(prior, context) {
+    await performDelete(context, () => context.client.client.delete('storage_pool', prior.name, context.signal));
+  },
+});

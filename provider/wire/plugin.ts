@@ -1,0 +1,143 @@
+// Runs this process as a go-plugin: the handshake, mutual TLS, the services every plugin has, and its end. Which provider it is,
+// the methods say.
+import { createSecureServer, createServer, type Http2SecureServer, type Http2Server } from 'node:http2';
+import { X509Certificate } from 'node:crypto';
+import { makeSelfSigned } from '../../server/lib/self-signed.ts';
+import { serveStream, type Method, type Methods } from './grpc.ts';
+import type { Log } from './log.ts';
+import { HealthReply, Nothing, serving } from './messages.ts';
+import { makeSocketPlace, type SocketPlace } from './socket.ts';
+
+export const cookie = {
+  name: 'TF_PLUGIN_MAGIC_COOKIE',
+  value: 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2',
+} as const;
+
+const protocolVersion = 6;
+const parentWatchMs = 2000;
+
+export interface PluginDeps {
+  readonly methods: Methods;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  /** Writes the handshake: the only line on standard output. */
+  readonly print: (line: string) => void;
+  /** Ends what the provider has open. */
+  readonly close: () => Promise<void>;
+  readonly exit: (code: number) => void;
+  readonly parentPid: () => number;
+  readonly now: () => Date;
+}
+
+export interface RunningPlugin {
+  readonly socketPath: string;
+  stop(): void;
+}
+
+export class HandshakeError extends Error {
+  override readonly name = 'HandshakeError';
+}
+
+/** Throws HandshakeError when it was not Terraform that started us, or one that speaks no version of ours. */
+export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
+  checkCaller(deps.env);
+  const place = makeSocketPlace();
+  let isEnding = false;
+  const end = (): void => {
+    if (isEnding) return;
+    isEnding = true;
+    place.remove();
+    void deps.close().finally(() => deps.exit(0));
+  };
+  const methods = new Map<string, Method>([...deps.methods, ...pluginMethods(end)]);
+  const { server, certificate } = await makeServer(deps);
+  server.on('stream', (stream, headers) => {
+    serveStream(methods, (method, error) => deps.log('error', `${method} failed: ${String(error)}`), stream, headers);
+  });
+  server.on('sessionError', (error: Error) => deps.log('debug', `a session ended: ${error.message}`));
+  await listen(server, place);
+  watchParent(deps, end);
+  deps.print(`1|${protocolVersion}|unix|${place.path}|grpc|${certificate}\n`);
+  return { socketPath: place.path, stop: end };
+}
+
+function checkCaller(env: PluginDeps['env']): void {
+  if (env[cookie.name] !== cookie.value) {
+    throw new HandshakeError(
+      'This is a plugin of Terraform and OpenTofu: it is started by them, not by hand. Put it where they look for providers.',
+    );
+  }
+  const offered = (env['PLUGIN_PROTOCOL_VERSIONS'] ?? String(protocolVersion)).split(',').map((part) => part.trim());
+  if (!offered.includes(String(protocolVersion))) {
+    throw new HandshakeError(
+      `This plugin speaks protocol ${protocolVersion}, Terraform offers ${offered.join(', ')}: use Terraform 1.0 or newer.`,
+    );
+  }
+}
+
+/** Shutdown is answered before the process ends: without the answer, or without the end, Terraform waits two seconds. */
+function pluginMethods(end: () => void): readonly (readonly [string, Method])[] {
+  const nothing = Nothing.encode({});
+  return [
+    ['/plugin.GRPCController/Shutdown', { kind: 'unary', call: () => nothing, answered: end }],
+    ['/plugin.GRPCStdio/StreamStdio', { kind: 'silent' }],
+    ['/plugin.GRPCBroker/StartStream', { kind: 'silent' }],
+    ['/grpc.health.v1.Health/Check', { kind: 'unary', call: () => HealthReply.encode({ status: serving }) }],
+  ];
+}
+
+interface Made {
+  readonly server: Http2SecureServer | Http2Server;
+  /** For the handshake: base64 without padding, or nothing without TLS. */
+  readonly certificate: string;
+}
+
+const settings = { initialWindowSize: 1024 * 1024, maxConcurrentStreams: 1000 } as const;
+const hourMs = 60 * 60_000;
+
+/** Only the holder of the certificate that Terraform made for this start may connect. */
+async function makeServer({ env, now }: PluginDeps): Promise<Made> {
+  const clientCertificate = env['PLUGIN_CLIENT_CERT'];
+  if (clientCertificate === undefined || clientCertificate === '')
+    return { server: createServer({ settings }), certificate: '' };
+  const nowMs = now().getTime();
+  const { certPem, keyPem } = await makeSelfSigned({
+    commonName: 'localhost',
+    organization: 'Gantry',
+    subjectAltNames: ['localhost'],
+    notBefore: new Date(nowMs - hourMs),
+    notAfter: new Date(nowMs + 30 * 24 * hourMs),
+    usage: 'server',
+    curve: 'P-256',
+  });
+  const server = createSecureServer({
+    cert: certPem,
+    key: keyPem,
+    ca: clientCertificate,
+    requestCert: true,
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+    settings,
+  });
+  return { server, certificate: new X509Certificate(certPem).raw.toString('base64').replace(/=+$/, '') };
+}
+
+function listen(server: Http2SecureServer | Http2Server, place: SocketPlace): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(place.path, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** Nobody tells a plugin that its Terraform was killed. */
+function watchParent(deps: PluginDeps, end: () => void): void {
+  const parent = deps.parentPid();
+  setInterval(() => {
+    if (deps.parentPid() === parent) return;
+    deps.log('warn', 'Terraform is gone: ending');
+    end();
+  }, parentWatchMs).unref();
+}

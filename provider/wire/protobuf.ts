@@ -1,0 +1,223 @@
+// A small protocol buffers codec: messages are tables of fields, which also give the TypeScript types. Knows no message.
+
+export interface Field<T> {
+  readonly number: number;
+  readonly wireType: 0 | 2;
+  readonly initial: () => T;
+  /** `before` is the value so far: repeated fields grow, others are replaced. */
+  readonly read: (reader: Reader, before: T) => T;
+  /** Every occurrence that is to be written; none for the default. */
+  readonly write: (value: T, writer: Writer, key: number) => void;
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the only type that any field's type fits, whichever way it is used
+type AnyField = Field<any>;
+type Fields = Readonly<Record<string, AnyField>>;
+type ValueOf<F> = F extends Field<infer T> ? T : never;
+export type MessageOf<M> = M extends Message<infer F> ? { readonly [Name in keyof F]: ValueOf<F[Name]> } : never;
+type Init<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | undefined };
+
+export interface Message<F extends Fields> {
+  readonly fields: F;
+  decode(bytes: Uint8Array): { readonly [Name in keyof F]: ValueOf<F[Name]> };
+  encode(value: Init<F>): Buffer;
+}
+
+export class ProtobufError extends Error {
+  override readonly name = 'ProtobufError';
+}
+
+export class Reader {
+  readonly bytes: Uint8Array;
+  position = 0;
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+
+  /** Beyond 2^53 the nearest number: no field of the protocol needs more. Negative ones come as ten bytes. */
+  varint(): number {
+    let low = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = this.bytes[this.position];
+      if (byte === undefined) throw new ProtobufError('a number is cut off');
+      this.position += 1;
+      if (shift === 0n && byte < 0x80) return byte;
+      low |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return Number(BigInt.asIntN(64, low));
+    }
+    throw new ProtobufError('a number is longer than ten bytes');
+  }
+
+  chunk(): Uint8Array {
+    const length = this.varint();
+    const end = this.position + length;
+    if (length < 0 || end > this.bytes.length) throw new ProtobufError('a field is longer than its message');
+    const chunk = this.bytes.subarray(this.position, end);
+    this.position = end;
+    return chunk;
+  }
+
+  skip(wireType: number): void {
+    if (wireType === 0) this.varint();
+    else if (wireType === 2) this.chunk();
+    else if (wireType === 1 || wireType === 5) this.position += wireType === 1 ? 8 : 4;
+    else throw new ProtobufError(`unknown wire type ${wireType}`);
+    if (this.position > this.bytes.length) throw new ProtobufError('a field is longer than its message');
+  }
+}
+
+export class Writer {
+  readonly parts: Uint8Array[] = [];
+
+  varint(value: number): void {
+    if (value >= 0 && value < 0x80) {
+      this.parts.push(Uint8Array.of(value));
+      return;
+    }
+    const bytes: number[] = [];
+    let left = BigInt.asUintN(64, BigInt(value));
+    for (; left >= 0x80n; left >>= 7n) bytes.push(Number(left & 0x7fn) | 0x80);
+    bytes.push(Number(left));
+    this.parts.push(Uint8Array.from(bytes));
+  }
+
+  chunk(key: number, bytes: Uint8Array): void {
+    this.varint(key);
+    this.varint(bytes.length);
+    this.parts.push(bytes);
+  }
+}
+
+const empty = Buffer.alloc(0);
+const textOf = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+
+export const text = (number: number): Field<string> => ({
+  number,
+  wireType: 2,
+  initial: () => '',
+  read: (reader) => textOf(reader.chunk()),
+  write: (value, writer, key) => {
+    if (value !== '') writer.chunk(key, Buffer.from(value, 'utf8'));
+  },
+});
+
+export const bytes = (number: number): Field<Uint8Array> => ({
+  number,
+  wireType: 2,
+  initial: () => empty,
+  read: (reader) => reader.chunk(),
+  write: (value, writer, key) => {
+    if (value.length > 0) writer.chunk(key, value);
+  },
+});
+
+export const flag = (number: number): Field<boolean> => ({
+  number,
+  wireType: 0,
+  initial: () => false,
+  read: (reader) => reader.varint() !== 0,
+  write: (value, writer, key) => {
+    if (!value) return;
+    writer.varint(key);
+    writer.varint(1);
+  },
+});
+
+export const integer = (number: number): Field<number> => ({
+  number,
+  wireType: 0,
+  initial: () => 0,
+  read: (reader) => reader.varint(),
+  write: (value, writer, key) => {
+    if (value === 0) return;
+    writer.varint(key);
+    writer.varint(value);
+  },
+});
+
+/** Absent and zero are two things. */
+export const optional = <T>(field: Field<T>): Field<T | undefined> => ({
+  number: field.number,
+  wireType: field.wireType,
+  initial: () => undefined,
+  read: (reader) => field.read(reader, field.initial()),
+  write: (value, writer, key) => {
+    if (value === undefined) return;
+    const parts = writer.parts.length;
+    field.write(value, writer, key);
+    if (writer.parts.length > parts) return;
+    // The field leaves out its default: an empty chunk or a zero.
+    writer.varint(key);
+    writer.varint(0);
+  },
+});
+
+/** `of` is asked at first use, so that messages may contain themselves. */
+export const message = <M extends Message<Fields>>(number: number, of: () => M): Field<MessageOf<M> | undefined> => ({
+  number,
+  wireType: 2,
+  initial: () => undefined,
+  read: (reader) => of().decode(reader.chunk()) as MessageOf<M>,
+  write: (value, writer, key) => {
+    if (value !== undefined) writer.chunk(key, of().encode(value));
+  },
+});
+
+export const repeated = <T>(field: Field<T>): Field<readonly NonNullable<T>[]> => ({
+  number: field.number,
+  wireType: 2,
+  initial: () => [],
+  read: (reader, before) => [...before, field.read(reader, field.initial()) as NonNullable<T>],
+  write: (values, writer, key) => {
+    for (const value of values) optional(field).write(value, writer, key);
+  },
+});
+
+/** Text to message. */
+export const mapped = <M extends Message<Fields>>(
+  number: number,
+  of: () => M,
+): Field<Readonly<Record<string, MessageOf<M>>>> => {
+  const entry = defineMessage({ key: text(1), value: message(2, of) });
+  return {
+    number,
+    wireType: 2,
+    initial: () => ({}),
+    read: (reader, before) => {
+      const { key, value } = entry.decode(reader.chunk());
+      return { ...before, [key]: value ?? (of().decode(empty) as MessageOf<M>) };
+    },
+    write: (values, writer, key) => {
+      for (const [name, value] of Object.entries(values)) writer.chunk(key, entry.encode({ key: name, value }));
+    },
+  };
+};
+
+export function defineMessage<const F extends Fields>(fields: F): Message<F> {
+  const list = Object.entries(fields);
+  const byNumber = new Map(list.map(([name, field]) => [field.number, { name, field }]));
+  return {
+    fields,
+    decode(input) {
+      const value: Record<string, unknown> = {};
+      for (const [name, field] of list) value[name] = field.initial();
+      const reader = new Reader(input);
+      while (reader.position < input.length) {
+        const key = reader.varint();
+        const known = byNumber.get(Math.floor(key / 8));
+        if (known === undefined || known.field.wireType !== key % 8) reader.skip(key % 8);
+        else value[known.name] = known.field.read(reader, value[known.name]);
+      }
+      return value as ReturnType<Message<F>['decode']>;
+    },
+    encode(value) {
+      const writer = new Writer();
+      for (const [name, field] of list) {
+        const given = value[name];
+        if (given !== undefined) field.write(given, writer, field.number * 8 + field.wireType);
+      }
+      return Buffer.concat(writer.parts);
+    },
+  };
+}

@@ -1,0 +1,311 @@
+// The calls of Terraform: each message read, handed to the framework as values, and its answer written. Decides nothing.
+import { objectType, type Attributes } from '../framework/attribute.ts';
+import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
+import { FunctionError, type PrivateData } from '../framework/provider.ts';
+import type { ProviderServer } from '../framework/server.ts';
+import type { Type } from '../framework/type.ts';
+import { isMap, type Value, type ValueMap } from '../framework/value.ts';
+import type { Method, Methods, Unary } from './grpc.ts';
+import * as wire from './messages.ts';
+import type { MessageOf } from './protobuf.ts';
+import { typeBytes, wireDiagnostics, wireFunction, wirePath, wireSchema } from './schema.ts';
+import { decodeValue, encodeValue, ValueError } from './values.ts';
+
+type Dynamic = MessageOf<typeof wire.DynamicValue>;
+type Identity = Readonly<Record<string, string>>;
+const empty = new Uint8Array();
+const identityVersion = 0;
+
+export const providerService = '/tfplugin6.Provider/';
+
+/** Every call of protocol 6.8; those of capabilities that the schema does not claim are left out, and so unimplemented. */
+export function providerMethods<C>(server: ProviderServer<C>): Methods {
+  const types = new TypeTable(server);
+  const unary: Readonly<Record<string, Unary>> = {
+    ...schemaCalls(server),
+    ...resourceCalls(server, types),
+    ...identityCalls(server),
+    ...otherCalls(server, types),
+  };
+  return new Map(
+    Object.entries(unary).map(([name, call]): [string, Method] => [
+      `${providerService}${name}`,
+      { kind: 'unary', call },
+    ]),
+  );
+}
+
+/** Object types of schemas, made once. */
+class TypeTable<C> {
+  readonly #types = new Map<Attributes, Type>();
+  readonly #server: ProviderServer<C>;
+  constructor(server: ProviderServer<C>) {
+    this.#server = server;
+  }
+  of(attributes: Attributes): Type {
+    let type = this.#types.get(attributes);
+    if (type === undefined) this.#types.set(attributes, (type = objectType(attributes)));
+    return type;
+  }
+  resource(typeName: string): Type {
+    return this.of(this.#server.resource(typeName).attributes);
+  }
+  dataSource(typeName: string): Type {
+    return this.of(this.#server.dataSource(typeName).attributes);
+  }
+}
+
+const objectOf = (value: Value): ValueMap | null => (isMap(value) ? value : null);
+const asDynamic = (type: Type, value: Value): Dynamic => ({ msgpack: encodeValue(type, value), json: empty });
+
+const readPrivate = (bytes: Uint8Array): PrivateData =>
+  bytes.length === 0 ? {} : (JSON.parse(Buffer.from(bytes).toString('utf8')) as PrivateData);
+const writePrivate = (data: PrivateData): Uint8Array =>
+  Object.keys(data).length === 0 ? empty : Buffer.from(JSON.stringify(data));
+
+const identityType = (names: readonly string[]): Type => ({
+  kind: 'object',
+  members: Object.fromEntries(names.map((name) => [name, 'string'] as const)),
+});
+const asIdentity = (identity: Identity | undefined) =>
+  identity === undefined ? undefined : { data: asDynamic(identityType(Object.keys(identity)), identity) };
+
+/** Problems that have words for users are diagnostics, not failures of the call. */
+function caught(work: () => Uint8Array, answer: (diagnostics: readonly Diagnostic[]) => Uint8Array): Uint8Array {
+  try {
+    return work();
+  } catch (error) {
+    return answer(asDiagnostics(error));
+  }
+}
+
+async function caughtLater(
+  work: () => Promise<Uint8Array>,
+  answer: (diagnostics: readonly Diagnostic[]) => Uint8Array,
+): Promise<Uint8Array> {
+  try {
+    return await work();
+  } catch (error) {
+    return answer(asDiagnostics(error));
+  }
+}
+
+function asDiagnostics(error: unknown): readonly Diagnostic[] {
+  if (error instanceof DiagnosticError) return error.diagnostics;
+  if (!(error instanceof ValueError)) throw error;
+  const detail = 'The state or configuration has another shape than the schema of this version of the provider.';
+  return [failure(`A value cannot be read: ${error.message}`, detail)];
+}
+
+function schemaCalls<C>({ provider }: ProviderServer<C>): Readonly<Record<string, Unary>> {
+  const capabilities = { planDestroy: true, schemaOptional: true };
+  const named = <T>(list: readonly T[], name: (each: T) => string) => list.map((each) => ({ name: name(each) }));
+  const functions = () => Object.fromEntries(provider.functions.map((each) => [each.name, wireFunction(each)]));
+  let schema: Uint8Array | undefined;
+  return {
+    GetMetadata: () =>
+      wire.MetadataReply.encode({
+        capabilities: { ...capabilities, moveState: false },
+        resources: named(provider.resources, ({ typeName }) => typeName),
+        dataSources: named(provider.dataSources, ({ typeName }) => typeName),
+        functions: named(provider.functions, ({ name }) => name),
+      }),
+    GetProviderSchema: () =>
+      (schema ??= wire.SchemaReply.encode({
+        provider: wireSchema(0, provider.doc, provider.attributes),
+        resources: Object.fromEntries(
+          provider.resources.map((each) => [each.typeName, wireSchema(each.version, each.doc, each.attributes)]),
+        ),
+        dataSources: Object.fromEntries(
+          provider.dataSources.map((each) => [each.typeName, wireSchema(0, each.doc, each.attributes)]),
+        ),
+        functions: functions(),
+        capabilities: { ...capabilities, moveState: false },
+      })),
+    GetFunctions: () => wire.FunctionsReply.encode({ functions: functions() }),
+    GetResourceIdentitySchemas: () =>
+      wire.IdentitySchemasReply.encode({
+        schemas: Object.fromEntries(
+          provider.resources.map(({ typeName, identity, attributes }) => [
+            typeName,
+            {
+              version: identityVersion,
+              attributes: identity.map((name) => ({
+                name,
+                type: typeBytes('string'),
+                requiredForImport: true,
+                optionalForImport: false,
+                doc: attributes[name]?.doc ?? '',
+              })),
+            },
+          ]),
+        ),
+      }),
+  };
+}
+
+function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Readonly<Record<string, Unary>> {
+  return {
+    UpgradeResourceState(bytes) {
+      const { typeName, version, raw } = wire.UpgradeRequest.decode(bytes);
+      const failed = (found: readonly Diagnostic[]) =>
+        wire.UpgradeReply.encode({ diagnostics: wireDiagnostics(found) });
+      return caught(() => {
+        const json = Buffer.from(raw?.json ?? empty).toString('utf8');
+        const { state, diagnostics } = server.upgrade(typeName, { version, json });
+        if (diagnostics.length > 0) return failed(diagnostics);
+        return wire.UpgradeReply.encode({ state: asDynamic(types.resource(typeName), state) });
+      }, failed);
+    },
+    async ReadResource(bytes) {
+      const request = wire.ReadRequest.decode(bytes);
+      const failed = (found: readonly Diagnostic[]) =>
+        wire.ReadReply.encode({ ...request, diagnostics: wireDiagnostics(found) });
+      return caughtLater(async () => {
+        const type = types.resource(request.typeName);
+        const state = objectOf(decodeValue(type, request.state)) ?? {};
+        const read = await server.read(request.typeName, state, readPrivate(request.privateData));
+        return wire.ReadReply.encode({
+          state: asDynamic(type, read.state),
+          privateData: writePrivate(read.privateData),
+          diagnostics: wireDiagnostics(read.diagnostics),
+          identity: asIdentity(server.identityOf(request.typeName, read.state)),
+        });
+      }, failed);
+    },
+    async PlanResourceChange(bytes) {
+      const request = wire.PlanRequest.decode(bytes);
+      const failed = (found: readonly Diagnostic[]) =>
+        wire.PlanReply.encode({ planned: request.prior, diagnostics: wireDiagnostics(found) });
+      return caughtLater(async () => {
+        const type = types.resource(request.typeName);
+        const prior = objectOf(decodeValue(type, request.prior));
+        const plan = await server.plan(request.typeName, objectOf(decodeValue(type, request.config)), prior);
+        return wire.PlanReply.encode({
+          planned: asDynamic(type, plan.planned),
+          replace: plan.replace.map(wirePath),
+          privateData: request.privateData,
+          diagnostics: wireDiagnostics(plan.diagnostics),
+          identity: request.identity ?? asIdentity(server.identityOf(request.typeName, plan.planned)),
+        });
+      }, failed);
+    },
+    async ApplyResourceChange(bytes) {
+      const request = wire.ApplyRequest.decode(bytes);
+      const failed = (found: readonly Diagnostic[]) =>
+        wire.ApplyReply.encode({ state: request.prior, diagnostics: wireDiagnostics(found) });
+      return caughtLater(async () => {
+        const type = types.resource(request.typeName);
+        const applied = await server.apply(request.typeName, {
+          prior: objectOf(decodeValue(type, request.prior)),
+          planned: objectOf(decodeValue(type, request.planned)),
+          config: objectOf(decodeValue(type, request.config)),
+          privateData: readPrivate(request.privateData),
+        });
+        return wire.ApplyReply.encode({
+          state: asDynamic(type, applied.state),
+          privateData: writePrivate(applied.privateData),
+          diagnostics: wireDiagnostics(applied.diagnostics),
+          identity: asIdentity(server.identityOf(request.typeName, applied.state)),
+        });
+      }, failed);
+    },
+    ImportResourceState(bytes) {
+      const { typeName, id, identity } = wire.ImportRequest.decode(bytes);
+      const failed = (found: readonly Diagnostic[]) => wire.ImportReply.encode({ diagnostics: wireDiagnostics(found) });
+      return caught(() => {
+        const type = types.resource(typeName);
+        const names = server.resource(typeName).identity;
+        const by =
+          identity?.data === undefined
+            ? { id }
+            : { identity: decodeValue(identityType(names), identity.data) as Identity };
+        const { state, diagnostics } = server.import(typeName, by);
+        if (state === null) return failed(diagnostics);
+        const found = { typeName, state: asDynamic(type, state), privateData: empty };
+        return wire.ImportReply.encode({
+          imported: [{ ...found, identity: asIdentity(server.identityOf(typeName, state)) }],
+          diagnostics: wireDiagnostics(diagnostics),
+        });
+      }, failed);
+    },
+  };
+}
+
+function identityCalls<C>(server: ProviderServer<C>): Readonly<Record<string, Unary>> {
+  return {
+    UpgradeResourceIdentity(bytes) {
+      const { typeName, raw } = wire.UpgradeRequest.decode(bytes);
+      const stored = JSON.parse(Buffer.from(raw?.json ?? empty).toString('utf8')) as Identity;
+      const names = server.resource(typeName).identity;
+      const identity = Object.fromEntries(names.map((name) => [name, stored[name] ?? '']));
+      return wire.UpgradeIdentityReply.encode({ identity: asIdentity(identity) });
+    },
+  };
+}
+
+function otherCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Readonly<Record<string, Unary>> {
+  const { provider } = server;
+  const diagnosticsReply = (found: readonly Diagnostic[]) =>
+    wire.DiagnosticsReply.encode({ diagnostics: wireDiagnostics(found) });
+  const providerReply = (found: readonly Diagnostic[]) =>
+    wire.ValidateProviderReply.encode({ diagnostics: wireDiagnostics(found) });
+  return {
+    ValidateProviderConfig(bytes) {
+      const { config } = wire.ConfigRequest.decode(bytes);
+      const values = () => objectOf(decodeValue(types.of(provider.attributes), config)) ?? {};
+      // Nothing of the provider's own configuration is ever stored.
+      return caught(() => providerReply(server.validateProvider(values(), { writeOnlyAllowed: true })), providerReply);
+    },
+    async ConfigureProvider(bytes) {
+      const { config } = wire.ConfigureRequest.decode(bytes);
+      return caughtLater(async () => {
+        const values = objectOf(decodeValue(types.of(provider.attributes), config)) ?? {};
+        return diagnosticsReply(await server.configure(values));
+      }, diagnosticsReply);
+    },
+    ValidateResourceConfig(bytes) {
+      const { typeName, config, clientCapabilities } = wire.TypedConfigRequest.decode(bytes);
+      return caught(() => {
+        const values = objectOf(decodeValue(types.resource(typeName), config)) ?? {};
+        const writeOnlyAllowed = clientCapabilities?.writeOnly === true;
+        return diagnosticsReply(server.validateResource(typeName, values, { writeOnlyAllowed }));
+      }, diagnosticsReply);
+    },
+    ValidateDataResourceConfig(bytes) {
+      const { typeName, config } = wire.TypedConfigRequest.decode(bytes);
+      return caught(() => {
+        const values = objectOf(decodeValue(types.dataSource(typeName), config)) ?? {};
+        return diagnosticsReply(server.validateDataSource(typeName, values, { writeOnlyAllowed: false }));
+      }, diagnosticsReply);
+    },
+    async ReadDataSource(bytes) {
+      const { typeName, config } = wire.ReadDataRequest.decode(bytes);
+      const failed = (found: readonly Diagnostic[]) =>
+        wire.ReadDataReply.encode({ diagnostics: wireDiagnostics(found) });
+      return caughtLater(async () => {
+        const type = types.dataSource(typeName);
+        const { state, diagnostics } = await server.readData(typeName, objectOf(decodeValue(type, config)) ?? {});
+        if (state === null) return failed(diagnostics);
+        return wire.ReadDataReply.encode({ state: asDynamic(type, state), diagnostics: wireDiagnostics(diagnostics) });
+      }, failed);
+    },
+    CallFunction(bytes) {
+      const { name, values } = wire.CallRequest.decode(bytes);
+      const failed = (text: string, argument?: number) => wire.CallReply.encode({ failure: { text, argument } });
+      try {
+        const called = server.function(name);
+        const given = called.parameters.map(({ type }, index) => decodeValue(type, values[index]));
+        return wire.CallReply.encode({ result: asDynamic(called.returns, called.call(given)) });
+      } catch (error) {
+        if (error instanceof FunctionError) return failed(error.message, error.parameter);
+        if (error instanceof DiagnosticError || error instanceof ValueError) return failed(error.message);
+        throw error;
+      }
+    },
+    StopProvider() {
+      server.stop();
+      return wire.StopReply.encode({});
+    },
+  };
+}
