@@ -130,7 +130,11 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
     it('what the daemon itself mounts is shown and hidden, belongs to no device, and stays so over a reboot', async () => {
       const own = diskPlug(ownMount, '/dev/own').mounts.map((mount) => ({ ...mount, readonly: true }));
       await begin({ mounts: own, properties: {} });
-      expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual(['hello\n', ['/dev/own'], {}]);
+      expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual([
+        'hello\n',
+        ['/dev/own'],
+        {},
+      ]);
       const other = diskPlug(ownMount, '/dev/other').mounts;
       for (const mount of other) await live.show('d1', mount);
       for (const mount of other) await expect(live.show('d1', mount)).rejects.toMatchObject({ code: 'Exists' });
@@ -140,7 +144,11 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       await live.hide('d1', '/dev/own');
       await harness.rebootInside(driver, 'd1');
       await until(async () => (await read('/dev/other/word').catch(() => undefined)) === 'hello\n', 20_000);
-      expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual([undefined, ['/dev/other'], {}]);
+      expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual([
+        undefined,
+        ['/dev/other'],
+        {},
+      ]);
       await expect(live.show('nobody', own[0] as (typeof own)[number])).rejects.toMatchObject({ code: 'NotFound' });
     });
 
