@@ -287,7 +287,8 @@ function buildServices(parts: Parts) {
     imageDeps,
     images,
     imageRefresh,
-    makeImage: (caller: Caller, body: ImageCreate) => makeImage({ records, operations, pulls }, caller, body),
+    makeImage: (caller: Caller, body: ImageCreate) =>
+      makeImage({ records, operations, pulls, publishing: { ...imageDeps, runtime, idMaps } }, caller, body),
     pools,
     aliases: new Aliases({ records, images, events }),
     profiles: new Profiles({ records, runtime, idMaps, running, guests, pools, view, sagas, events, log }),

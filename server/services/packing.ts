@@ -122,7 +122,9 @@ async function through(
     await fill(async (chunk) => {
       signal.throwIfAborted();
       if (hasEnded) await failed();
-      if (!child.stdin.write(chunk)) await Promise.race([once(child.stdin, 'drain'), ended]);
+      if (child.stdin.write(chunk)) return;
+      // A closed pipe is no reason of its own: the program's end tells it.
+      await Promise.race([once(child.stdin, 'drain').catch(() => ended), ended]);
     });
     child.stdin.end();
     if ((await ended) !== 0) await failed();

@@ -1,10 +1,11 @@
 // Asks other servers: TLS with a pinned certificate or the host's authorities, proxies, bounded redirects, time limits,
 // bounded documents. Knows no protocol of images.
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Agent, Pool, ProxyAgent, request, type Dispatcher } from 'undici';
 import { DriverError } from '../driver-error.ts';
 import { proxyFor, redirectTarget, shown } from './address.ts';
+import { fingerprintOf } from './certificate.ts';
 import type { ProxySettings, RemoteLimits } from './driver.ts';
 
 export interface ConnectionOptions {
@@ -168,18 +169,6 @@ function trustOf(pem: string): TlsTrust {
     },
   };
 }
-
-/** Why the text is no certificate; undefined when it is one. */
-export function certificateRule(pem: string): string | undefined {
-  try {
-    fingerprintOf(pem);
-    return undefined;
-  } catch {
-    return 'must be a certificate in PEM form (-----BEGIN CERTIFICATE-----)';
-  }
-}
-
-const fingerprintOf = (pem: string): string => createHash('sha256').update(new X509Certificate(pem).raw).digest('hex');
 
 async function readText(answer: Answer, maxBytes: number, signal: AbortSignal): Promise<string> {
   const abort = (): void => void answer.body.destroy(signal.reason as Error);

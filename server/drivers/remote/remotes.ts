@@ -3,12 +3,11 @@ import { rm } from 'node:fs/promises';
 import { assertNever } from '../../lib/assert-never.ts';
 import { DriverError } from '../driver-error.ts';
 import { addressRule } from './address.ts';
-import { certificateRule, type ConnectionOptions } from './connection.ts';
-import { findDirect } from './direct-protocol.ts';
+import { certificateRule } from './certificate.ts';
+import type { ConnectionOptions } from './connection.ts';
 import type { ImageWanted, ProxySettings, RemoteImage, RemoteLimits, RemoteServer, Remotes } from './driver.ts';
 import { defaultLimits } from './driver.ts';
-import { findOnServer } from './server-protocol.ts';
-import { Streams } from './streams-protocol.ts';
+import type { Streams } from './streams-protocol.ts';
 
 export interface RemotesDeps {
   /** Asked each time: the settings of the server may change. */
@@ -20,10 +19,11 @@ export interface RemotesDeps {
 }
 
 export function openRemotes(deps: RemotesDeps): Remotes {
-  const streams = new Streams(deps.nowMs);
+  let streams: Streams | undefined;
   const limits: RemoteLimits = { ...defaultLimits, ...deps.limits };
 
-  function findBy(remote: RemoteServer, wanted: ImageWanted, signal: AbortSignal): Promise<RemoteImage> {
+  // Loaded when used: most daemons start without ever asking another server.
+  async function findBy(remote: RemoteServer, wanted: ImageWanted, signal: AbortSignal): Promise<RemoteImage> {
     const options: ConnectionOptions & { readonly version: string } = {
       certificate: remote.certificate,
       proxies: deps.proxies(),
@@ -33,11 +33,12 @@ export function openRemotes(deps: RemotesDeps): Remotes {
     };
     switch (remote.protocol) {
       case 'svc':
-        return findOnServer(options, remote, wanted, signal);
+        return (await import('./server-protocol.ts')).findOnServer(options, remote, wanted, signal);
       case 'simplestreams':
+        streams ??= new (await import('./streams-protocol.ts')).Streams(deps.nowMs);
         return streams.find(options, remote, wanted, signal);
       case 'direct':
-        return findDirect(options, remote, wanted, signal);
+        return (await import('./direct-protocol.ts')).findDirect(options, remote, wanted, signal);
       default:
         return assertNever(remote.protocol);
     }

@@ -15,7 +15,7 @@ export interface ImageRouteDeps {
   readonly images: ImageStore;
   readonly aliases: Aliases;
   readonly add: (caller: Caller, upload: Upload) => Operation;
-  readonly make: (caller: Caller, body: ImageCreate) => Operation;
+  readonly make: (caller: Caller, body: ImageCreate) => Promise<Operation>;
   readonly refresh: (caller: Caller, fingerprint: string) => Operation;
   readonly dir: string;
   readonly headerPrefix: string;
@@ -32,7 +32,7 @@ export function imageRoutes(deps: ImageRouteDeps): RouteTable {
     },
     'images.create': async ({ caller, request, signal }) => {
       if (isJson(request)) {
-        return async_(deps.make(caller, (await readBody(request, ImageCreate)) as ImageCreate));
+        return async_(await deps.make(caller, (await readBody(request, ImageCreate)) as ImageCreate));
       }
       return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal)));
     },

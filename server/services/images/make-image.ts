@@ -9,17 +9,19 @@ import type { Operations } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import type { ImagePulls, PullWish } from './image-pulls.ts';
+import { publishImage, type PublishDeps } from './publish.ts';
 import { readRemoteSource } from './remote-source.ts';
 
 export interface MakeImageDeps {
   readonly records: Records;
   readonly operations: Operations;
   readonly pulls: ImagePulls;
+  readonly publishing: PublishDeps;
 }
 
-export function makeImage(deps: MakeImageDeps, caller: Caller, body: ImageCreate): Operation {
+export async function makeImage(deps: MakeImageDeps, caller: Caller, body: ImageCreate): Promise<Operation> {
   const { source } = body;
-  refuseAliases(deps, body);
+  refuseWrong(deps, body);
   switch (source.type) {
     case 'image': {
       const remote = readRemoteSource('image', source);
@@ -31,7 +33,7 @@ export function makeImage(deps: MakeImageDeps, caller: Caller, body: ImageCreate
     }
     case 'container':
     case 'snapshot':
-      throw errors.notImplemented('Publishing is not available in this release');
+      return publishImage(deps.publishing, caller, body, aliasesOf(body));
     default:
       throw errors.invalid('image', [
         {
@@ -65,30 +67,27 @@ const wishOf = (body: ImageCreate): PullWish => ({
   copyAliases: body.copy_aliases ?? false,
 });
 
-export const aliasesOf = (body: ImageCreate): PullWish['aliases'] =>
+const aliasesOf = (body: ImageCreate): PullWish['aliases'] =>
   (body.aliases ?? []).map(({ name, description }) => ({ name, description: description ?? '' }));
 
-/** They are taken, or no names: known before anything starts. */
-function refuseAliases({ records }: MakeImageDeps, body: ImageCreate): void {
+/** Aliases that are taken or no names, and what only images of other servers can be: known before anything starts. */
+function refuseWrong({ records }: MakeImageDeps, body: ImageCreate): void {
   const problems: Problem[] = (body.aliases ?? []).flatMap(({ name }, index) => {
     const rule = aliasName(name);
     return rule === undefined ? [] : [{ path: `aliases.${index}.name`, message: rule }];
   });
+  if (body.auto_update === true && body.source.type !== 'image') {
+    const message = 'needs a source of type image with an alias: nothing else can be asked for a newer one';
+    problems.push({ path: 'auto_update', message });
+  }
   if (problems.length > 0) throw errors.invalid('image', problems);
   const taken = (body.aliases ?? []).find(({ name }) => records.aliases.has(name));
   if (taken !== undefined) throw errors.exists('image alias', taken.name);
 }
 
-function readUrl({ source, auto_update: autoUpdate }: ImageCreate): string {
+function readUrl({ source }: ImageCreate): string {
   const url = source.url ?? '';
   const rule = url === '' ? 'is required: the address that stands for the image' : addressRule(url, 'direct');
-  const problems: Problem[] = rule === undefined ? [] : [{ path: 'source.url', message: rule }];
-  if (autoUpdate === true) {
-    problems.push({
-      path: 'auto_update',
-      message: 'needs a source of type image with an alias: an address cannot be asked again',
-    });
-  }
-  if (problems.length > 0) throw errors.invalid('image', problems);
+  if (rule !== undefined) throw errors.invalid('image', [{ path: 'source.url', message: rule }]);
   return url;
 }

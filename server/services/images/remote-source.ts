@@ -2,7 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import { addressRule } from '../../drivers/remote/address.ts';
-import { certificateRule } from '../../drivers/remote/connection.ts';
+import { certificateRule } from '../../drivers/remote/certificate.ts';
 import type { RemoteProtocol, RemoteServer } from '../../drivers/remote/driver.ts';
 import type { ImageSourceDocument } from '../../records/documents.ts';
 

@@ -1,0 +1,190 @@
+// Publishing: an image made of a stopped container or of a snapshot, packed as a stream (spec 4.8; real system 14.2).
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errors } from '../../api/errors.ts';
+import type { ImageCreate } from '../../api/image.ts';
+import type { Operation } from '../../api/operation.ts';
+import { detectFormat } from '../../drivers/image/format.ts';
+import { fingerprintImage } from '../../drivers/image/files.ts';
+import { parseMetadata, renderMetadata, type ImageMetadata } from '../../drivers/image/metadata.ts';
+import { tarEnd, tarFile } from '../../drivers/image/tar-file.ts';
+import { readTar } from '../../drivers/image/tar-reader.ts';
+import { progressText } from '../../drivers/remote/save.ts';
+import type { TreeRef } from '../../drivers/storage/driver.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
+import type { Caller } from '../caller.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
+import { treeOnDisk } from '../containers/file-tree.ts';
+import { readyContainer } from '../containers/find.ts';
+import { snapshotKey } from '../containers/snapshot-records.ts';
+import { snapshotUrlOf } from '../containers/snapshots.ts';
+import { readMetadataText } from '../containers/volume-files.ts';
+import { packerOf, packInto, type Write } from '../packing.ts';
+import { settingOf } from '../settings.ts';
+import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
+import { imageLock } from './image-store.ts';
+
+export type PublishDeps = AddImageDeps & Pick<ContainerDeps, 'pools' | 'runtime' | 'idMaps'>;
+
+/** What is published, as it is at this moment. */
+interface Origin {
+  readonly container: string;
+  readonly snapshot: string | undefined;
+  /** Of the container or the snapshot; its pool is that of the container. */
+  readonly document: ContainerDocument;
+}
+
+type Report = (metadata: Readonly<Record<string, unknown>>) => void;
+
+/** Throws at once: no such source (notFound), running, a packing that this host lacks (badRequest). */
+export async function publishImage(
+  deps: PublishDeps,
+  caller: Caller,
+  body: ImageCreate,
+  aliases: NewImage['aliases'],
+): Promise<Operation> {
+  const { container, snapshot } = readName(body.source);
+  findOrigin(deps, container, snapshot);
+  const asked = body.compression_algorithm ?? '';
+  const packer = await packerOf(asked === '' ? settingOf(deps.records, 'images.compression_algorithm') : asked);
+  return deps.operations.start({
+    description: 'Publishing image',
+    resources:
+      snapshot === undefined
+        ? { containers: [urlOf(container)] }
+        : { containers: [urlOf(container)], snapshots: [snapshotUrlOf(container, snapshot)] },
+    mayCancel: true,
+    run: async (handle, signal) => {
+      const path = await uploadPath(deps.dir);
+      const report: Report = (metadata) => handle.update(metadata);
+      try {
+        // Nobody starts, deletes or renames it meanwhile.
+        await deps.locks.run(lockOf(container), () =>
+          pack(
+            deps,
+            findOrigin(deps, container, snapshot),
+            body.properties ?? undefined,
+            { path, packer, report },
+            signal,
+          ),
+        );
+        // Not every program on the path makes something that can be unpacked again.
+        await detectFormat(path, 'published image');
+        const fingerprint = await fingerprintImage({ metadataPath: path }, signal);
+        report({ fingerprint });
+        const image: NewImage = {
+          metadataPath: path,
+          filename: body.filename ?? '',
+          public: body.public ?? false,
+          properties: {},
+          aliases,
+        };
+        return await deps.locks.run(imageLock(fingerprint), () => storeImage(deps, caller, image, fingerprint, signal));
+      } finally {
+        await rm(path, { force: true });
+      }
+    },
+  });
+}
+
+function readName({ type, name = '' }: ImageCreate['source']): {
+  readonly container: string;
+  readonly snapshot: string | undefined;
+} {
+  const slash = name.indexOf('/');
+  const say = (message: string) => errors.invalid('image', [{ path: 'source.name', message }]);
+  if (type === 'container') {
+    if (name === '' || slash >= 0) throw say(`must be the name of a container, is ${JSON.stringify(name)}`);
+    return { container: name, snapshot: undefined };
+  }
+  if (slash <= 0 || slash === name.length - 1) throw say(`must be CONTAINER/SNAPSHOT, is ${JSON.stringify(name)}`);
+  return { container: name.slice(0, slash), snapshot: name.slice(slash + 1) };
+}
+
+function findOrigin(deps: PublishDeps, container: string, snapshot: string | undefined): Origin {
+  const { document } = readyContainer(deps.records, container);
+  if (snapshot === undefined) {
+    if (deps.runtime.probe(container).status !== 'stopped') throw errors.running(container, 'publishing it');
+    return { container, snapshot, document };
+  }
+  const found = deps.records.snapshots.get(snapshotKey(document.uuid, snapshot))?.document;
+  if (found?.lifecycle !== 'ready') throw errors.notFound('snapshot', `${container}/${snapshot}`);
+  const { architecture, config, createdAt } = found;
+  return { container, snapshot, document: { ...document, architecture, config, createdAt } };
+}
+
+/** The files of its volume that an image has; its metadata is written anew. */
+const isPartOfImage = (name: string): boolean => /^(\.\/)?(rootfs|templates)(\/|$)/.test(name);
+
+async function pack(
+  deps: PublishDeps,
+  origin: Origin,
+  properties: Readonly<Record<string, string>> | undefined,
+  to: { readonly path: string; readonly packer: readonly string[] | undefined; readonly report: Report },
+  signal: AbortSignal,
+): Promise<void> {
+  const { container, snapshot, document } = origin;
+  const { driver, pool } = deps.pools.use(document.pool);
+  const volume = { type: 'container', name: container } as const;
+  const from: TreeRef = { volume, ...(snapshot === undefined ? {} : { snapshot }) };
+  const dir =
+    snapshot === undefined ? driver.volumePath(pool, volume) : driver.snapshotPath(pool, { volume, snapshot });
+  const metadata = await metadataOf(dir, origin, properties);
+  const { ids } = treeOnDisk(deps, { name: container, document }, join(dir, 'rootfs'));
+  const fill = async (write: Write): Promise<void> => {
+    await write(tarFile('metadata.yaml', Buffer.from(await renderMetadata(metadata)), metadata.creation_date));
+    const counted = counting(write, to.report);
+    await driver.exportVolume(
+      pool,
+      from,
+      { kind: 'tar', ownerOf: (kind, id) => ids.toGuest(kind, id) },
+      async (bytes) => {
+        for await (const member of readTar(bytes, () => Number.MAX_SAFE_INTEGER)) {
+          if (!isPartOfImage(member.name)) continue;
+          for await (const block of member.blocks()) await counted(block);
+        }
+      },
+      signal,
+    );
+    await write(tarEnd);
+  };
+  await packInto(to.path, to.packer, fill, signal);
+}
+
+/** What its image said, with other properties if any are wished; of a container made from nothing what can be told. */
+async function metadataOf(
+  dir: string,
+  { container, document }: Origin,
+  properties: Readonly<Record<string, string>> | undefined,
+): Promise<ImageMetadata> {
+  const text = await readMetadataText(dir, `container ${container}`);
+  const known =
+    text === undefined
+      ? {
+          creation_date: Math.floor(Date.parse(document.createdAt) / 1000),
+          expiry_date: 0,
+          properties: {},
+          templates: {},
+        }
+      : await parseMetadata(text);
+  const wished = properties !== undefined && Object.keys(properties).length > 0 ? properties : known.properties;
+  return { ...known, architecture: document.architecture, properties: wished };
+}
+
+const reportEveryMs = 500;
+
+function counting(write: Write, report: Report): Write {
+  const started = performance.now();
+  let reported = started;
+  let bytes = 0;
+  return async (chunk) => {
+    await write(chunk);
+    bytes += chunk.length;
+    const now = performance.now();
+    if (now - reported < reportEveryMs) return;
+    reported = now;
+    report({
+      create_image_from_container_pack_progress: `Image pack: ${progressText(bytes, undefined, now - started)}`,
+    });
+  };
+}
