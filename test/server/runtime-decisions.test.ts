@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseCgroupTree } from '../../server/drivers/runtime/cgroup.ts';
-import { parseCpus, parseCpuTime, pickCpus } from '../../server/drivers/runtime/cpu-limits.ts';
+import { balanceCpus, parseCpus, parseCpuTime, pickCpus } from '../../server/drivers/runtime/cpu-limits.ts';
 import type { IdMapEntry, RunConfig } from '../../server/drivers/runtime/driver.ts';
 import { parseHaltSignal } from '../../server/drivers/runtime/halt-signal.ts';
 import {
@@ -92,15 +92,36 @@ describe('cpus', () => {
     for (const bad of ['0', '-', '1-', ',1', '3-1', 'a']) expect(() => parseCpus(bad)).toThrow();
   });
 
-  it('a count takes the cpus that the fewest others use', () => {
-    expect(pickCpus({ kind: 'count', count: 2 }, host.onlineCpus, [[0], [0, 1]])).toEqual([2, 3]);
-    expect(pickCpus({ kind: 'count', count: 2 }, host.onlineCpus, [[2], [3], [1]])).toEqual([0, 1]);
-    expect(pickCpus({ kind: 'count', count: 4 }, host.onlineCpus, [])).toBeUndefined();
+  const claims = (wishes: Record<string, string>, held: Record<string, readonly number[]> = {}) =>
+    new Map(Object.entries(wishes).map(([name, wish]) => [name, { wish: parseCpus(wish), held: held[name] }]));
+  const spread = (wishes: Record<string, string>, held?: Record<string, readonly number[]>) =>
+    Object.fromEntries(balanceCpus(claims(wishes, held), host.onlineCpus));
+
+  it('a count takes the cpus that the fewest others use, and keeps its own where that is the same', () => {
+    expect(spread({ a: '0-0', b: '0-1', c: '2' })).toMatchObject({ c: [2, 3] });
+    expect(spread({ a: '2-2', b: '3-3', c: '1-1', d: '2' })).toMatchObject({ d: [0, 1] });
+    expect(spread({ a: '4', b: '9', c: '' })).toEqual({ a: undefined, b: undefined, c: undefined });
+    expect(spread({ a: '1', b: '1' }, { a: [3], b: [1] })).toEqual({ a: [3], b: [1] });
+    expect(spread({ a: '1', b: '1' }, { a: [3], b: [3] })).toEqual({ a: [3], b: [0] });
+  });
+
+  it('counted cpus are spread evenly, whoever comes and goes; nobody moves when nothing changes', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom(...'abcdefgh'), fc.integer({ min: 1, max: 5 })), (counts) => {
+        const wishes = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, `${count}`]));
+        const sets = spread(wishes);
+        const load = host.onlineCpus.map((cpu) => Object.values(sets).filter((set) => set?.includes(cpu)).length);
+        expect(Math.max(...load) - Math.min(...load)).toBeLessThanOrEqual(1);
+        for (const [name, count] of Object.entries(counts)) expect(sets[name]?.length ?? 4).toBe(Math.min(count, 4));
+        const held = Object.fromEntries(Object.entries(sets).flatMap(([name, set]) => (set ? [[name, set]] : [])));
+        expect(spread(wishes, held)).toEqual(sets);
+      }),
+    );
   });
 
   it('pins to what is online, and refuses when nothing is', () => {
-    expect(pickCpus({ kind: 'pinned', cpus: [3, 9] }, host.onlineCpus, [])).toEqual([3]);
-    expect(() => pickCpus({ kind: 'pinned', cpus: [9] }, host.onlineCpus, [])).toThrow(/online/);
+    expect(pickCpus({ kind: 'pinned', cpus: [3, 9] }, host.onlineCpus)).toEqual([3]);
+    expect(() => pickCpus({ kind: 'pinned', cpus: [9] }, host.onlineCpus)).toThrow(/online/);
   });
 
   it('reads shares and quotas', () => {

@@ -33,14 +33,12 @@ export function parseCpuList(text: string): readonly number[] {
   return [...cpus].sort((a, b) => a - b);
 }
 
-/**
- * The cpuset for a wish. Counted cpus are those used by the fewest other containers; all cpus are undefined (no restriction).
- * `taken` holds the cpusets of the other running containers.
- */
+/** The cpuset for a wish. Counted cpus are those with the least load, of equal ones those held; all cpus are undefined. */
 export function pickCpus(
   wish: CpuWish,
   online: readonly number[],
-  taken: readonly (readonly number[])[],
+  load: ReadonlyMap<number, number> = new Map(),
+  held: readonly number[] = [],
 ): readonly number[] | undefined {
   switch (wish.kind) {
     case 'all':
@@ -54,18 +52,44 @@ export function pickCpus(
     }
     case 'count': {
       if (wish.count >= online.length) return undefined;
-      const load = new Map(online.map((cpu) => [cpu, 0]));
-      for (const cpu of taken.flat()) if (load.has(cpu)) load.set(cpu, (load.get(cpu) ?? 0) + 1);
-      return [...load]
-        .sort(([cpuA, loadA], [cpuB, loadB]) => loadA - loadB || cpuA - cpuB)
+      const cost = (cpu: number): number => (load.get(cpu) ?? 0) + (held.includes(cpu) ? 0 : 0.5);
+      return online
+        .toSorted((a, b) => cost(a) - cost(b) || a - b)
         .slice(0, wish.count)
-        .map(([cpu]) => cpu)
         .sort((a, b) => a - b);
     }
     default:
       return assertNever(wish);
   }
 }
+
+export interface CpuClaim {
+  readonly wish: CpuWish;
+  /** What it has now; kept where that costs the others nothing. */
+  readonly held: readonly number[] | undefined;
+}
+
+/**
+ * The cpusets of all running containers, by name. Named cpus are given as named; counted ones are spread so that each cpu serves
+ * as many containers as the next, or one more. Undefined: all cpus.
+ */
+export function balanceCpus(
+  claims: ReadonlyMap<string, CpuClaim>,
+  online: readonly number[],
+): ReadonlyMap<string, readonly number[] | undefined> {
+  const order = [...claims].toSorted(([a, { wish: x }], [b, { wish: y }]) => rank(y) - rank(x) || (a < b ? -1 : 1));
+  const load = new Map(online.map((cpu) => [cpu, 0]));
+  const sets = new Map<string, readonly number[] | undefined>();
+  for (const [name, { wish, held = [] }] of order) {
+    const cpus = pickCpus(wish, online, load, held);
+    for (const cpu of cpus ?? []) load.set(cpu, (load.get(cpu) ?? 0) + 1);
+    sets.set(name, cpus);
+  }
+  return sets;
+}
+
+/** Who has no choice comes first, then who needs most. */
+const rank = (wish: CpuWish): number => (wish.kind === 'pinned' ? 2 ** 31 : wish.kind === 'count' ? wish.count : 0);
 
 export interface CpuTime {
   /** Soft share, 100 = an ordinary container's. */

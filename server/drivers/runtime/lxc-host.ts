@@ -8,7 +8,7 @@ import { parseCpuList } from './cpu-limits.ts';
 import { hostIdMap } from './id-map.ts';
 import type { HostFacts } from './limits.ts';
 
-const searchPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'] as const;
+export const searchPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'] as const;
 
 /** Absolute path of a host program, wherever the daemon's own PATH points. */
 export function findProgram(name: string): string | undefined {
@@ -64,7 +64,7 @@ export function readHostFacts(tree: CgroupTree): HostFacts {
   };
 }
 
-function readOnlineCpus(): readonly number[] {
+export function readOnlineCpus(): readonly number[] {
   try {
     return parseCpuList(readFileSync('/sys/devices/system/cpu/online', 'utf8'));
   } catch {

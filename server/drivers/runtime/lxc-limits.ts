@@ -1,33 +1,30 @@
 // Applies limits.* to a running container's control groups. What to write is decided in limits.ts.
 import { type CgroupTree, writeGroupFiles } from './cgroup.ts';
-import { parseCpus, pickCpus } from './cpu-limits.ts';
+import { confine } from './cpu-sets.ts';
 import { cgroup1Values, cgroup2Values, diskValues, type Limits, readLimits } from './limits.ts';
 import { readHostFacts } from './lxc-host.ts';
 
 type Config = Readonly<Record<string, string>>;
 
-export interface AppliedLimits {
-  readonly limits: Config;
-  readonly cpus: readonly number[];
-}
-
-/** Sets everything, also back to "no limit" what the config does not name. `keepCpus` are the cpus to keep if they still fit. */
+/** Sets everything, also back to "no limit" what the config does not name. Undefined cpus: all. */
 export function applyLimits(
   tree: CgroupTree,
   group: string,
   config: Config,
-  otherCpus: readonly (readonly number[])[],
-  keepCpus: readonly number[] = [],
-): AppliedLimits {
+  cpus: readonly number[] | undefined,
+): void {
   const host = readHostFacts(tree);
-  const wish = parseCpus(config['limits.cpu'] ?? '');
-  const keep = wish.kind === 'count' && keepCpus.length === wish.count;
-  const cpus = keep ? keepCpus : pickCpus(wish, host.onlineCpus, otherCpus);
   const limits = readLimits(config, host, cpus);
-  writeGroupFiles(tree, group, tree.version === 1 ? cgroup1Values(limits, host, true) : cgroup2Values(limits, true));
+  const values = tree.version === 1 ? cgroup1Values(limits, host, true) : cgroup2Values(limits, true);
+  const isCpus = (file: string): boolean => file === 'cpuset.cpus';
+  confine(tree, group, cpus, host.onlineCpus);
+  writeGroupFiles(
+    tree,
+    group,
+    values.filter(({ file }) => !isCpus(file)),
+  );
   // Also back to the kernel's default: a start begins with a fresh group, this one may have had a weight.
   writeGroupFiles(tree, group, diskValues(limits, tree.version));
-  return { limits: limitKeys(config), cpus: cpus ?? [] };
 }
 
 export function applyDiskWeight(tree: CgroupTree, group: string, limits: Limits): void {

@@ -5,7 +5,6 @@ import { isTrue } from '../../api/value-check.ts';
 import { errorText } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { type CgroupTree, groupPids, removeGroup } from './cgroup.ts';
-import { parseCpus, pickCpus } from './cpu-limits.ts';
 import type { RunConfig } from './driver.ts';
 import type { ExitSpool } from './exit-spool.ts';
 import { parseHaltSignal } from './halt-signal.ts';
@@ -26,8 +25,8 @@ import { renderSeccomp } from './seccomp.ts';
 export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
   readonly spool: ExitSpool;
-  /** Cpusets of the other running containers. */
-  readonly otherCpus: readonly (readonly number[])[];
+  /** What limits.cpu comes to; undefined: all. */
+  readonly cpus: readonly number[] | undefined;
 }
 
 const startTimeoutMs = 60_000;
@@ -60,7 +59,6 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
       monitorStartTime: monitor.startTime,
       nics,
       limits: limitKeys(run.config),
-      cpus: prepared.limits.cpus ?? [],
       devices: deviceState(run, lent),
       ...(haltSignal === undefined ? {} : { haltSignal }),
     };
@@ -116,8 +114,7 @@ function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeo
     throw startFailure(run, 'nvidia.runtime needs the program nvidia-container-cli, which this host lacks');
   }
   const host = readHostFacts(tree);
-  const cpus = pickCpus(parseCpus(run.config['limits.cpu'] ?? ''), host.onlineCpus, deps.otherCpus);
-  const limits = readLimits(run.config, host, cpus);
+  const limits = readLimits(run.config, host, deps.cpus);
   const config = renderLxcConfig(run, {
     postStopHook: deps.spool.hookCommand(places.key(run.name)),
     cgroup: {

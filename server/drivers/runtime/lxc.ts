@@ -25,14 +25,15 @@ import type {
 import { viewThrough } from './file-view.ts';
 import { ExitSpool } from './exit-spool.ts';
 import { requestShutdown } from './halt-signal.ts';
-import { applyLimits } from './lxc-limits.ts';
+import { applyLimits, limitKeys } from './lxc-limits.ts';
 import { awaitOutcome, awaitRunning, buryRemains, findInit, findMonitor, findRemains } from './lxc-life.ts';
 import { LxcLive } from './lxc-live.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
 import { openLxcConsole } from './lxc-console.ts';
 import { LxcPlaces } from './lxc-places.ts';
 import { startContainer } from './lxc-start.ts';
-import { findProgram, lxcAvailable, lxcVersion } from './lxc-host.ts';
+import { CpuSets } from './cpu-sets.ts';
+import { findProgram, lxcAvailable, lxcVersion, readOnlineCpus } from './lxc-host.ts';
 import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
 import { sweepShapes } from './nic-host.ts';
@@ -53,6 +54,8 @@ export interface LxcDeps {
   readonly log: Log;
   /** A directory on the file system that will hold root file systems; asked whether it can be mounted id-mapped. Default `dir`. */
   readonly probeDir?: string;
+  /** False: as on a kernel that cannot mount through id maps. Default: what this one can. */
+  readonly mappedMounts?: boolean;
 }
 
 /** Throws DriverError NotSupported with the reason when this host cannot run it. */
@@ -63,14 +66,18 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   const places = new LxcPlaces(realpathSync(deps.dir));
   makePassable(places.lxcPath);
   const libc = await loadLibc();
-  if (libc === undefined) deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse everybody');
+  if (libc === undefined)
+    deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse everybody');
   const namespaces = new UserNamespaces();
   return new LxcRuntime({
     places,
     log: deps.log,
     tree: readCgroupTree(),
     version: await lxcVersion(),
-    rootfsIdmapped: libc !== undefined && (await canMountMapped({ libc, namespaces }, deps.probeDir ?? deps.dir)),
+    rootfsIdmapped:
+      deps.mappedMounts !== false &&
+      libc !== undefined &&
+      (await canMountMapped({ libc, namespaces }, deps.probeDir ?? deps.dir)),
     libc,
     namespaces,
   });
@@ -99,6 +106,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly #slots = new Slots(startsAtOnce);
   readonly #spool: ExitSpool;
   readonly #consoles: ConsoleHub;
+  readonly #cpus: CpuSets;
   readonly #attach: SealedProgram;
   readonly live: LxcLive;
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
@@ -110,6 +118,12 @@ class LxcRuntime implements RuntimeDriver {
     this.version = deps.version;
     this.rootfsIdmapped = deps.rootfsIdmapped;
     this.#spool = new ExitSpool(deps.places.exits);
+    this.#cpus = new CpuSets({
+      tree: deps.tree,
+      groupOf: (name) => deps.places.group(name),
+      online: readOnlineCpus,
+      log: deps.log,
+    });
     this.#consoles = new ConsoleHub((name, size) => openLxcConsole(deps, name, size));
     this.live = new LxcLive(deps, {
       need: (name) => this.#need(name),
@@ -130,6 +144,8 @@ class LxcRuntime implements RuntimeDriver {
     const remains = findRemains(tree, places);
     const found = names.filter((name) => remains.has(places.key(name)));
     await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
+    for (const state of this.#live.values()) this.#cpus.adopt(state.name, state.limits['limits.cpu']);
+    this.#cpus.settle();
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
     await sweepShapes(cables, places.tag, this.#deps.log);
   }
@@ -158,7 +174,6 @@ class LxcRuntime implements RuntimeDriver {
     const state: RunState = {
       nics: {},
       limits: {},
-      cpus: [],
       ...before,
       name,
       bootId: readBootId(),
@@ -180,21 +195,23 @@ class LxcRuntime implements RuntimeDriver {
       const before = this.#live.get(run.name);
       if (before !== undefined && !isAlive(before)) await this.#settle(before);
       if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
-      const state = await this.#slots.run(() =>
-        startContainer(
-          {
-            ...this.#deps,
-            spool: this.#spool,
-            otherCpus: [...this.#live.values()].map((one) => one.cpus),
-          },
-          run,
-          signal,
-        ),
-      );
+      const state = await this.#slots.run(() => this.#startOn(run, signal));
       this.#remember(state);
       await this.live.afterStart(state).catch((error: unknown) => this.#undoStart(state, error));
       return { initPid: state.initPid };
     });
+  }
+
+  async #startOn(run: RunConfig, signal: AbortSignal): Promise<RunState> {
+    const cpus = this.#cpus.claim(run.name, run.config['limits.cpu']);
+    try {
+      const state = await startContainer({ ...this.#deps, spool: this.#spool, cpus }, run, signal);
+      this.#cpus.confirm(run.name);
+      return state;
+    } catch (error) {
+      this.#cpus.release(run.name);
+      throw error;
+    }
   }
 
   /** A container without the limits that were asked for does not run. */
@@ -273,9 +290,9 @@ class LxcRuntime implements RuntimeDriver {
   async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
     await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      const others = [...this.#live.values()].filter((one) => one.name !== name).map((one) => one.cpus);
-      const applied = applyLimits(this.#deps.tree, this.#deps.places.group(name), config, others);
-      this.#remember({ ...state, ...applied });
+      const cpus = this.#cpus.claim(name, config['limits.cpu']);
+      applyLimits(this.#deps.tree, this.#deps.places.group(name), config, cpus);
+      this.#remember({ ...state, limits: limitKeys(config) });
     });
   }
 
@@ -374,7 +391,7 @@ class LxcRuntime implements RuntimeDriver {
       this.#remember(reborn);
       await this.live.afterReboot(reborn);
       try {
-        applyLimits(tree, places.group(state.name), state.limits, [], state.cpus);
+        applyLimits(tree, places.group(state.name), state.limits, this.#cpus.of(state.name));
       } catch (error) {
         log.warn('limits of before the reboot cannot be set again', {
           container: state.name,
@@ -388,6 +405,7 @@ class LxcRuntime implements RuntimeDriver {
     await buryRemains(tree, places, state, log);
     unmountFiles(this.#deps, state.name);
     this.#live.delete(state.name);
+    this.#cpus.release(state.name);
     removeRunState(places.stateFile(state.name));
     this.#announce({ name: state.name, target: 'stop' });
   }
@@ -420,6 +438,7 @@ class LxcRuntime implements RuntimeDriver {
     const orphans = [...this.#live.values()].some((state) => !hasMonitor(state));
     this.#sweeper = setTimeout(
       () => {
+        this.#cpus.settleIfChanged();
         for (const state of this.#live.values()) {
           if (!isAlive(state)) this.#wake(this.#deps.places.key(state.name));
         }

@@ -17,8 +17,6 @@ export interface RunState {
   readonly haltSignal?: number;
   /** The limits in force: LXC knows only those of the start, and a reboot from inside goes back to them. */
   readonly limits: Readonly<Record<string, string>>;
-  /** Cpus this container is confined to; empty = all. */
-  readonly cpus: readonly number[];
   /** Absent when an older release started it: its devices cannot be changed while it runs. */
   readonly devices?: DeviceState;
 }

@@ -314,7 +314,7 @@ class Sim implements SimRuntime {
 }
 
 function checkLimits(config: Readonly<Record<string, string>>): void {
-  readLimits(config, simHost, pickCpus(parseCpus(config['limits.cpu'] ?? ''), simHost.onlineCpus, []));
+  readLimits(config, simHost, pickCpus(parseCpus(config['limits.cpu'] ?? ''), simHost.onlineCpus));
 }
 
 /** Refuses what the real runtime would refuse. */

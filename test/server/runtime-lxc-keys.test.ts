@@ -1,0 +1,176 @@
+// What config keys do to real containers: cpus, ids of files, and what the kernel is told of them.
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readCgroupTree, readGroupFile } from '../../server/drivers/runtime/cgroup.ts';
+import type { IdMapEntry, RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
+import { openLxcRuntime } from '../../server/drivers/runtime/lxc.ts';
+import { silentLog } from '../../server/lib/log.ts';
+import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../support/runtime-lxc-harness.ts';
+
+const missing = await lxcTestsMissing();
+if (missing !== undefined) console.log(`skipped: config keys in real containers: ${missing}`);
+
+describe.skipIf(missing !== undefined)('config keys in real containers', () => {
+  const never = new AbortController().signal;
+  const tree = readCgroupTree();
+  let harness: LxcHarness;
+  let driver: RuntimeDriver;
+  let names: string[] = [];
+  let count = 0;
+
+  const prepare = async (changes: Partial<RunConfig> = {}): Promise<RunConfig> => {
+    count++;
+    const run = { ...(await harness.prepare(`k${process.pid}-${count}`)), nics: [], ...changes };
+    names.push(run.name);
+    return run;
+  };
+  const started = async (changes: Partial<RunConfig> = {}): Promise<RunConfig> => {
+    const run = await prepare(changes);
+    await driver.start(run, never);
+    return run;
+  };
+  const stop = (name: string): Promise<void> => driver.stop(name, { force: true }, never);
+  const inside = async (name: string, script: string): Promise<string> => {
+    const result = await driver.exec(name, ['sh', '-c', script], {}, never);
+    return `${result.stdout}${result.stderr}`.trim();
+  };
+
+  beforeAll(async () => {
+    harness = await lxcHarness('k');
+  });
+  afterAll(async () => {
+    await harness?.cleanup();
+  });
+  beforeEach(async () => {
+    names = [];
+    driver = await harness.open();
+  });
+  afterEach(async () => {
+    for (const name of names) {
+      if (driver.probe(name).status !== 'stopped') await stop(name);
+      await driver.forget(name);
+    }
+    await driver.close();
+  });
+
+  it('counted cpus are spread over those of the host, and again whenever a container starts, stops or changes', async (context) => {
+    const online = cpus().length;
+    if (online < 2) {
+      console.log('skipped: balance of cpus: this host has only one');
+      context.skip();
+    }
+    const cpusOf = ({ name }: RunConfig, below = ''): string =>
+      readGroupFile(tree, `${harness.places.group(name)}${below}`, 'cpuset.cpus') ?? '';
+    const limited = (cpus: string): Promise<RunConfig> => started({ config: { 'limits.cpu': cpus } });
+    const [one, two] = [await limited('1'), await limited('1')];
+    expect([one, two].map((run) => cpusOf(run)).toSorted()).toEqual(['0', '1']);
+    const fixed = await limited('0-0');
+    expect(cpusOf(fixed)).toBe('0');
+    await stop(fixed.name);
+    expect([one, two].map((run) => cpusOf(run)).toSorted()).toEqual(['0', '1']);
+    await driver.updateLimits(one.name, {});
+    expect(cpusOf(one)).toBe(`0-${online - 1}`);
+    for (const wish of ['1-1', '0-0', '1-1']) {
+      await driver.updateLimits(one.name, { 'limits.cpu': wish });
+      expect(cpusOf(one)).toBe(wish.slice(0, 1));
+      // The group inside a container has to follow.
+      if (tree.version === 1) expect(cpusOf(one, '/ns')).toBe(wish.slice(0, 1));
+      if (online === 2) expect(cpusOf(two)).toBe(wish === '1-1' ? '0' : '1');
+    }
+    await driver.close();
+    driver = await harness.open();
+    await driver.recover(names);
+    expect(cpusOf(one)).toBe('1');
+    if (online === 2) expect(cpusOf(two)).toBe('0');
+  });
+
+  describe('where the kernel cannot mount through id maps', () => {
+    let shifting: RuntimeDriver;
+    const mapAt = (hostid: number): readonly IdMapEntry[] => [
+      { isuid: true, isgid: false, hostid, nsid: 0, maprange: 65_536 },
+      { isuid: false, isgid: true, hostid, nsid: 0, maprange: 65_536 },
+    ];
+    const plain: readonly IdMapEntry[] = [];
+    const owner = (path: string): readonly number[] => [lstatSync(path).uid, lstatSync(path).gid];
+    const runOnce = async (run: RunConfig, look: string): Promise<string> => {
+      await shifting.start(run, never);
+      try {
+        const result = await shifting.exec(run.name, ['sh', '-c', look], {}, never);
+        return `${result.stdout}${result.stderr}`.trim();
+      } finally {
+        await shifting.stop(run.name, { force: true }, never);
+      }
+    };
+
+    beforeEach(async () => {
+      shifting = await openLxcRuntime({ dir: harness.dir, log: silentLog, mappedMounts: false });
+    });
+    afterEach(() => shifting.close());
+
+    it('files are given to the ids of each map, keep theirs inside, and come back to a privileged container', async () => {
+      const run = await prepare();
+      const file = join(run.rootfs, 'root/file');
+      writeFileSync(file, '');
+      execFileSync('sh', ['-c', 'chown 7:8 "$1"; chmod 4755 "$1"', 'sh', file]);
+      const look = 'stat -c %u:%g:%a /root/file /etc';
+      const [a, b] = [mapAt(165_536), mapAt(5_000_000)];
+      const steps = [
+        { idmap: a, fileMaps: [plain] },
+        { idmap: b, fileMaps: [a, b] },
+        { idmap: plain, fileMaps: [b, plain] },
+        { idmap: a, fileMaps: [plain, b] },
+      ];
+      for (const step of steps) {
+        expect(await runOnce({ ...run, ...step }, look)).toBe('7:8:4755\n0:0:755');
+        const base = step.idmap[0]?.hostid ?? 0;
+        expect(owner(file)).toEqual([base + 7, base + 8]);
+      }
+    });
+
+    it('a change that was cut off in the middle is finished, whatever map is wanted by then', async () => {
+      const run = await prepare();
+      const [a, b, c] = [mapAt(165_536), mapAt(5_000_000), mapAt(6_000_000)];
+      // From a by way of the ids inside to b, and then the power went off: every file is somewhere else.
+      execFileSync('sh', [
+        '-c',
+        'chown -hR 165536:165536 "$1"; chown 165541:165542 "$1/etc/passwd"; chown 0:0 "$1/etc"; chown -hR 5000000:5000000 "$1/bin"',
+        'sh',
+        run.rootfs,
+      ]);
+      const look = 'stat -c %u:%g /etc/passwd /etc /bin /root';
+      expect(await runOnce({ ...run, idmap: c, fileMaps: [a, b, c] }, look)).toBe('5:6\n0:0\n0:0\n0:0');
+      expect(owner(join(run.rootfs, 'etc/passwd'))).toEqual([6_000_005, 6_000_006]);
+    });
+
+    it('security.protection.shift refuses a start that would change files, and no other', async () => {
+      const run = await prepare({ config: { 'security.protection.shift': 'true' } });
+      const [a, b] = [mapAt(165_536), mapAt(5_000_000)];
+      await expect(shifting.start({ ...run, idmap: a, fileMaps: [plain] }, never)).rejects.toMatchObject({
+        code: 'Failed',
+        cause: expect.objectContaining({
+          message: expect.stringContaining('security.protection.shift forbids') as string,
+        }) as Error,
+      });
+      expect(statSync(run.rootfs).uid).toBe(0);
+      expect(await runOnce({ ...run, idmap: a, fileMaps: [plain], config: {} }, 'id -u')).toBe('0');
+      expect(await runOnce({ ...run, idmap: a, fileMaps: [a] }, 'id -u')).toBe('0');
+      await expect(shifting.start({ ...run, idmap: b, fileMaps: [a, b] }, never)).rejects.toThrow();
+      expect(statSync(run.rootfs).uid).toBe(165_536);
+    });
+
+    it('a host path with shift is refused: the files of the host stay as they are', async () => {
+      const run = await prepare();
+      const source = join(harness.base, `host-${run.name}`);
+      mkdirSync(source);
+      const mount = { device: 'd', source, target: '/srv', kind: 'dir', idmapped: true, hostPath: true } as const;
+      const mounts = [{ ...mount, readonly: false, optional: false, recursive: false }];
+      await expect(shifting.start({ ...run, mounts }, never)).rejects.toMatchObject({
+        cause: expect.objectContaining({ message: expect.stringContaining('shift needs that') as string }) as Error,
+      });
+      expect(statSync(source).uid).toBe(0);
+    });
+  });
+});
