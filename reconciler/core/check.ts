@@ -1,12 +1,11 @@
 // Judges a plan without trusting who made it: order, needs, use, protection. Run in tests, by the CLI and before apply.
 import type { Problem } from '../../server/api/problem.ts';
-import { defaultManage, type Address, type Document, type JsonObject } from './document.ts';
-import { applyEdits } from './edit.ts';
+import { addressOf, defaultManage, type Address, type Document } from './document.ts';
 import { isProtected } from './decide.ts';
-import { deviceReferences } from './kinds/devices.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
 import type { CreateStep, Plan, Step } from './plan.ts';
+import { projectWorld } from './project.ts';
 import { findUsage, type Usage } from './usage.ts';
 
 /** Empty for a sound plan. Paths are step ids or addresses. */
@@ -24,6 +23,7 @@ class PlanChecker {
   readonly #problems: Problem[] = [];
   readonly #firstOf = new Map<Address, Step>();
   #usage: Usage | undefined;
+  #usageAfter: Usage | undefined;
 
   constructor(plan: Plan, observed: Observed) {
     this.#plan = plan;
@@ -107,22 +107,26 @@ class PlanChecker {
     if (live !== undefined && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
     if (coreKind(step.kind).isPermanent?.(step.name) === true) this.#say(step.id, 'deletes what cannot be deleted');
     this.#usage ??= findUsage(this.#observed);
-    for (const user of this.#usage.get(`${step.kind}/${step.name}`) ?? []) {
-      // What lets go of it is a delete, or the reset of a profile.
-      const releasing = this.#deletes.get(user) ?? this.#firstOf.get(user as Address);
-      if (releasing === undefined) this.#say(step.id, `deletes what ${user} still uses`);
-      else if (this.#keepsUsing(releasing, step))
-        this.#say(step.id, `deletes what ${user} uses also after ${releasing.id}`);
-      else if (!this.#isAfter(step, releasing))
-        this.#say(step.id, `may run before ${releasing.id}, which stops using it`);
+    this.#usageAfter ??= findUsage(projectWorld(this.#observed, this.#plan.steps));
+    const address: Address = `${step.kind}/${step.name}`;
+    for (const user of this.#usage.get(address) ?? []) {
+      const isLeft = this.#usageAfter.get(address)?.includes(user) === true;
+      const gone = this.#deletes.get(user);
+      if (isLeft) this.#say(step.id, `deletes what ${user} still uses`);
+      for (const releasing of gone === undefined ? this.#releasing(user, address) : [gone]) {
+        if (!this.#isAfter(step, releasing)) this.#say(step.id, `may run before ${releasing.id}, which stops using it`);
+      }
     }
   }
 
-  /** A profile that is edited, not deleted, may still hold the device that matters. */
-  #keepsUsing(releasing: Step, deleted: Step): boolean {
-    if (releasing.action !== 'update') return false;
-    const { devices } = applyEdits((this.#liveOf(releasing)?.object ?? {}) as JsonObject, releasing.edits);
-    return deviceReferences(devices).some(({ kind, name }) => kind === deleted.kind && name === deleted.name);
+  /** Updates by which a user stops using something: its own, or those of its profiles that use it now. */
+  #releasing(user: string, used: Address): readonly Step[] {
+    const container = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
+    const profiles = container === undefined ? [] : (this.#observed.containers.get(container)?.object.profiles ?? []);
+    const through = profiles
+      .map((name) => addressOf('profile', name))
+      .filter((address) => this.#usage?.get(used)?.includes(address) === true);
+    return [user as Address, ...through].flatMap((address) => this.#firstOf.get(address) ?? []);
   }
 
   /** Whether `earlier` must have succeeded when `step` runs. */

@@ -9,6 +9,8 @@ import { normalizeDocuments } from './normalize.ts';
 import type { Observed } from './observed.ts';
 import { compareObjects } from './order.ts';
 import type { Plan, PlanInput, PlanOptions, ResourceChange, Step } from './plan.ts';
+import { readyIds } from './ready.ts';
+import { decidePrune } from './prune.ts';
 import { makeSteps } from './sketch.ts';
 import { summarize } from './summary.ts';
 import { reachable, unknownAddresses } from './targets.ts';
@@ -25,13 +27,14 @@ export function planChanges(input: PlanInput): Plan {
   const selected = wanted === undefined ? graph.order : graph.order.filter((object) => wanted.has(object.address));
   problems.push(...relevant, ...selected.flatMap((object) => creationProblems(object, input.observed)));
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
-  return assemble(selected, graph, new PlanContext(input.observed, options, objects, input.owner), problems);
+  return assemble(selected, objects, graph, new PlanContext(input.observed, options, objects, input.owner), problems);
 }
 
 /** A plan without steps: something must be corrected first. */
 export const failedPlan = (mode: Plan['mode'], diagnostics: readonly Diagnostic[]): Plan => ({
   mode,
   changes: [],
+  orphans: [],
   steps: [],
   guards: [],
   diagnostics,
@@ -40,6 +43,7 @@ export const failedPlan = (mode: Plan['mode'], diagnostics: readonly Diagnostic[
 
 function assemble(
   selected: readonly Document[],
+  everything: readonly Document[],
   graph: Graph,
   context: PlanContext,
   diagnostics: readonly Diagnostic[],
@@ -57,34 +61,27 @@ function assemble(
     steps.push(...made);
     changes.push({ ...change, steps: made.length === 0 ? noIds : made.map((step) => step.id) });
   }
-  return finishPlan('apply', changes, steps, diagnostics, context.owner?.set);
+  const pruned = decidePrune(context, everything, steps, ready);
+  return finishPlan('apply', [...changes, ...pruned.changes], [...steps, ...pruned.steps], diagnostics, {
+    set: context.owner?.set,
+    orphans: pruned.orphans,
+  });
 }
 
 const noSteps: readonly Step[] = [];
 const noIds: readonly string[] = [];
-
-/** Ids after which all of `addresses` are as they should be; through objects without steps to what those need. */
-export function readyIds(
-  addresses: readonly Address[] | undefined,
-  ready: ReadonlyMap<Address, readonly string[]>,
-): readonly string[] {
-  if (addresses === undefined || ready.size === 0) return noIds;
-  const ids = new Set<string>();
-  for (const address of addresses) for (const id of ready.get(address) ?? noIds) ids.add(id);
-  return ids.size === 0 ? noIds : [...ids].sort();
-}
 
 export function finishPlan(
   mode: Plan['mode'],
   changes: ResourceChange[],
   steps: readonly Step[],
   diagnostics: readonly Diagnostic[],
-  set: string | undefined,
+  { set, orphans = [] }: { readonly set: string | undefined; readonly orphans?: readonly Address[] },
 ): Plan {
   changes.sort(compareObjects);
-  const guards = changes.flatMap((change) => change.guard ?? []);
+  const guards = [...new Set(changes.flatMap((change) => change.guard ?? []))];
   const of = set === undefined ? {} : { set };
-  return { mode, ...of, changes, steps, guards, diagnostics, summary: summarize(changes) };
+  return { mode, ...of, changes, orphans, steps, guards, diagnostics, summary: summarize(changes) };
 }
 
 const targetProblems = (options: PlanOptions, objects: readonly Document[]): readonly Diagnostic[] => [

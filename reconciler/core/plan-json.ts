@@ -20,6 +20,7 @@ export function planJson(plan: Plan): JsonObject {
     complete: true,
     errored: plan.diagnostics.some((diagnostic) => diagnostic.severity === 'error'),
     resource_changes: plan.changes.map((change) => resourceChange(change, bodies)),
+    orphans: plan.orphans,
     guards: plan.guards.map(({ code, address, message, remedy }) => ({ code, address, message, remedy })),
     diagnostics: plan.diagnostics.map(({ severity, code, path, message, ...rest }) => ({
       severity,

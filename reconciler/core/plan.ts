@@ -122,6 +122,8 @@ export interface Plan {
   readonly set?: string;
   /** Sorted by kind order and name; every declared object, unchanged ones as `no-op`. */
   readonly changes: readonly ResourceChange[];
+  /** What the set owns and no document declares, and what this plan leaves alone; sorted. */
+  readonly orphans: readonly Address[];
   /** In a valid serial order. */
   readonly steps: readonly Step[];
   readonly guards: readonly Guard[];

@@ -12,7 +12,8 @@ export function renderPlan(plan: Plan, options: { readonly color: boolean }): st
   const blocks = shown.map((change) => renderChange(change, paint));
   if (plan.guards.length > 0) blocks.push(plan.guards.map((guard) => renderGuard(guard, paint)).join('\n'));
   const end = shown.length === 0 ? noChange(plan) : paint.bold(`${summaryLine(plan.summary)}${refusedCount(plan)}`);
-  return `${[...spaced(blocks), end].join('\n\n')}\n`;
+  const orphans = renderOrphans(plan, paint);
+  return `${[...spaced(blocks), end, ...orphans].join('\n\n')}\n`;
 }
 
 /** An empty line around blocks of several lines; single lines stay together. */
@@ -37,6 +38,11 @@ function renderOwnership({ claims, releases, isPruned }: ResourceChange, paint: 
     ...(isPruned === true ? [paint.dim('      # no document declares it any more')] : []),
   ];
 }
+
+const renderOrphans = ({ orphans, set = '' }: Plan, paint: Paints): readonly string[] =>
+  orphans.length === 0
+    ? []
+    : [paint.dim(`? no longer declared, left alone (--prune --set ${set} deletes): ${listed(orphans)}`)];
 
 const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `; ${plan.guards.length} refused`);
 

@@ -8,6 +8,7 @@ import { coreKind } from '../../reconciler/core/kinds/index.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
 import { isNote, ownedAt, recordKey, recordsIn } from '../../reconciler/core/ownership.ts';
 import { planChanges } from '../../reconciler/core/plan-changes.ts';
+import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
 import { planJson } from '../../reconciler/core/plan-json.ts';
 import type { Plan, PlanOptions, SetOwner } from '../../reconciler/core/plan.ts';
 import { renderPlan } from '../../reconciler/core/render-plan.ts';
@@ -66,7 +67,7 @@ describe('laws of ownership', () => {
     let count = 0;
     fc.assert(
       fc.property(scenes, modes, ({ documents, observed }, mode) => {
-        const first = applied(inMode(documents, mode as 'merge'), observed, base);
+        const first = applied(inMode(documents, mode), observed, base);
         if (first === undefined) return;
         count += 1;
         const second = again(first, base);
@@ -114,7 +115,7 @@ describe('laws of ownership', () => {
         const first = applied(one.documents, one.observed, base);
         if (first === undefined) return;
         // Power is nobody's key: only one of the two may manage it.
-        const theirs = inMode(other.documents, mode as 'exact').map((document): Document => ({
+        const theirs = inMode(other.documents, mode).map((document): Document => ({
           ...document,
           manage: { ...document.manage, power: 'ignore' },
         }));
@@ -177,6 +178,62 @@ describe('laws of ownership', () => {
           );
           expect(extra, document.address).toEqual([]);
         }
+      }),
+      { numRuns },
+    );
+  });
+
+  test('a prune takes what the set made and dropped, and never what it did not make or others have keys in', () => {
+    let pruned = 0;
+    const options: PlanOptions = { ...permissive, prune: true, allowDestroy: true, pruneLimit: { percent: 100 } };
+    fc.assert(
+      fc.property(scenes, scenes, fc.integer({ min: 0, max: 12 }), (one, other, kept) => {
+        const first = applied(one.documents, one.observed, base);
+        if (first === undefined) return;
+        const second = applied(other.documents.slice(0, kept), first.after, team) ?? { after: first.after };
+        const left = first.documents.filter((_, index) => index % 2 === 0);
+        const plan = planChanges({ documents: left, observed: second.after, options, owner: base });
+        if (plan.diagnostics.some(({ severity }) => severity === 'error')) return;
+        expect(checkPlan(plan, second.after)).toEqual([]);
+        for (const step of plan.steps.filter(({ action }) => action === 'delete')) {
+          const live = coreKind(step.kind).live(second.after, step.name);
+          const isDeclared = left.some(({ address }) => address === step.address);
+          if (isDeclared || live === undefined) continue;
+          pruned += 1;
+          const isOld = coreKind(step.kind).live(one.observed, step.name) !== undefined;
+          const isRemade = first.plan.changes.some(
+            (change) => change.address === step.address && change.action === 'replace',
+          );
+          expect(isOld && !isRemade, `${step.address} was there before`).toBe(false);
+          expect([...recordsIn(live.object).keys()].filter((set) => set !== 'base')).toEqual([]);
+        }
+        if (plan.guards.length > 0) return;
+        const after = applyPlan(plan, second.after, base);
+        const next = planChanges({ documents: left, observed: after, options, owner: base });
+        expect(next.steps.map(({ id }) => id)).toEqual([]);
+      }),
+      { numRuns },
+    );
+    expect(pruned).toBeGreaterThan(numRuns / 10);
+  });
+
+  test('a destroy by the set leaves what it did not make, without its record', () => {
+    fc.assert(
+      fc.property(scenes, ({ documents, observed }) => {
+        const first = applied(documents, observed, base);
+        if (first === undefined) return;
+        const plan = planDestroy({ documents: first.documents, observed: first.after, owner: base });
+        expect(checkPlan(plan, first.after)).toEqual([]);
+        if (plan.guards.length > 0) return;
+        const after = applyPlan(plan, first.after, base);
+        for (const change of first.plan.changes) {
+          const live = coreKind(change.kind).live(after, change.name)?.object;
+          const wasThere = change.live !== undefined && change.action !== 'replace' && change.kind !== 'image';
+          if (wasThere) expect(live, change.address).toBeDefined();
+          else if (change.action === 'create') expect(live, change.address).toBeUndefined();
+        }
+        const next = planDestroy({ documents: first.documents, observed: after, owner: base });
+        expect(next.steps.map(({ id }) => id)).toEqual([]);
       }),
       { numRuns },
     );

@@ -1,0 +1,51 @@
+// The world as it will be after some steps, as far as who uses what is concerned: objects gone, made and edited, and what
+// containers then get from their profiles.
+import type { Container } from '../../server/api/container.ts';
+import type { Profile } from '../../server/api/profile.ts';
+import type { KindName } from '../../server/api/kinds.ts';
+import type { JsonObject } from './document.ts';
+import { applyEdits } from './edit.ts';
+import { expandContainer } from './expand.ts';
+import type { Live, Observed } from './observed.ts';
+import type { Step } from './plan.ts';
+
+type Table = Map<string, Live<object>>;
+
+/** Objects without a step stay the very same. */
+export function projectWorld(observed: Observed, steps: readonly Step[]): Observed {
+  const containers: Table = new Map(observed.containers);
+  const profiles: Table = new Map(observed.profiles);
+  const aliases: Table = new Map(observed.aliases);
+  const pools: Table = new Map(observed.pools);
+  const tables: Partial<Record<KindName, Table>> = {
+    container: containers,
+    profile: profiles,
+    image_alias: aliases,
+    storage_pool: pools,
+  };
+  for (const step of steps) {
+    const table = tables[step.kind];
+    if (table === undefined) continue;
+    if (step.action === 'delete') table.delete(step.name);
+    else if (step.action === 'create') table.set(step.name, { object: { ...blank(step.kind), ...step.body } });
+    else if (step.action === 'update') {
+      const live = table.get(step.name)?.object;
+      if (live !== undefined) table.set(step.name, { object: applyEdits(live as JsonObject, step.edits) });
+    }
+  }
+  const profileOf = (name: string): JsonObject | undefined => profiles.get(name)?.object as JsonObject | undefined;
+  for (const [name, { object }] of containers) {
+    const { devices } = expandContainer(object as JsonObject, profileOf);
+    containers.set(name, { object: { ...object, expanded_devices: devices } });
+  }
+  return {
+    ...observed,
+    containers: containers as ReadonlyMap<string, Live<Container>>,
+    profiles: profiles as ReadonlyMap<string, Live<Profile>>,
+    aliases: aliases as Observed['aliases'],
+    pools: pools as Observed['pools'],
+  };
+}
+
+const blank = (kind: KindName): object =>
+  kind === 'container' ? { profiles: ['default'], config: {}, devices: {} } : { config: {}, devices: {} };
