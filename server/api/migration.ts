@@ -7,6 +7,8 @@ export const migrationVersion = 1;
 
 const Snapshot = Type.Object({
   name: Type.String(),
+  /** What native streams call it; the same on both sides: it can be a parent. */
+  streamId: Type.Optional(Type.String()),
   createdAt: Timestamp,
   description: Type.String(),
   config: ConfigMap,
@@ -73,10 +75,16 @@ export const MigrationAnswer = Type.Object({
   type: Type.Literal('answer'),
   version: Type.Integer(),
   format: Type.String(),
-  /** Names, in the order of the offer. The streams of these follow on the fs channel, then that of the volume itself. */
-  snapshots: Type.Array(Type.String()),
-  /** The target has an older copy: before each stream it sends what it has, and gets only what differs. */
-  refresh: Type.Boolean(),
+  /** What follows on the fs channel, in this order; the volume itself, which is the part without a name, comes last. */
+  parts: Type.Array(
+    Type.Object({
+      snapshot: Type.Optional(Type.String()),
+      /** The snapshot that a stream of the pools' own kind builds on. */
+      parent: Type.Optional(Type.String()),
+      /** Of tar: the target first sends what it has, and gets only what differs. */
+      compare: Type.Optional(Type.Boolean()),
+    }),
+  ),
 });
 export type MigrationAnswer = Static<typeof MigrationAnswer>;
 

@@ -13,10 +13,12 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DriverError } from '../../server/drivers/driver-error.ts';
 import type { DriverErrorCode } from '../../server/drivers/driver-error.ts';
 import type {
+  ChangingTree,
   ExportForm,
   ImageFiles,
   ImportForm,
@@ -658,6 +660,91 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         );
         await expect(stalled).rejects.toBe(reason);
         expect(await namesOf(pool)).toEqual(['container/c']);
+      });
+    });
+
+    describe('derived trees', () => {
+      const file = (pool: PoolSpec, snapshot?: string): string => {
+        const volume = container('c');
+        const path =
+          snapshot === undefined ? storage.volumePath(pool, volume) : storage.snapshotPath(pool, { volume, snapshot });
+        return join(path, 'rootfs', 'file');
+      };
+      const before = async (): Promise<PoolSpec> => {
+        const pool = await madePool();
+        await make(pool, container('c'), { kind: 'empty' });
+        await writeFile(file(pool), 'one');
+        await storage.createSnapshot(pool, { volume: container('c'), snapshot: 's1' }, { kind: 'now' }, never);
+        return pool;
+      };
+      const tree = (snapshot?: string): TreeRef => ({
+        volume: container('c'),
+        ...(snapshot === undefined ? {} : { snapshot }),
+      });
+      const rewrite =
+        (text: string) =>
+        async ({ path }: ChangingTree): Promise<void> => {
+          await unlink(join(path, 'rootfs/file'));
+          await writeFile(join(path, 'rootfs/file'), text);
+        };
+
+      test('a snapshot is made of another one and a change, the volume of itself, and none shares what is written to', async () => {
+        const pool = await before();
+        await storage.deriveVolume(pool, tree('s1'), tree('s2'), rewrite('two'), never);
+        await storage.deriveVolume(pool, tree(), tree(), rewrite('three'), never);
+        expect(
+          await Promise.all([file(pool), file(pool, 's1'), file(pool, 's2')].map((each) => readFile(each, 'utf8'))),
+        ).toEqual(['three', 'one', 'two']);
+        await storage.deriveVolume(pool, tree('s2'), tree(), async () => {}, never);
+        await writeFile(file(pool), 'in place', { flag: 'r+' });
+        expect(await readFile(file(pool, 's2'), 'utf8')).toBe('two');
+        expect((await lstat(storage.volumePath(pool, container('c')))).mode & 0o077).toBe(0);
+        await storage.restoreSnapshot(pool, { volume: container('c'), snapshot: 's2' }, never);
+        await storage.mountPool(pool);
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s1', 's2']);
+      });
+
+      test('a change that fails, or is aborted, changes nothing', async () => {
+        const pool = await before();
+        const broken = async (given: ChangingTree): Promise<void> => {
+          await rewrite('half')(given);
+          throw new Error('the other side went away');
+        };
+        for (const to of [tree(), tree('s2')])
+          await expect(storage.deriveVolume(pool, tree(), to, broken, never)).rejects.toThrow(/cannot make/);
+        const reason = new Error('enough');
+        await expect(storage.deriveVolume(pool, tree(), tree(), broken, AbortSignal.abort(reason))).rejects.toBe(
+          reason,
+        );
+        expect(await codeOf(storage.deriveVolume(pool, tree(), tree('s1'), broken, never))).toBe('Exists');
+        expect(await codeOf(storage.deriveVolume(pool, tree('none'), tree('s2'), broken, never))).toBe('NotFound');
+        expect(await readFile(file(pool), 'utf8')).toBe('one');
+        expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s1']);
+      });
+
+      test('a stream takes the place of a volume whole or not at all', async () => {
+        const pool = await before();
+        const chunks: Buffer[] = [];
+        const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+          for await (const chunk of bytes) chunks.push(Buffer.from(chunk));
+        };
+        await storage.exportVolume(pool, tree('s1'), { kind: 'tar' }, keep, never);
+        await rewrite('later')({ path: storage.volumePath(pool, container('c')), unpack: async () => {} });
+        const form = { kind: 'tar', replace: true } as const;
+        const cut = [Buffer.concat(chunks).subarray(0, 2000)];
+        const put = (pieces: readonly Buffer[]): Promise<void> =>
+          storage.importVolume(pool, tree(), Readable.from(pieces), form, never);
+        expect(await codeOf(put(cut))).toBe('Failed');
+        expect(await readFile(file(pool), 'utf8')).toBe('later');
+        await put(chunks);
+        expect(await readFile(file(pool), 'utf8')).toBe('one');
+      });
+
+      test('only drivers with streams of their own know a snapshot by an id', async () => {
+        const pool = await before();
+        const id = await storage.streamId(pool, { volume: container('c'), snapshot: 's1' });
+        expect(id !== undefined).toBe(storage.capabilities.nativeStreams !== undefined);
+        expect(await storage.streamId(pool, { volume: container('c'), snapshot: 'none' })).toBeUndefined();
       });
     });
 

@@ -1,6 +1,7 @@
 // Two daemons that can reach each other over TLS, with a client of each: for what travels between servers.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, type Client } from '../../server/client/index.ts';
 import { makeDaemon, type TestDaemon, type TestDaemonOptions } from './daemon.ts';
@@ -105,14 +106,26 @@ export function plant(root: string): void {
   execFileSync('sh', ['-ec', script, 'sh', rootfs]);
 }
 
-/** Everything below a directory as text: kinds, modes, owners, sizes, links, times of files, content. Links are told by number. */
+/** Everything below a directory as text: kinds, modes, owners, times of files, content, which names are one file. */
 export function describeTree(root: string): string {
-  const script = `
-    cd "$1"
-    find . ! -type d -printf '%P %y %m %U:%G %n %l\\n' | sort
-    find . -type d -printf '%P %m %U:%G\\n' | sort
-    find . -type f -printf '%P %s %TY%Tm%Td%TH%TM%TS\\n' | sort
-    find . -type f -print0 | sort -z | xargs -0 -r sha256sum
-  `;
-  return execFileSync('sh', ['-ec', script, 'sh', root], { encoding: 'utf8' });
+  const lines: string[] = [];
+  const firstNames = new Map<number, string>();
+  const visit = (path: string, name: string): void => {
+    const stats = lstatSync(path);
+    const facts = [name, (stats.mode & 0o177777).toString(8), `${stats.uid}:${stats.gid}`];
+    if (stats.isDirectory()) {
+      lines.push(facts.join(' '));
+      for (const entry of readdirSync(path).toSorted()) visit(join(path, entry), `${name}/${entry}`);
+      return;
+    }
+    const first = firstNames.get(stats.ino) ?? name;
+    firstNames.set(stats.ino, first);
+    if (stats.isSymbolicLink()) facts.push(readlinkSync(path));
+    else if (stats.isFile())
+      facts.push(stats.mtime.toISOString(), createHash('sha256').update(readFileSync(path)).digest('hex'));
+    else facts.push(String(stats.rdev));
+    lines.push([...facts, first].join(' '));
+  };
+  visit(root, '.');
+  return lines.join('\n');
 }

@@ -59,6 +59,7 @@ export const commands = {
   remove: (path: string) => ['btrfs', 'subvolume', 'delete', path],
   removeById: (id: number, root: string) => ['btrfs', 'subvolume', 'delete', '--subvolid', String(id), root],
   seal: (path: string) => ['btrfs', 'property', 'set', path, 'ro', 'true'],
+  show: (path: string) => ['btrfs', 'subvolume', 'show', path],
   idOf: (path: string) => ['btrfs', 'inspect-internal', 'rootid', path],
   list: (path: string) => ['btrfs', 'subvolume', 'list', path],
   /** Those right below a subvolume. */
@@ -77,6 +78,13 @@ export const commands = {
 
 /** The last command of a stream that btrfs sent: no data, number 21, checksum. */
 export const endCommand = Buffer.from('000000001500506cc99d', 'hex');
+
+/** What streams call a subvolume: as it was called where it was made first. */
+export function streamIdIn(shown: string): string | undefined {
+  const field = (label: string): string | undefined =>
+    new RegExp(`^\\s+${label}:\\s+([0-9a-f-]{36})\\s*$`, 'm').exec(shown)?.[1];
+  return field('Received UUID') ?? field('UUID');
+}
 
 export interface Subvolume {
   readonly id: number;

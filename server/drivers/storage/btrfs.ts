@@ -3,7 +3,15 @@ import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
-import { below, commands, endCommand, parseSubvolumes, saysNoQuotas, saysNotEmpty } from './btrfs-commands.ts';
+import {
+  below,
+  commands,
+  endCommand,
+  parseSubvolumes,
+  saysNoQuotas,
+  saysNotEmpty,
+  streamIdIn,
+} from './btrfs-commands.ts';
 import {
   ensureMounted,
   fillBtrfsConfig,
@@ -104,6 +112,7 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
       native: {
         send: commands.send,
         receive: commands.receive,
+        idOf: async (path) => streamIdIn((await run(commands.show(path))).stdout),
         whole: (source) => untilEnd(source, endCommand.length, (tail) => tail.equals(endCommand)),
       },
     },

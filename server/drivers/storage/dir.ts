@@ -3,7 +3,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
-import { copyGuestTree, copyTree } from './copy-tree.ts';
+import { copyGuestTree, copyTree, shareTree } from './copy-tree.ts';
 import { createDirPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
 import type { PoolSpec, StorageDriver, UnpackImage } from './driver.ts';
 import { poolSource } from './layout.ts';
@@ -56,6 +56,7 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
       },
       copyTree: (from, to, by, signal) => (by === 'guest' ? copyGuest(from, to, signal) : copyTree(from, to, signal)),
       importTree: copyGuest,
+      shareTree,
       removeTree,
       limitTree: async (_path, bytes) => {
         if (bytes !== undefined)

@@ -79,12 +79,22 @@ export type ExportForm =
   /** What drivers whose `nativeStreams` is the same understand. With `parent`, a snapshot of the same volume: only what differs. */
   | { readonly kind: 'native'; readonly parent?: string };
 
-export type ImportForm =
+/** `replace`: in the place of the volume that is there, which nobody may be using; its limit has to be set again. */
+export type ImportForm = { readonly replace?: boolean } & StreamForm;
+
+type StreamForm =
   /** The names of all members begin with `prefix`, which is left out. `strange`: the sender is not trusted, though nothing is
    *  ever written outside of the new volume; a device node is not kept then, apart from 0:0, which layered file systems use. */
   | { readonly kind: 'tar'; readonly prefix?: string; readonly strange?: boolean }
   /** From a trusted sender: a stream can be made so that it writes elsewhere. Its parent was imported here before. */
   | { readonly kind: 'native' };
+
+/** A tree on its way to become a snapshot or volume; nobody else knows of it yet. */
+export interface ChangingTree {
+  readonly path: string;
+  /** Unpacks a whole tar stream over what is there. The caller has judged the names of its members. */
+  unpack(bytes: AsyncIterable<Buffer>): Promise<void>;
+}
 
 export interface PoolResources {
   readonly space: { readonly used: number; readonly total: number };
@@ -170,4 +180,17 @@ export interface StorageDriver {
     form: ImportForm,
     signal: AbortSignal,
   ): Promise<void>;
+  /**
+   * Makes `to`, a new snapshot or a volume once more, of what `change` makes of a copy of `from`: all or nothing, also over a crash.
+   * Nobody may be using the volume; its limit has to be set again. Exists, NotFound, NoSpace, Failed because of what `change` throws.
+   */
+  deriveVolume(
+    pool: PoolSpec,
+    from: TreeRef,
+    to: TreeRef,
+    change: (tree: ChangingTree) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Two snapshots with the same id, also of different hosts, are the same to native streams: either can be the parent. */
+  streamId(pool: PoolSpec, snapshot: SnapshotRef): Promise<string | undefined>;
 }

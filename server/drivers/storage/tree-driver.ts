@@ -11,6 +11,7 @@ import { createImageCache } from './image-cache.ts';
 import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
 import { exists, isDirectory, openTreePlace } from './tree-place.ts';
 import type { TreeKind } from './tree-kind.ts';
+import { treeDerive } from './tree-derive.ts';
 import { treeSnapshots } from './tree-snapshots.ts';
 import { treeTransfer } from './tree-transfer.ts';
 
@@ -29,6 +30,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
   const place = openTreePlace(kind, deps.log);
   const pathOf = (pool: PoolSpec, volume: VolumeRef): string => volumePathIn(kind.root(pool), volume);
   const snapshots = treeSnapshots({ kind, place, mutex });
+  const parts = { kind, place, mutex, asRoot: deps.ownership === 'keep', swapIn: snapshots.swapIn };
 
   async function unpack(root: string, image: ImageFiles, progress: Progress, signal: AbortSignal): Promise<void> {
     const path = volumePathIn(root, { type: 'image', name: image.fingerprint });
@@ -186,7 +188,8 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       });
     },
     ...snapshots.methods,
-    ...treeTransfer({ kind, place, mutex, asRoot: deps.ownership === 'keep' }),
+    ...treeTransfer(parts),
+    ...treeDerive(parts),
   };
 }
 

@@ -19,6 +19,8 @@ export interface TreeKind {
   copyTree(from: string, to: string, by: 'settled' | 'guest', signal: AbortSignal): Promise<void>;
   /** As copyTree, from another file system; always as from a guest. */
   importTree(from: string, to: string, signal: AbortSignal): Promise<void>;
+  /** A copy that shares its files with `from`: for where neither is written to in place. Absent: copyTree is as cheap. */
+  readonly shareTree?: (from: string, to: string, signal: AbortSignal) => Promise<void>;
   removeTree(path: string): Promise<void>;
   /** Present when a snapshot is made in one atomic step, and dropped where it lies. Else they are copies like others. */
   readonly atomic?: {
@@ -35,6 +37,8 @@ export interface TreeKind {
     send(path: string, parent: string | undefined): readonly string[];
     /** Reads a stream from its standard input and makes one snapshot in `directory`, called as the sender called it. */
     receive(directory: string): readonly string[];
+    /** See StorageDriver.streamId. */
+    idOf(path: string): Promise<string | undefined>;
     /** The same bytes; throws DriverError at the end of a stream that was cut off. */
     whole(source: AsyncIterable<Buffer>): AsyncIterable<Buffer>;
   };

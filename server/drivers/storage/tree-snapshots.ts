@@ -26,6 +26,8 @@ export interface TreeSnapshots {
   readonly methods: Methods;
   /** The caller holds the volume's lock. */
   deleteAll(pool: PoolSpec, volume: VolumeRef): Promise<void>;
+  /** The finished tree `fresh` takes the place of the volume. The caller holds the volume's lock. */
+  readonly swapIn: (root: string, volume: VolumeRef, fresh: string) => Promise<void>;
 }
 
 export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
@@ -158,6 +160,7 @@ export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
 
   return {
     methods,
+    swapIn,
     async deleteAll(pool, volume) {
       const root = rootOf(pool);
       const directory = snapshotsPathIn(root, volume);

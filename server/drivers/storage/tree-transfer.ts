@@ -5,13 +5,13 @@ import { exec } from '../../lib/exec.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError } from './copy-tree.ts';
-import type { ExportForm, ImportForm, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
+import type { ExportForm, ImportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { toolEnv } from './remove-tree.ts';
 import { membersOf } from './tar-part.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { exists, isDirectory, type TreePlace } from './tree-place.ts';
-import { removeEmpty } from './tree-snapshots.ts';
+import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
 import {
   guardedSource,
   packCodes,
@@ -29,6 +29,7 @@ interface Deps {
   /** Held per path of a volume. */
   readonly mutex: KeyedMutex;
   readonly asRoot: boolean;
+  readonly swapIn: TreeSnapshots['swapIn'];
 }
 
 const hourMs = 3_600_000;
@@ -77,22 +78,35 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
     pool: PoolSpec,
     to: TreeRef,
     bytes: AsyncIterable<Buffer>,
-    form: Extract<ImportForm, { kind: 'tar' }>,
+    form: ImportForm & { kind: 'tar' },
     signal: AbortSignal,
   ): Promise<void> {
     const path = pathOf(pool, to);
-    await place.build(kind.root(pool), path, async (temporary) => {
+    await put(pool, to, form, async (temporary) => {
       await kind.makeTree(temporary);
       await writeTo(unpackTree(temporary, form.prefix ?? '.', deps.asRoot), wholeTar(bytes), signal);
       if (form.strange === true && deps.asRoot) await dropNodes(temporary, signal);
       if (!deps.asRoot)
         await exec(['chmod', '-R', 'u+rwX', '--', temporary], { env: toolEnv, timeoutMs: hourMs }, signal);
-      await close(temporary, to);
+      await closeTree(temporary, to.volume, deps.asRoot);
     });
     if (to.snapshot !== undefined) await kind.atomic?.seal(path);
   }
 
-  async function receiveNative(pool: PoolSpec, to: TreeRef, bytes: AsyncIterable<Buffer>, signal: AbortSignal) {
+  /** Where it belongs, once it is whole. */
+  function put(pool: PoolSpec, to: TreeRef, { replace }: ImportForm, fill: (temporary: string) => Promise<void>) {
+    const root = kind.root(pool);
+    if (replace !== true) return place.build(root, pathOf(pool, to), fill);
+    return place.make(root, fill, (temporary) => deps.swapIn(root, to.volume, temporary));
+  }
+
+  async function receiveNative(
+    pool: PoolSpec,
+    to: TreeRef,
+    bytes: AsyncIterable<Buffer>,
+    form: ImportForm,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { native, atomic } = kind;
     if (native === undefined || atomic === undefined) throw noNative(pool);
     const root = kind.root(pool);
@@ -108,18 +122,11 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
       const received = join(temporary, name);
       // Made again and not moved: what is read-only cannot leave its directory; the copy is as good a parent of later streams.
       if (to.snapshot !== undefined) return atomic.snapshot(received, pathOf(pool, to), signal);
-      await place.build(root, pathOf(pool, to), async (fresh) => {
+      await put(pool, to, form, async (fresh) => {
         await kind.copyTree(received, fresh, 'settled', signal);
-        await close(fresh, to);
+        await closeTree(fresh, to.volume, deps.asRoot);
       });
     });
-  }
-
-  /** Whoever may enter a container's volume from the host may run its setuid files. */
-  async function close(path: string, { volume }: TreeRef): Promise<void> {
-    if (volume.type === 'custom') return;
-    await chmod(path, 0o700);
-    if (deps.asRoot) await chown(path, 0, 0);
   }
 
   return {
@@ -148,11 +155,11 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
         throw new DriverError('Invalid', 'the volume of an image is not made of a stream');
       signal.throwIfAborted();
       await mutex.run(volumePathIn(kind.root(pool), to.volume), async () => {
-        if (await exists(path)) throw new DriverError('Exists', `${what}: it exists`);
+        if (form.replace !== true && (await exists(path))) throw new DriverError('Exists', `${what}: it exists`);
         const source = guardedSource(bytes);
         try {
           if (to.snapshot !== undefined) await mkdir(dirname(path), { mode: 0o700, recursive: true });
-          if (form.kind === 'native') await receiveNative(pool, to, source.bytes, signal);
+          if (form.kind === 'native') await receiveNative(pool, to, source.bytes, form, signal);
           else await receiveTar(pool, to, source.bytes, form, signal);
         } catch (error) {
           if (to.snapshot !== undefined) await removeEmpty(snapshotsPathIn(kind.root(pool), to.volume));
@@ -164,6 +171,13 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
       });
     },
   };
+}
+
+/** Whoever may enter a container's volume from the host may run its setuid files. */
+export async function closeTree(path: string, volume: VolumeRef, asRoot: boolean): Promise<void> {
+  if (volume.type === 'custom') return;
+  await chmod(path, 0o700);
+  if (asRoot) await chown(path, 0, 0);
 }
 
 async function* joined(first: AsyncIterable<Buffer>, then: readonly Buffer[]): AsyncGenerator<Buffer> {
@@ -184,7 +198,7 @@ async function dropNodes(path: string, signal: AbortSignal): Promise<void> {
 const noNative = (pool: PoolSpec): DriverError =>
   new DriverError('NotSupported', `the driver of pool ${pool.name} has no streams of its own; use tar`);
 
-function labelOf({ volume, snapshot }: TreeRef): string {
+export function labelOf({ volume, snapshot }: TreeRef): string {
   const name = `${volume.type} volume ${volume.name}`;
   return snapshot === undefined ? name : `snapshot ${snapshot} of ${name}`;
 }

@@ -15,10 +15,7 @@ export function containerRoutes(containers: Containers, migrations: Migrations):
     },
     'containers.create': ({ caller, body }) => {
       const wanted = body as ContainerCreate;
-      const { type } = wanted.source;
-      return async_(
-        type === 'migration' ? migrations.receiveContainer(caller, wanted) : containers.create(caller, wanted),
-      );
+      return async_(migrations.createContainer(caller, wanted) ?? containers.create(caller, wanted));
     },
     'containers.get': async (context) => {
       const name = param(context, 'name');

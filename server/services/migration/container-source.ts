@@ -3,6 +3,7 @@ import type { ContainerPost } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { ContainerMigrationOffer, ContainerOffer, ContainerSnapshotOffer } from '../../api/migration.ts';
 import type { Operation } from '../../api/operation.ts';
+import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
@@ -40,7 +41,7 @@ export async function migrateContainer(
         const offer: ContainerMigrationOffer = {
           ...offerHead(deps, 'container', name, document.uuid, document.pool),
           object: offerOf(document),
-          snapshots: snapshots.map((one) => snapshotOffer(one.name, one.document)),
+          snapshots: await Promise.all(snapshots.map((one) => snapshotOffer(deps, volume, one.name, one.document))),
         };
         await serve(deps, peer, { volume, offer }, handle, signal);
       }),
@@ -97,7 +98,15 @@ function offerOf(document: ContainerDocument | SnapshotDocument): ContainerOffer
   return { architecture, profiles: [...profiles], ephemeral, config, devices, description };
 }
 
-function snapshotOffer(name: string, document: SnapshotDocument): ContainerSnapshotOffer {
+async function snapshotOffer(
+  { pools }: Pick<ContainerSourceDeps, 'pools'>,
+  volume: { readonly pool: string; readonly ref: VolumeRef },
+  name: string,
+  document: SnapshotDocument,
+): Promise<ContainerSnapshotOffer> {
+  const { driver, pool } = pools.use(volume.pool);
+  const streamId = await driver.streamId(pool, { volume: volume.ref, snapshot: name });
   const { createdAt, lastUsedAt, expiresAt } = document;
-  return { ...offerOf(document), name, createdAt, lastUsedAt, expiresAt };
+  const known = streamId === undefined ? {} : { streamId };
+  return { ...offerOf(document), ...known, name, createdAt, lastUsedAt, expiresAt };
 }

@@ -7,10 +7,16 @@ import type { Caller } from '../caller.ts';
 import type { VolumeId } from '../volumes/volume-users.ts';
 import { migrateContainer, migrateSnapshot, type ContainerSourceDeps } from './container-source.ts';
 import { receiveContainer, receiveContainerSaga, type ContainerTargetDeps } from './container-target.ts';
+import { refreshContainer, refreshed, type RefreshDeps } from './refresh.ts';
+import { refreshSaga } from './refresh-saga.ts';
 import { migrateVolume, type VolumeSourceDeps } from './volume-source.ts';
 import { receiveVolume, receiveVolumeSaga, type VolumeTargetDeps } from './volume-target.ts';
 
-export type MigrationDeps = ContainerSourceDeps & ContainerTargetDeps & VolumeSourceDeps & VolumeTargetDeps;
+export type MigrationDeps = ContainerSourceDeps &
+  ContainerTargetDeps &
+  RefreshDeps &
+  VolumeSourceDeps &
+  VolumeTargetDeps;
 
 export class Migrations {
   readonly #deps: MigrationDeps;
@@ -20,7 +26,7 @@ export class Migrations {
   }
 
   sagas(): readonly Saga<never>[] {
-    return [receiveContainerSaga(this.#deps), receiveVolumeSaga(this.#deps)];
+    return [receiveContainerSaga(this.#deps), refreshSaga(this.#deps), receiveVolumeSaga(this.#deps)];
   }
 
   sendContainer(name: string, body: ContainerPost): Promise<Operation> {
@@ -31,7 +37,11 @@ export class Migrations {
     return migrateSnapshot(this.#deps, container, snapshot, body);
   }
 
-  receiveContainer(caller: Caller, body: ContainerCreate): Operation {
+  /** Undefined: the creation is none of ours, but an ordinary one. */
+  createContainer(caller: Caller, body: ContainerCreate): Operation | undefined {
+    const stale = refreshed(this.#deps, body);
+    if (stale !== undefined) return refreshContainer(this.#deps, caller, stale, body);
+    if (body.source.type !== 'migration') return undefined;
     return receiveContainer(this.#deps, caller, body);
   }
 

@@ -9,6 +9,8 @@ export interface Progress {
   begin(part: string): void;
   /** Resolves when more may follow; undefined: at once. */
   add(bytes: number): Promise<void> | undefined;
+  /** The part is through: tells the last figure. */
+  end(): void;
 }
 
 export interface ProgressDeps {
@@ -40,6 +42,7 @@ export function trackProgress({ clock, tell, limit, signal }: ProgressDeps): Pro
       partStartMs = nowMs;
       say(nowMs);
     },
+    end: () => say(clock.nowMs()),
     add(bytes) {
       const nowMs = clock.nowMs();
       partBytes += bytes;

@@ -115,12 +115,11 @@ export async function serve(
     limit: deps.records.pools.get(volume.pool)?.document.config['rsync.bwlimit'],
     signal,
   });
-  let parent: string | undefined;
-  for (const snapshot of [...answer.snapshots, undefined]) {
+  for (const { snapshot, ...how } of answer.parts) {
     progress.begin(snapshot === undefined ? offer.name : `${offer.name}/${snapshot}`);
-    const from = snapshot ?? volume.snapshot;
-    await sendPart(deps.pools, peer, { ...volume, snapshot: from, parent }, answer, progress, signal);
-    parent = snapshot;
+    const part = { ...volume, snapshot: snapshot ?? volume.snapshot };
+    await sendPart(deps.pools, peer, part, { ...how, format: answer.format }, progress, signal);
+    progress.end();
   }
   await peer.send({ type: 'sent' });
   const step = (await peer.receive(MigrationStep)) as MigrationStep;
@@ -135,7 +134,10 @@ function checkAnswer(offer: Sending['offer'], answer: MigrationAnswer): void {
   if (!offer.formats.includes(answer.format))
     throw new PeerError(`the target wants its files as ${answer.format}, offered were ${offer.formats.join(', ')}`);
   const names: readonly string[] = offer.snapshots.map(({ name }) => name);
-  const unknown = answer.snapshots.filter((name) => !names.includes(name));
+  const wanted = answer.parts.flatMap(({ snapshot, parent }) => [snapshot, parent]);
+  const unknown = wanted.filter((name) => name !== undefined && !names.includes(name));
+  if (answer.parts.at(-1)?.snapshot !== undefined || answer.parts.length === 0)
+    throw new PeerError('the target wants only snapshots, and not what they are of');
   if (unknown.length > 0)
     throw new PeerError(`the target wants snapshots that were not offered: ${unknown.join(', ')}`);
 }

@@ -4,6 +4,7 @@ import type { ExportForm, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Pools } from '../pools.ts';
 import type { Peer } from './peer.ts';
 import type { Progress } from './progress.ts';
+import { changedMembers, packListing, removedNames, unpackListing } from './tree-changes.ts';
 
 /** How files can travel out of a pool or into it, best first: what its driver shares with its own kind, and tar. */
 export function formatsOf(pools: Pools, pool: string): readonly string[] {
@@ -16,27 +17,26 @@ interface Part {
   readonly ref: VolumeRef;
   /** Undefined: the volume as it is now. */
   readonly snapshot: string | undefined;
-  /** The snapshot sent before this part. */
-  readonly parent: string | undefined;
 }
 
 export async function sendPart(
   pools: Pools,
   peer: Peer,
-  { pool: name, ref, snapshot, parent }: Part,
-  { format }: Pick<MigrationAnswer, 'format'>,
+  { pool: name, ref, snapshot }: Part,
+  { format, parent, compare }: Omit<MigrationAnswer['parts'][number], 'snapshot'> & Pick<MigrationAnswer, 'format'>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
   const { driver, pool } = pools.use(name);
   const native: ExportForm = { kind: 'native', ...(parent === undefined ? {} : { parent }) };
-  await driver.exportVolume(
-    pool,
-    { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) },
-    format === 'tar' ? { kind: 'tar' } : native,
-    (bytes) => peer.sendStream(bytes, (count) => progress.add(count)),
-    signal,
-  );
+  const form: ExportForm = format === 'tar' ? { kind: 'tar' } : native;
+  const from = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
+  const send = (bytes: AsyncIterable<Buffer>): Promise<void> => peer.sendStream(bytes, (count) => progress.add(count));
+  if (compare !== true || format !== 'tar') return driver.exportVolume(pool, from, form, send, signal);
+  const there = await unpackListing(peer.receiveStream(() => {}).bytes);
+  const seen = new Set<string>();
+  await driver.exportVolume(pool, from, form, (bytes) => send(changedMembers(bytes, there, seen)), signal);
+  await send(packListing(removedNames(there, seen).map((removed) => [removed, ''] as const)));
 }
 
 interface Parts {
@@ -62,5 +62,6 @@ export async function receiveParts(
     const to = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
     await driver.importVolume(pool, to, incoming.bytes, { kind: format === 'tar' ? 'tar' : 'native' }, signal);
     await incoming.drain();
+    progress.end();
   }
 }

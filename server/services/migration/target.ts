@@ -97,7 +97,11 @@ export async function receiveAll(
 ): Promise<void> {
   const format = commonFormat(deps, volume.pool, offer.formats);
   const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
-  await peer.send({ type: 'answer', version: migrationVersion, format, snapshots, refresh: false });
+  const parts = [...snapshots, undefined].map((snapshot, index) => ({
+    ...(snapshot === undefined ? {} : { snapshot }),
+    ...(format === 'tar' || index === 0 ? {} : { parent: snapshots[index - 1] }),
+  }));
+  await peer.send({ type: 'answer', version: migrationVersion, format, parts });
   await receiveParts(deps.pools, peer, { ...volume, snapshots, format }, progress, signal);
   const step = (await peer.receive(MigrationStep)) as MigrationStep;
   if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);

@@ -1,0 +1,90 @@
+// Makes a snapshot or volume of a copy of another one and what is changed in it: how copies are brought up to date.
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { DriverError } from '../driver-error.ts';
+import { asDriverError } from './copy-tree.ts';
+import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
+import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
+import type { TreeKind } from './tree-kind.ts';
+import { exists, isDirectory, type TreePlace } from './tree-place.ts';
+import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
+import { unpackTree, wholeTar, writeTo } from './tree-stream.ts';
+import { closeTree, labelOf } from './tree-transfer.ts';
+
+interface Deps {
+  readonly kind: TreeKind;
+  readonly place: TreePlace;
+  /** Held per path of a volume. */
+  readonly mutex: KeyedMutex;
+  readonly asRoot: boolean;
+  readonly swapIn: TreeSnapshots['swapIn'];
+}
+
+export function treeDerive(deps: Deps): Pick<StorageDriver, 'deriveVolume' | 'streamId'> {
+  const { kind, place, mutex } = deps;
+  const pathOf = (pool: PoolSpec, { volume, snapshot }: TreeRef): string =>
+    snapshot === undefined
+      ? volumePathIn(kind.root(pool), volume)
+      : snapshotPathIn(kind.root(pool), { volume, snapshot });
+
+  /** A snapshot never shares files with a volume, which is written to in place; the old volume and the new one may, since one goes. */
+  const copy = (from: TreeRef, to: TreeRef): TreeKind['copyTree'] => {
+    const canShare =
+      from.volume.name === to.volume.name && (from.snapshot === undefined) === (to.snapshot === undefined);
+    const { shareTree } = kind;
+    if (!canShare || shareTree === undefined) return (...all) => kind.copyTree(...all);
+    return (source, target, _by, signal) => shareTree(source, target, signal);
+  };
+
+  async function derive(
+    pool: PoolSpec,
+    from: TreeRef,
+    to: TreeRef,
+    change: (tree: ChangingTree) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const [root, path] = [kind.root(pool), pathOf(pool, to)];
+    const fill = async (temporary: string): Promise<void> => {
+      await copy(from, to)(pathOf(pool, from), temporary, 'settled', signal);
+      const unpack = (bytes: AsyncIterable<Buffer>): Promise<void> =>
+        writeTo(unpackTree(temporary, '.', deps.asRoot), wholeTar(bytes), signal);
+      await change({ path: temporary, unpack });
+      await closeTree(temporary, to.volume, deps.asRoot);
+    };
+    if (to.snapshot === undefined) return place.make(root, fill, (fresh) => deps.swapIn(root, to.volume, fresh));
+    await mkdir(dirname(path), { mode: 0o700, recursive: true });
+    await place.build(root, path, fill);
+    await kind.atomic?.seal(path);
+  }
+
+  return {
+    async deriveVolume(pool, from, to, change, signal) {
+      const what = `cannot make ${labelOf(to)} in pool ${pool.name} of ${labelOf(from)}`;
+      signal.throwIfAborted();
+      await mutex.run(volumePathIn(kind.root(pool), to.volume), async () => {
+        if (to.snapshot !== undefined && (await exists(pathOf(pool, to))))
+          throw new DriverError('Exists', `${what}: it exists`);
+        if (!(await isDirectory(pathOf(pool, from)))) throw new DriverError('NotFound', `${what}: there is none`);
+        // What the caller's own work throws is the caller's.
+        let refused: { readonly error: unknown } | undefined;
+        const watched = async (tree: ChangingTree): Promise<void> =>
+          change(tree).catch((error: unknown) => {
+            refused = { error };
+            throw error;
+          });
+        try {
+          await derive(pool, from, to, watched, signal);
+        } catch (error) {
+          if (to.snapshot !== undefined) await removeEmpty(snapshotsPathIn(kind.root(pool), to.volume));
+          if (signal.aborted) throw signal.reason;
+          throw asDriverError(what, refused === undefined ? error : refused.error);
+        }
+      });
+    },
+    async streamId(pool, snapshot) {
+      const path = snapshotPathIn(kind.root(pool), snapshot);
+      return kind.native !== undefined && (await isDirectory(path)) ? kind.native.idOf(path) : undefined;
+    },
+  };
+}

@@ -1,0 +1,86 @@
+// The host changes behind refreshing a copy: new snapshots are made beside the old ones, then the volume changes in one step.
+// Where the content comes from (this server, another one) is the caller's.
+import { errors } from '../../api/errors.ts';
+import type { SnapshotRef } from '../../drivers/storage/driver.ts';
+import type { Saga, SagaContext } from '../../operations/saga.ts';
+import type { ContainerDeps } from '../containers/deps.ts';
+import { readyContainer } from '../containers/find.ts';
+import { limitNewRoot } from '../containers/root-size.ts';
+import { putSnapshots, snapshotKey, type SnapshotEntry } from '../containers/snapshot-records.ts';
+import { expand } from '../expand.ts';
+
+export interface RefreshParams {
+  readonly name: string;
+  readonly uuid: string;
+  readonly pool: string;
+  /** Snapshots that it does not have. */
+  readonly added: readonly SnapshotEntry[];
+}
+
+export interface RefreshWork {
+  /** The added snapshots, in their order, then the volume: each all or nothing. */
+  readonly bring: (params: RefreshParams, context: SagaContext) => Promise<void>;
+}
+
+const gone: RefreshWork = { bring: () => Promise.reject(new Error('The source of the copy is gone')) };
+
+/** Undone, the snapshots that came go again; a volume that was complete stays as it became. */
+export function refreshSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools'>,
+  { bring }: RefreshWork = gone,
+): Saga<RefreshParams> {
+  const refOf = (name: string, snapshot: string): SnapshotRef => ({ volume: { type: 'container', name }, snapshot });
+  return {
+    kind: 'container-refresh',
+    onRestart: 'unwind',
+    begin(changes, { name, uuid, added }) {
+      if (readyContainer(deps.records, name).document.uuid !== uuid) throw errors.notFound('container', name);
+      for (const snapshot of added) {
+        if (deps.records.snapshots.has(snapshotKey(uuid, snapshot.name)))
+          throw errors.exists('snapshot', `${name}/${snapshot.name}`);
+      }
+      changes.require('containers', name);
+    },
+    steps: [
+      {
+        // Apart from making them: what was there before us is not ours to undo.
+        name: 'places',
+        async execute({ name, pool, added }) {
+          for (const snapshot of added) await deps.pools.refuseSnapshot(pool, refOf(name, snapshot.name));
+        },
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'content',
+        execute: bring,
+        async undo({ name, pool, added }) {
+          const { driver, pool: spec } = deps.pools.use(pool);
+          for (const snapshot of added) await driver.deleteSnapshot(spec, refOf(name, snapshot.name));
+        },
+      },
+      {
+        name: 'size',
+        async execute({ name, pool }) {
+          const { document } = readyContainer(deps.records, name);
+          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          await limitNewRoot(deps.pools, pool, name, devices);
+        },
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'snapshots',
+        execute: ({ uuid, added }) => putSnapshots(deps.records, uuid, added),
+        async undo({ uuid, added }) {
+          for (const { name } of added) {
+            await deps.records.retry((changes) => {
+              const key = snapshotKey(uuid, name);
+              if (deps.records.snapshots.has(key)) changes.delete('snapshots', key);
+            });
+          }
+        },
+      },
+    ],
+    commit: () => {},
+    rollBack: () => {},
+  };
+}
