@@ -122,6 +122,26 @@ export function buildProgram(run: Runner): Command {
     async (context, args) => (await import('./commands/status.ts')).status(context, args),
   );
   add(
+    'lock',
+    'keep runs of a set away until it is unlocked or the time is over',
+    (command) =>
+      withHost(command)
+        .addOption(new Option('--set <name>', 'the set (default: default)'))
+        .addOption(new Option('--for <duration>', 'how long (default 1h)'))
+        .addOption(new Option('--reason <text>', 'told to whom it keeps away')),
+    async (context, _args, options) =>
+      (await import('./commands/lock.ts')).lock(context, options as { reason?: string }),
+  );
+  add(
+    'force-unlock',
+    'take away the lock of a set',
+    (command) =>
+      withHost(command.argument('[id]', 'only this lock; without it you are asked'))
+        .addOption(new Option('--set <name>', 'the set (default: default)'))
+        .addOption(new Option('-y, --auto-approve', 'do not ask')),
+    async (context, args) => (await import('./commands/lock.ts')).forceUnlock(context, args[0]),
+  );
+  add(
     'show',
     'live objects, one or all',
     (command) => withHost(command.argument('[kind/name...]', 'what to show (default: a list of everything)')),

@@ -34,7 +34,8 @@ export function planDestroy(input: PlanInput): Plan {
   const { order } = sortByNeeds(selected, users);
   const byAddress = new Map(selected.map((object) => [object.address, object]));
   const ordered = order.flatMap((address) => byAddress.get(address) ?? []);
-  return assemble(ordered, { observed: input.observed, owner: input.owner, usage, users });
+  const plan = assemble(ordered, { observed: input.observed, owner: input.owner, usage, users });
+  return wanted === undefined ? plan : { ...plan, isPartial: true };
 }
 
 interface World {

@@ -118,6 +118,8 @@ export interface PlanSummary {
 
 export interface Plan {
   readonly mode: 'apply' | 'destroy';
+  /** --target left something out. */
+  readonly isPartial?: boolean;
   /** The set that the plan is made for; absent: nobody keeps records. */
   readonly set?: string;
   /** Sorted by kind order and name; every declared object, unchanged ones as `no-op`. */

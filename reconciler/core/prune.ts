@@ -114,7 +114,11 @@ function goAway(
     const one = byAddress.get(address);
     if (one === undefined) continue;
     const leftUsers = (used: Address): readonly string[] => (then.get(used) ?? []).filter((user) => !gone.has(user));
-    const { change, sketches } = guarded(one, decideDelete(one, { ...context, leftUsers }), context.options);
+    const { change, sketches } = guarded(
+      one,
+      decideDelete(one, { observed: context.observed, owner: context.owner, leftUsers }),
+      context.options,
+    );
     const needs = readyIds(usersOf(now, then, one) as Address[], after);
     const own = makeSteps(one, sketches, needs);
     const last = own.at(-1);
