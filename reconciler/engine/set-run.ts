@@ -43,6 +43,8 @@ export class SetRun {
   #claims: ReadonlyMap<Address, OwnerRecord> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #isLocked = false;
+  /** Nothing of the set is left when all goes well, so neither are its notes. */
+  #isFarewell = false;
 
   constructor(deps: SetRunDeps) {
     this.#deps = deps;
@@ -57,6 +59,7 @@ export class SetRun {
   /** Throws LockedError while somebody else is at work, OvertakenError when somebody was since the plan. */
   async begin(plan: Plan, signal: AbortSignal): Promise<void> {
     this.#steps = plan.steps;
+    this.#isFarewell = plan.mode === 'destroy' && plan.isPartial !== true && plan.guards.length === 0;
     this.#claims = claimsOf(plan, this.#deps.hash);
     const restarts = await this.#restarts(signal);
     await this.#locked((config) => this.#opened(config, restarts), signal);
@@ -108,9 +111,7 @@ export class SetRun {
     if (!isOurs || found === undefined) return {};
     const state = settle(found, this.#before, this.#steps, new Set(result?.done));
     const isOver = state.inventory.size + state.restarts.size + state.unready.size === 0;
-    const isGone =
-      isOver && this.#steps.length > 0 && this.#steps.every(({ action }) => action === 'delete' || action === 'stop');
-    const isWhole = isGone && result?.failures.length === 0 && result.skipped.length === 0;
+    const isWhole = isOver && this.#isFarewell && result?.failures.length === 0 && result.skipped.length === 0;
     const left = isWhole ? { [stateKey(set)]: '' } : renderSetState(set, state, config);
     return { ...left, [lockKey(set)]: '' };
   }

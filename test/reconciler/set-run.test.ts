@@ -73,7 +73,7 @@ describe('keys of a set', () => {
     expect(text).not.toMatch(/one|two/);
     configOf('profile', 'web')['user.by-hand'] = 'mine';
     const second = await apply(manifest(profile('user.a: one')));
-    expect(second.stdout).toContain('- user.b');
+    expect(second.stdout).toContain('- config.user.b');
     expect(configOf('profile', 'web')).toMatchObject({ 'user.a': 'one', 'user.by-hand': 'mine' });
     expect(configOf('profile', 'web')).not.toHaveProperty(['user.b']);
     expect((await run(['plan', '--detailed-exitcode', join(folder, 'main.yaml')])).code).toBe(0);
@@ -140,7 +140,7 @@ describe('prune', () => {
   });
 
   test('stops at its limit, and heeds what manage: said when the document was still there', async () => {
-    await apply(manifest(`${two.replace('config: {}', 'config: {}\nmanage: {on_delete: orphan}')}`), '--set', 'site');
+    await apply(manifest(two.replace('config: {}', 'config: {}\nmanage: {on_delete: orphan}')), '--set', 'site');
     const file = manifest('kind: profile\nname: other\n');
     const capped = await apply(file, '--set', 'site', '--prune', '--prune-limit', '50%');
     expect(capped.stdout).toContain('more than the 1 that may be pruned at once');
