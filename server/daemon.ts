@@ -276,7 +276,7 @@ function buildServices(parts: Parts) {
   return {
     snapshots,
     volumes: new Volumes(volumeDeps),
-    migrations: new Migrations({ ...volumeDeps, hosts, architecture, dial: dialChannel }),
+    migrations: new Migrations({ ...volumeDeps, idMaps, hosts, architecture, dial: dialChannel }),
     volumeSnapshots: new VolumeSnapshots(volumeDeps),
     sessions,
     scheduled: [

@@ -3,7 +3,7 @@ import type { ContainerPost } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { ContainerMigrationOffer, ContainerOffer, ContainerSnapshotOffer } from '../../api/migration.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { VolumeRef } from '../../drivers/storage/driver.ts';
+import type { TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
@@ -11,9 +11,13 @@ import { snapshotKey, snapshotsOf } from '../containers/snapshot-records.ts';
 import { snapshotUrlOf } from '../containers/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { refuseLive, type LiveDeps } from './live.ts';
+import { ownersOf } from './owners.ts';
 import { offerHead, serve, startSource, type ServeDeps } from './source.ts';
 
-export type ContainerSourceDeps = Pick<ContainerDeps, 'records' | 'operations' | 'locks'> &
+export type ContainerSourceDeps = Pick<
+  ContainerDeps,
+  'records' | 'operations' | 'locks' | 'pools' | 'runtime' | 'idMaps'
+> &
   ServeDeps &
   ConnectDeps &
   LiveDeps;
@@ -39,11 +43,13 @@ export async function migrateContainer(
         const snapshots = all.filter((one) => one.document.lifecycle === 'ready').toSorted(byAge);
         const volume = { pool: document.pool, ref: { type: 'container', name } as const };
         const offer: ContainerMigrationOffer = {
-          ...offerHead(deps, 'container', name, document.uuid, document.pool),
+          ...(await headOf(deps, name, document, volume.ref)),
           object: offerOf(document),
           snapshots: await Promise.all(snapshots.map((one) => snapshotOffer(deps, volume, one.name, one.document))),
         };
-        await serve(deps, peer, { volume, offer }, handle, signal);
+        const owners = (snapshot: string | undefined): ReturnType<typeof ownersOf> =>
+          ownersOf(deps, volume.pool, treeOf(volume.ref, snapshot));
+        await serve(deps, peer, { volume, offer, ownersOf: owners }, handle, signal);
       }),
   });
 }
@@ -66,13 +72,32 @@ export function migrateSnapshot(
         const { document, owner } = findSnapshot(deps, container, snapshot);
         const volume = { pool: owner.pool, ref: { type: 'container', name: container } as const, snapshot };
         const offer: ContainerMigrationOffer = {
-          ...offerHead(deps, 'container', `${container}/${snapshot}`, owner.uuid, owner.pool),
+          ...(await headOf(deps, `${container}/${snapshot}`, owner, volume.ref, snapshot)),
           object: offerOf(document),
           snapshots: [],
         };
-        await serve(deps, peer, { volume, offer }, handle, signal);
+        const owners = (): ReturnType<typeof ownersOf> => ownersOf(deps, volume.pool, treeOf(volume.ref, snapshot));
+        await serve(deps, peer, { volume, offer, ownersOf: owners }, handle, signal);
       }),
   });
+}
+
+const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
+  volume,
+  ...(snapshot === undefined ? {} : { snapshot }),
+});
+
+/** Native streams have the ids on disk: only where those are the container's own. */
+async function headOf(
+  deps: ContainerSourceDeps,
+  name: string,
+  { uuid, pool }: ContainerDocument,
+  volume: VolumeRef,
+  snapshot?: string,
+) {
+  const head = offerHead(deps, 'container', name, uuid, pool);
+  const isOwn = (await ownersOf(deps, pool, treeOf(volume, snapshot))) === undefined;
+  return isOwn ? head : { ...head, formats: ['tar'] };
 }
 
 const isGiven = (target: unknown): target is object => typeof target === 'object' && target !== null;

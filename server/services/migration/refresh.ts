@@ -21,6 +21,7 @@ import { snapshotUrlOf } from '../containers/snapshots.ts';
 import { deleteSnapshotSaga } from '../containers/snapshot-sagas.ts';
 import type { ConnectDeps } from './connect.ts';
 import { snapshotEntry } from './container-target.ts';
+import { ownersOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress, type Progress } from './progress.ts';
 import { planRefresh, type PlannedSnapshot, type RefreshPart, type RefreshPlan } from './refresh-plan.ts';
@@ -29,7 +30,7 @@ import { formatsOf } from './streams.ts';
 import { startTarget, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
 import { applyChanges, changedMembers, listTree, packListing, removedNames, unpackListing } from './tree-changes.ts';
 
-export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'runtime'> &
+export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'runtime' | 'idMaps'> &
   TargetDeps &
   ConnectDeps;
 
@@ -66,7 +67,6 @@ function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: Contain
         const origin = copyOrigin(deps.records, body.source);
         const document = stopped(deps, name);
         const snapshots = origin.snapshots.toSorted(byAge);
-        const isSamePool = origin.from.pool === document.pool;
         const { driver } = deps.pools.use(document.pool);
         const plan = planRefresh({
           source: snapshots.map(plannedOf),
@@ -76,8 +76,10 @@ function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: Contain
         });
         const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
         const source = { pool: origin.from.pool, volume: refOf(origin.from.container), snapshot: origin.from.snapshot };
+        const owners = await ownersOf(deps, source.pool, treeOf(source.volume, source.snapshot));
+        const isCheap = source.pool === document.pool && driver.capabilities.cheapCopies && owners === undefined;
         const bring = (part: RefreshPart, context: SagaContext): Promise<void> =>
-          isSamePool && driver.capabilities.cheapCopies
+          isCheap
             ? cloneHere(deps, document.pool, source, refOf(name), part, context.signal)
             : compareHere(deps, source, { pool: document.pool, volume: refOf(name) }, part, progress, context.signal);
         await refreshNow(deps, caller, name, document, plan, snapshots, bring, progress, signal);
@@ -119,6 +121,7 @@ async function compareHere(
   const [base, to] = [treeOf(target.volume, part.base), treeOf(target.volume, part.snapshot)];
   progress.begin(labelOf(target.volume, part));
   const listing = await listTree(here.driver, here.pool, base, signal);
+  const ownerOf = await ownersOf(deps, source.pool, from);
   await here.driver.deriveVolume(
     here.pool,
     base,
@@ -127,7 +130,7 @@ async function compareHere(
       there.driver.exportVolume(
         there.pool,
         from,
-        { kind: 'tar' },
+        { kind: 'tar', ...(ownerOf === undefined ? {} : { ownerOf }) },
         (archive) => {
           const seen = new Set<string>();
           const changed = counted(changedMembers(archive, listing, seen), progress);

@@ -16,6 +16,7 @@ import type { OperationHandle, Operations } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
 import { meet, type ConnectDeps, type Meeting } from './connect.ts';
+import type { OwnerOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
 import { formatsOf, sendPart } from './streams.ts';
@@ -96,13 +97,15 @@ type OfferHead<K> = Omit<ContainerMigrationOffer, 'kind' | 'object' | 'snapshots
 interface Sending {
   readonly volume: { readonly pool: string; readonly ref: VolumeRef; readonly snapshot?: string };
   readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
+  /** Of containers: see owners.ts. */
+  readonly ownersOf?: (snapshot: string | undefined) => Promise<OwnerOf | undefined>;
 }
 
 /** The caller keeps the volume from changing hands meanwhile. Resolves when the target has kept and recorded everything. */
 export async function serve(
   deps: ServeDeps,
   peer: Peer,
-  { volume, offer }: Sending,
+  { volume, offer, ownersOf }: Sending,
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
@@ -117,7 +120,8 @@ export async function serve(
   });
   for (const { snapshot, ...how } of answer.parts) {
     progress.begin(snapshot === undefined ? offer.name : `${offer.name}/${snapshot}`);
-    const part = { ...volume, snapshot: snapshot ?? volume.snapshot };
+    const from = snapshot ?? volume.snapshot;
+    const part = { ...volume, snapshot: from, ownerOf: await ownersOf?.(from) };
     await sendPart(deps.pools, peer, part, { ...how, format: answer.format }, progress, signal);
     progress.end();
   }

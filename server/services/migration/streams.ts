@@ -2,6 +2,7 @@
 import type { MigrationAnswer } from '../../api/migration.ts';
 import type { ExportForm, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Pools } from '../pools.ts';
+import type { OwnerOf } from './owners.ts';
 import type { Peer } from './peer.ts';
 import type { Progress } from './progress.ts';
 import { changedMembers, packListing, removedNames, unpackListing } from './tree-changes.ts';
@@ -17,19 +18,20 @@ interface Part {
   readonly ref: VolumeRef;
   /** Undefined: the volume as it is now. */
   readonly snapshot: string | undefined;
+  readonly ownerOf: OwnerOf | undefined;
 }
 
 export async function sendPart(
   pools: Pools,
   peer: Peer,
-  { pool: name, ref, snapshot }: Part,
+  { pool: name, ref, snapshot, ownerOf }: Part,
   { format, parent, compare }: Omit<MigrationAnswer['parts'][number], 'snapshot'> & Pick<MigrationAnswer, 'format'>,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
   const { driver, pool } = pools.use(name);
   const native: ExportForm = { kind: 'native', ...(parent === undefined ? {} : { parent }) };
-  const form: ExportForm = format === 'tar' ? { kind: 'tar' } : native;
+  const form: ExportForm = format === 'tar' ? { kind: 'tar', ...(ownerOf === undefined ? {} : { ownerOf }) } : native;
   const from = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
   const send = (bytes: AsyncIterable<Buffer>): Promise<void> => peer.sendStream(bytes, (count) => progress.add(count));
   if (compare !== true || format !== 'tar') return driver.exportVolume(pool, from, form, send, signal);
