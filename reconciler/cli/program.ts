@@ -2,6 +2,7 @@
 import { Command, Option } from 'commander';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { addImageCommands } from './image-commands.ts';
 import type { CliOptions } from './options.ts';
 import { version } from '../../server/api/version.ts';
 
@@ -198,6 +199,7 @@ export function buildProgram(run: Runner): Command {
     (command) => withHost(command.argument('<name...>', 'the container')),
     async (context, args) => (await import('./commands/exec.ts')).attachConsole(context, args),
   );
+  addImageCommands(add, program, withHost);
   add(
     'schema',
     'print the JSON Schema of manifests',

@@ -91,7 +91,8 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     const fingerprint = sha256(metadata, rootfs);
     const refused = await daemon.run('POST', '/1.0/images', { source: { ...source, fingerprint } });
     expect([refused.status, refused.err]).toEqual(['Failure', expect.stringMatching(/a private image needs a secret/)]);
-    const { secret } = (await lxd!.call('POST', `/1.0/images/${fingerprint}/secret`, {})).metadata.metadata as Json;
+    const issued = await lxd!.call('POST', `/1.0/images/${fingerprint}/secret`, {});
+    const secret = String(issued.metadata.metadata.secret);
     succeeded(await daemon.run('POST', '/1.0/images', { source: { ...source, fingerprint, secret } }));
     await createContainer(daemon, 'two', { source: { type: 'image', fingerprint } });
     expect(readFileSync(join(daemon.dir, 'storage-pools/default/containers/two/rootfs/motd'), 'utf8')).toBe('hi');

@@ -1,0 +1,39 @@
+// Follows the background work that makes an image, showing how far it is.
+import type { Operation } from '../../../server/api/operation.ts';
+import type { Client } from '../../../server/client/client.ts';
+import type { Reply } from '../../../server/client/reply.ts';
+import type { CliContext } from '../context.ts';
+import { canRepaint } from '../io.ts';
+
+/** Runs the operation to its end, showing on a terminal how far it is; an interruption cancels it. */
+export async function following(
+  context: CliContext,
+  client: Client,
+  begin: () => Promise<Reply<unknown>>,
+): Promise<Readonly<Record<string, unknown>> & { readonly fingerprint: string }> {
+  const { io } = context;
+  const isLive = !context.isJson && canRepaint(io.env, io.stderr);
+  let id: string | undefined;
+  const onStop = (): void => {
+    if (id !== undefined) void client.operations.cancel(id).catch(() => {}); // it may have ended, or have no such end
+  };
+  context.stop.addEventListener('abort', onStop, { once: true });
+  try {
+    const reply = await client.operations.run(begin, context.cancel, (operation: Operation) => {
+      id = operation.id;
+      const text = progressOf(operation);
+      if (isLive && text !== undefined) io.stderr.write(`\r\u001b[K${text}`);
+    });
+    const metadata = reply.operation?.metadata ?? {};
+    const { fingerprint } = metadata;
+    return { ...metadata, fingerprint: typeof fingerprint === 'string' ? fingerprint : '' };
+  } finally {
+    if (isLive) io.stderr.write('\r\u001b[K');
+    context.stop.removeEventListener('abort', onStop);
+  }
+}
+
+function progressOf({ metadata }: Operation): string | undefined {
+  const found = metadata?.['download_progress'] ?? metadata?.['create_image_from_container_pack_progress'];
+  return typeof found === 'string' ? found : undefined;
+}
