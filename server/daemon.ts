@@ -18,6 +18,7 @@ import { svcDialect } from './http/dialects/svc.ts';
 import type { Identify } from './http/identity.ts';
 import { dialChannel } from './http/dial.ts';
 import { listenUnix, type Listener } from './http/listeners.ts';
+import { backupRoutes, receiveBackup } from './http/routes/backups.ts';
 import { certificateRoutes } from './http/routes/certificates.ts';
 import { containerFileRoutes } from './http/routes/container-files.ts';
 import { containerMetadataRoutes } from './http/routes/container-metadata.ts';
@@ -39,6 +40,9 @@ import { errorText, type Log } from './lib/log.ts';
 import { Operations } from './operations/manager.ts';
 import { Sagas } from './operations/saga.ts';
 import { Records } from './records/records.ts';
+import { sweepBackups } from './services/backups/backup-files.ts';
+import { Backups } from './services/backups/backups.ts';
+import { restoreBackup, type BackupUpload } from './services/backups/restore.ts';
 import { Certificates } from './services/certificates.ts';
 import { Containers } from './services/containers/containers.ts';
 import { ContainerFiles } from './services/containers/files.ts';
@@ -149,7 +153,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
       new Date(clock.nowMs()),
     );
   const handler = await createApp({
-    routes: routesOf(services, operations, dirs.images),
+    routes: routesOf(services, operations, dirs),
     dialect: svcDialect,
     identify,
     commonHeaders: (origin) => services.server.commonHeaders(origin),
@@ -201,6 +205,7 @@ interface Directories {
   readonly guests: string;
   readonly database: string;
   readonly images: string;
+  readonly backups: string;
   readonly logs: string;
 }
 
@@ -208,6 +213,7 @@ async function makeDirectories(stateDir: string): Promise<Directories> {
   const dirs = {
     database: join(stateDir, 'database'),
     images: join(stateDir, 'images'),
+    backups: join(stateDir, 'backups'),
     logs: join(stateDir, 'logs'),
     guests: join(stateDir, 'guests'),
   };
@@ -273,8 +279,17 @@ function buildServices(parts: Parts) {
   const sessions = containerSessions({ records, runtime, operations, events, view, logsDir: dirs.logs, clock, log });
   const snapshots = new Snapshots({ records, runtime, pools, view, operations, sagas, events, locks, clock });
   const volumeDeps = { records, runtime, pools, operations, sagas, events, locks, clock };
+  const backups = new Backups({
+    ...volumeDeps,
+    view,
+    idMaps,
+    log,
+    dir: dirs.backups,
+  });
   return {
     snapshots,
+    backups,
+    restoreDeps: { ...volumeDeps, idMaps, hosts, architecture },
     volumes: new Volumes(volumeDeps),
     migrations: new Migrations({ ...volumeDeps, idMaps, hosts, architecture, dial: dialChannel }),
     volumeSnapshots: new VolumeSnapshots(volumeDeps),
@@ -282,6 +297,7 @@ function buildServices(parts: Parts) {
     scheduled: [
       ...snapshotTasks({ records, runtime, view, operations, locks, log, snapshots }),
       ...sessions.tasks,
+      ...backups.tasks(),
       ...imageRefresh.tasks(),
     ],
     imageDeps,
@@ -320,6 +336,7 @@ function buildServices(parts: Parts) {
       idMaps,
       architecture,
       logsDir: dirs.logs,
+      backupsDir: dirs.backups,
     }),
   };
 }
@@ -345,12 +362,16 @@ async function recover(
     ...services.profiles.sagas(),
     ...services.containers.sagas(),
     ...services.snapshots.sagas(),
+    ...services.backups.sagas(),
     ...services.volumes.sagas(),
     ...services.migrations.sagas(),
     ...services.volumeSnapshots.sagas(),
   ]);
   await sweepImageDir({ records: deps.records, dir: deps.dirs.images }).catch((error: unknown) => {
     deps.log.warn(`Removing left-over image files failed: ${errorText(error)}`);
+  });
+  await sweepBackups({ records: deps.records, dir: deps.dirs.backups }).catch((error: unknown) => {
+    deps.log.warn(`Removing left-over files of backups failed: ${errorText(error)}`);
   });
   await services.profiles.ensureDefault();
   await services.networks.upAll();
@@ -359,11 +380,18 @@ async function recover(
   await services.guests.resume(services.containers.names());
 }
 
-function routesOf(services: Services, operations: Operations, imagesDir: string) {
+function routesOf(services: Services, operations: Operations, dirs: Directories) {
+  const uploads = {
+    restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) =>
+      restoreBackup(services.restoreDeps, caller, upload, signal),
+    dir: dirs.backups,
+    headerPrefix: svcDialect.headerPrefix,
+  };
   return {
     ...serverRoutes(services.server),
     ...certificateRoutes(services.certificates),
-    ...containerRoutes(services.containers, services.migrations),
+    ...containerRoutes(services.containers, services.migrations, (context) => receiveBackup(uploads, context)),
+    ...backupRoutes(services),
     ...containerSessionRoutes(services.sessions),
     ...containerMetadataRoutes(services.containerMetadata),
     ...containerFileRoutes(services.containerFiles, svcDialect.headerPrefix),
@@ -373,7 +401,7 @@ function routesOf(services: Services, operations: Operations, imagesDir: string)
       add: (caller, upload) => addImage(services.imageDeps, caller, upload),
       make: services.makeImage,
       refresh: (caller, fingerprint) => services.imageRefresh.refresh(caller, fingerprint),
-      dir: imagesDir,
+      dir: dirs.images,
       headerPrefix: svcDialect.headerPrefix,
     }),
     ...networkRoutes(services.networks),

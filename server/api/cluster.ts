@@ -1,4 +1,4 @@
-// Cluster membership, projects and backups on the wire (spec 2.16, 4.13, 4.14; shapes after the real system).
+// Cluster membership and projects on the wire (spec 2.16, 4.13, 4.14; shapes after the real system).
 import { Type } from 'typebox';
 import { ConfigMap, UsedBy } from './common.ts';
 
@@ -49,18 +49,4 @@ export const ProjectCreate = Type.Object({
   name: Type.String(),
   description: Type.Optional(Type.String()),
   config: Type.Optional(ConfigMap),
-});
-
-export const Backup = Type.Object({
-  name: Type.String(),
-  creation_date: Type.String(),
-  expiry_date: Type.String(),
-  container_only: Type.Boolean(),
-  optimized_storage: Type.Boolean(),
-});
-export const BackupCreate = Type.Object({
-  name: Type.Optional(Type.String()),
-  expiry: Type.Optional(Type.String()),
-  container_only: Type.Optional(Type.Boolean()),
-  optimized_storage: Type.Optional(Type.Boolean()),
 });

@@ -11,6 +11,7 @@ import { identityOf, type Identify } from './identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
 import { toAppError } from '../services/translate.ts';
 import type { RouteHandler, RouteReply, RouteTable } from './route.ts';
+import { isBackupUpload } from './routes/backups.ts';
 
 export interface AppDeps {
   readonly routes: RouteTable;
@@ -24,8 +25,10 @@ export interface AppDeps {
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-/** Endpoints that read the body themselves. */
-const ownBody = new Set(['images.create']);
+/** Bodies that the endpoint reads itself. */
+function hasOwnBody(endpoint: Endpoint, request: IncomingMessage): boolean {
+  return endpoint.id === 'images.create' || (endpoint.id === 'containers.create' && isBackupUpload(request));
+}
 
 export async function createApp(deps: AppDeps): Promise<HttpHandler> {
   const app: FastifyInstance = fastify({
@@ -116,7 +119,7 @@ async function serve(
     checkAccess(deps, endpoint, request, identity.caller.class);
     checkProject(query);
     if (handler === undefined) throw unservable(endpoint);
-    const hasBody = endpoint.body !== undefined && !ownBody.has(endpoint.id);
+    const hasBody = endpoint.body !== undefined && !hasOwnBody(endpoint, request.raw);
     const result = await handler({
       ...identity,
       params: request.params as Record<string, string>,
@@ -179,7 +182,11 @@ function answerResult(
     return answer(deps, request, reply, { ...rendered, headers: { ...rendered.headers, ...result.headers } });
   }
   if (result.kind === 'async') return answer(deps, request, reply, deps.dialect.async(result.operation));
-  return reply.headers({ ...deps.commonHeaders(request.headers.origin), ...result.headers }).send(result.stream);
+  const headers = { ...deps.commonHeaders(request.headers.origin), ...result.headers };
+  return reply
+    .code(result.status ?? 200)
+    .headers(headers)
+    .send(result.stream);
 }
 
 function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {

@@ -30,7 +30,13 @@ export type RouteReply =
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly kind: 'async'; readonly operation: Operation }
-  | { readonly kind: 'stream'; readonly headers: Readonly<Record<string, string>>; readonly stream: Readable };
+  | {
+      readonly kind: 'stream';
+      /** Default 200. */
+      readonly status?: 206;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly stream: Readable;
+    };
 
 export type RouteHandler = (context: RouteContext) => RouteReply | Promise<RouteReply>;
 export type RouteTable = Partial<Record<EndpointId, RouteHandler>>;

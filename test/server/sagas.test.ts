@@ -61,7 +61,7 @@ async function world() {
     secrets: new ImageSecrets(),
     dir: join(dir, 'images'),
   });
-  return { dir, records, runtime, network, pools, networks, images, logsDir: join(dir, 'logs') };
+  return { dir, records, runtime, network, pools, networks, images, logsDir: join(dir, 'logs'), backupsDir: join(dir, 'backups') };
 }
 type World = Awaited<ReturnType<typeof world>>;
 

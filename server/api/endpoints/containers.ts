@@ -1,5 +1,5 @@
 // Endpoints of containers and everything below one (spec 4.2 to 4.6, 4.14).
-import { Backup, BackupCreate } from '../cluster.ts';
+import { Backup, BackupCreate } from '../backup.ts';
 import { UrlList } from '../common.ts';
 import {
   Container,
@@ -15,7 +15,7 @@ import { ConsolePost, ExecPost } from '../container-exec.ts';
 import { endpoint } from '../endpoint.ts';
 import { RenamePost } from '../profile.ts';
 import { Snapshot, SnapshotCreate, SnapshotPut } from '../snapshot.ts';
-import { list, recursion, unbuilt } from './shared.ts';
+import { list, recursion } from './shared.ts';
 
 export const containerEndpoints = [
   endpoint(
@@ -155,31 +155,31 @@ export const snapshotEndpoints = [
   }),
   endpoint('snapshots.delete', 'DELETE /1.0/containers/:name/snapshots/:snapshot', 'async', 'Delete it.'),
   endpoint('backups.list', 'GET /1.0/containers/:name/backups', 'sync', 'Backups.', {
-    ...unbuilt,
     ...recursion,
     extension: 'container_backup',
   }),
   endpoint('backups.create', 'POST /1.0/containers/:name/backups', 'async', 'Make a backup.', {
-    ...unbuilt,
     body: BackupCreate,
     extension: 'container_backup',
   }),
   endpoint('backups.get', 'GET /1.0/containers/:name/backups/:backup', 'sync', 'One backup.', {
-    ...unbuilt,
     result: Backup,
     extension: 'container_backup',
   }),
   endpoint('backups.post', 'POST /1.0/containers/:name/backups/:backup', 'async', 'Rename it.', {
-    ...unbuilt,
     body: RenamePost,
     extension: 'container_backup',
   }),
   endpoint('backups.delete', 'DELETE /1.0/containers/:name/backups/:backup', 'async', 'Delete it.', {
-    ...unbuilt,
     extension: 'container_backup',
   }),
-  endpoint('backups.export', 'GET /1.0/containers/:name/backups/:backup/export', 'raw', 'The backup file.', {
-    ...unbuilt,
-    extension: 'container_backup',
-  }),
+  endpoint(
+    'backups.export',
+    'GET /1.0/containers/:name/backups/:backup/export',
+    'raw',
+    'The backup file; one range of it on demand.',
+    {
+      extension: 'container_backup',
+    },
+  ),
 ];

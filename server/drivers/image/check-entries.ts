@@ -8,8 +8,9 @@ export interface EntryLimits {
   readonly entries: number;
 }
 
-/** `unified`: everything in one archive; `metadata` and `rootfs`: the two archives of a split image. */
-export type ArchiveRole = 'unified' | 'metadata' | 'rootfs';
+/** `unified`: everything in one archive; `metadata` and `rootfs`: the two archives of a split image; `volume`: what a container's
+ *  volume has, which may be without metadata and may have device nodes. */
+export type ArchiveRole = 'unified' | 'metadata' | 'rootfs' | 'volume';
 
 export interface EntryTotals {
   readonly entries: number;
@@ -100,13 +101,14 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
       if (before !== undefined && (before !== 'directory' || kind !== 'directory'))
         throw invalid(`${shownName(entry.name)} is there twice, as ${before} and as ${entry.kind}`);
       seen.set(path, kind);
-      if (kind === 'character device' || kind === 'block device') devices.push(entry.name);
+      if (role !== 'volume' && (kind === 'character device' || kind === 'block device')) devices.push(entry.name);
       if (devices.length > maxDevices) throw invalid(`it has more than ${maxDevices} device nodes`);
       return path;
     },
     finish() {
-      if (role !== 'rootfs' && !seen.has('metadata.yaml')) throw invalid('it has no metadata.yaml');
-      if (role === 'unified' && !seen.has('rootfs')) throw invalid('it has no rootfs');
+      if ((role === 'unified' || role === 'metadata') && !seen.has('metadata.yaml'))
+        throw invalid('it has no metadata.yaml');
+      if ((role === 'unified' || role === 'volume') && !seen.has('rootfs')) throw invalid('it has no rootfs');
       if (role === 'rootfs' && entries === 0) throw invalid('its root file system is empty');
       return { entries, bytes, devices };
     },

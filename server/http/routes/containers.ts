@@ -4,16 +4,24 @@ import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
 import { urlOf } from '../../services/containers/deps.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
-import { async_, done, param, recursionOf, sync, type RouteTable } from '../route.ts';
+import { async_, done, param, recursionOf, sync } from '../route.ts';
+import type { RouteContext, RouteReply, RouteTable } from '../route.ts';
+import { isBackupUpload } from './backups.ts';
 
-export function containerRoutes(containers: Containers, migrations: Migrations): RouteTable {
+export function containerRoutes(
+  containers: Containers,
+  migrations: Migrations,
+  restore: (context: RouteContext) => Promise<RouteReply>,
+): RouteTable {
   return {
     'containers.list': async ({ query }) => {
       const recursion = recursionOf(query);
       if (recursion >= 2) return sync(await containers.listFull());
       return sync(recursion === 1 ? containers.list() : containers.names().map(urlOf));
     },
-    'containers.create': ({ caller, body }) => {
+    'containers.create': (context) => {
+      const { caller, body } = context;
+      if (isBackupUpload(context.request)) return restore(context);
       const wanted = body as ContainerCreate;
       return async_(migrations.createContainer(caller, wanted) ?? containers.create(caller, wanted));
     },

@@ -12,8 +12,10 @@ import type { Operation } from '../../api/operation.ts';
 import type { RuntimeExit } from '../../drivers/runtime/driver.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Saga } from '../../operations/saga.ts';
+import { renderBackup } from '../backups/render-backup.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
 import { etagOf } from '../etag.ts';
+import { ownedBy } from '../owned-records.ts';
 import { createContainer, createContainerSaga } from './create.ts';
 import { lockOf, urlOf } from './deps.ts';
 import { anyContainer } from './find.ts';
@@ -153,11 +155,12 @@ export class Containers {
     const snapshots = snapshotsOf(this.#deps.records, entry.document.uuid).map((snapshot) =>
       renderSnapshot(this.#deps.records, snapshot),
     );
+    const backups = ownedBy(this.#deps.records, 'backups', entry.document.uuid).map(renderBackup);
     return {
       ...this.#deps.view.render(entry),
       state,
       snapshots: snapshots.length === 0 ? null : snapshots,
-      backups: null,
+      backups: backups.length === 0 ? null : backups,
     };
   }
 

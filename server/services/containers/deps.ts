@@ -36,6 +36,7 @@ export interface ContainerDeps {
   /** Kernel architecture of this host. */
   readonly architecture: string;
   readonly logsDir: string;
+  readonly backupsDir: string;
 }
 
 export const lockOf = (name: string): string => `container/${name}`;

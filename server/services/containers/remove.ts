@@ -6,6 +6,7 @@ import { errors } from '../../api/errors.ts';
 import { containerName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Saga } from '../../operations/saga.ts';
+import { dropBackups } from '../backups/backup-files.ts';
 import type { Caller } from '../caller.ts';
 import { nicNetwork, nicNetworks } from '../expand.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
@@ -15,7 +16,18 @@ import type { NetworkHosts } from './network-hosts.ts';
 
 type RemoveDeps = Pick<
   ContainerDeps,
-  'records' | 'runtime' | 'network' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'log' | 'logsDir'
+  | 'records'
+  | 'runtime'
+  | 'network'
+  | 'pools'
+  | 'operations'
+  | 'sagas'
+  | 'events'
+  | 'locks'
+  | 'view'
+  | 'log'
+  | 'logsDir'
+  | 'backupsDir'
 > & { readonly hosts: NetworkHosts };
 
 interface DeleteParams {
@@ -24,7 +36,7 @@ interface DeleteParams {
 }
 
 export function deleteContainerSaga(
-  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir' | 'backupsDir'>,
 ): Saga<DeleteParams> {
   return {
     kind: 'container-delete',
@@ -51,6 +63,14 @@ export function deleteContainerSaga(
         async execute({ name }) {
           const uuid = deps.records.containers.get(name)?.document.uuid;
           if (uuid !== undefined) await dropSnapshots(deps.records, uuid);
+        },
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'backups',
+        async execute({ name }) {
+          const uuid = deps.records.containers.get(name)?.document.uuid;
+          if (uuid !== undefined) await dropBackups(deps.records, deps.backupsDir, uuid);
         },
         undo: () => Promise.resolve(),
       },

@@ -1,0 +1,101 @@
+// Backup endpoints of containers: requests to use cases and back; uploads are received here, files streamed.
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import type { BackupCreate } from '../../api/backup.ts';
+import { errors } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+import { backupUploadPath } from '../../services/backups/backup-files.ts';
+import type { Backups } from '../../services/backups/backups.ts';
+import type { BackupUpload } from '../../services/backups/restore.ts';
+import type { Caller } from '../../services/caller.ts';
+import { rangeOf } from '../byte-range.ts';
+import { async_, collection, param, type RouteContext, type RouteReply, type RouteTable } from '../route.ts';
+
+export interface BackupRouteDeps {
+  readonly backups: Backups;
+  readonly restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) => Promise<Operation>;
+  readonly dir: string;
+  readonly headerPrefix: string;
+}
+
+export function backupRoutes({ backups }: Pick<BackupRouteDeps, 'backups'>): RouteTable {
+  const names = (context: RouteContext) => [param(context, 'name'), param(context, 'backup')] as const;
+  return {
+    'backups.list': (context) => {
+      const container = param(context, 'name');
+      return collection(
+        context.query,
+        () => backups.urls(container),
+        () => backups.list(container),
+      );
+    },
+    'backups.create': async (context) =>
+      async_(await backups.create(context.caller, param(context, 'name'), context.body as BackupCreate)),
+    'backups.get': (context) => ({ kind: 'sync', metadata: backups.get(...names(context)) }),
+    'backups.post': (context) => {
+      const { name } = context.body as { name: string };
+      return async_(backups.rename(context.caller, ...names(context), name));
+    },
+    'backups.delete': (context) => async_(backups.delete(context.caller, ...names(context))),
+    'backups.export': (context) => sendFile(backups.file(...names(context)).path, context.request),
+  };
+}
+
+/** In parts when asked for: what was cut off can be fetched on. */
+async function sendFile(path: string, request: IncomingMessage): Promise<RouteReply> {
+  const { size } = await stat(path);
+  const range = rangeOf(request.headers.range, size);
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'inline;filename=',
+    'accept-ranges': 'bytes',
+  };
+  if (range === undefined)
+    return {
+      kind: 'stream',
+      headers: { ...headers, 'content-length': String(size) },
+      stream: createReadStream(path, { highWaterMark: 256 * 1024 }),
+    };
+  const { first, last } = range;
+  return {
+    kind: 'stream',
+    status: 206,
+    headers: {
+      ...headers,
+      'content-length': String(last - first + 1),
+      'content-range': `bytes ${first}-${last}/${size}`,
+    },
+    stream: createReadStream(path, { start: first, end: last, highWaterMark: 256 * 1024 }),
+  };
+}
+
+/** Whether a request to create a container brings a backup (real system section 11). */
+export function isBackupUpload(request: IncomingMessage): boolean {
+  return (request.headers['content-type'] ?? '').toLowerCase().startsWith('application/octet-stream');
+}
+
+/** POST containers with the file as body; the headers `pool` and `name` stand over what is in it. */
+export async function receiveBackup(
+  deps: Omit<BackupRouteDeps, 'backups'>,
+  context: RouteContext,
+): Promise<RouteReply> {
+  const { request, signal } = context;
+  const header = (name: string): string | undefined => {
+    const value = request.headers[`${deps.headerPrefix}${name}`];
+    const first = Array.isArray(value) ? value[0] : value;
+    return first === '' ? undefined : first;
+  };
+  const [pool, name] = [header('pool'), header('name')];
+  const path = await backupUploadPath(deps.dir);
+  try {
+    await pipeline(request, createWriteStream(path, { mode: 0o600 }), { signal });
+  } catch (error) {
+    await rm(path, { force: true });
+    const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+    throw isFull ? errors.internal('Receiving the backup failed: the disk is full', error) : error;
+  }
+  const upload = { path, ...(pool === undefined ? {} : { pool }), ...(name === undefined ? {} : { name }) };
+  return async_(await deps.restore(context.caller, upload, signal));
+}

@@ -1,0 +1,135 @@
+// Making a backup: what goes in is decided from the records, then a saga writes the file and records it.
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errors } from '../../api/errors.ts';
+import { shiftId } from '../../drivers/runtime/shift-ownership.ts';
+import { hostRootIds } from '../../drivers/runtime/id-map.ts';
+import type { Saga, SagaContext } from '../../operations/saga.ts';
+import type { BackupDocument } from '../../records/documents.ts';
+import type { ContainerDeps } from '../containers/deps.ts';
+import { readyContainer } from '../containers/find.ts';
+import { snapshotsOf } from '../containers/snapshot-records.ts';
+import { renderSnapshot } from '../containers/snapshots.ts';
+import { ownedKey } from '../owned-records.ts';
+import { packerOf } from '../packing.ts';
+import { backupPath, removeBackupFile } from './backup-files.ts';
+import { renderIndex, type BackupContent } from './index-yaml.ts';
+import { writeTarball } from './tarball-writer.ts';
+
+export type BackupDeps = Pick<
+  ContainerDeps,
+  'records' | 'pools' | 'view' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'log'
+> & {
+  /** Where the files are. */
+  readonly dir: string;
+};
+
+export interface CreateBackupParams {
+  readonly container: string;
+  readonly uuid: string;
+  readonly backup: string;
+  readonly document: BackupDocument;
+  readonly algorithm: string;
+}
+
+const progressEveryMs = 500;
+
+export function createBackupSaga(deps: BackupDeps): Saga<CreateBackupParams> {
+  return {
+    kind: 'backup-create',
+    onRestart: 'unwind',
+    begin(changes, { container, uuid, backup, document }) {
+      readyContainer(deps.records, container);
+      const key = ownedKey(uuid, backup);
+      if (deps.records.backups.has(key)) throw errors.exists('backup', `${container}/${backup}`);
+      changes.require('containers', container);
+      changes.put('backups', key, { ...document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'file',
+        execute: (params, context) => writeFile(deps, params, context),
+        undo: ({ document }) => removeBackupFile(deps.dir, document.file),
+      },
+      {
+        name: 'size',
+        async execute({ uuid, backup, document }) {
+          const { size } = await stat(backupPath(deps.dir, document.file));
+          await deps.records.retry((changes) => {
+            changes.put('backups', ownedKey(uuid, backup), { ...document, sizeBytes: size, lifecycle: 'creating' });
+          });
+        },
+        undo: () => Promise.resolve(),
+      },
+    ],
+    commit(changes, { uuid, backup }) {
+      const key = ownedKey(uuid, backup);
+      const entry = deps.records.backups.get(key);
+      if (entry !== undefined) changes.put('backups', key, { ...entry.document, lifecycle: 'ready' });
+    },
+    rollBack(changes, { uuid, backup }) {
+      const key = ownedKey(uuid, backup);
+      if (deps.records.backups.has(key)) changes.delete('backups', key);
+    },
+  };
+}
+
+async function writeFile(deps: BackupDeps, params: CreateBackupParams, context: SagaContext): Promise<void> {
+  const { container, document, algorithm } = params;
+  const content = contentOf(deps, container, document);
+  const { driver, pool } = deps.pools.use(content.pool.name);
+  const volume = { type: 'container', name: container } as const;
+  const ownerOf = await ownersOf(deps, container, join(driver.volumePath(pool, volume), 'rootfs'));
+  let last = 0;
+  await writeTarball(
+    { driver, pool },
+    {
+      path: backupPath(deps.dir, document.file),
+      packer: await packerOf(algorithm),
+      index: await renderIndex(content),
+      volume,
+      snapshots: content.snapshots.map(({ name }) => name),
+      optimized: document.optimizedStorage,
+      timeS: Math.floor(deps.clock.nowMs() / 1000),
+      ...(ownerOf === undefined ? {} : { ownerOf }),
+    },
+    (bytes) => {
+      const now = deps.clock.nowMs();
+      if (now - last < progressEveryMs) return;
+      last = now;
+      context.progress({ create_backup_progress: `${(bytes / 1e6).toFixed(2)}MB` });
+    },
+    context.signal,
+  );
+}
+
+/** Snapshots from the oldest to the newest. */
+function contentOf(deps: BackupDeps, container: string, document: BackupDocument): BackupContent {
+  const entry = readyContainer(deps.records, container);
+  const { pool, profiles, uuid } = entry.document;
+  const found = deps.records.pools.get(pool)?.document;
+  if (found === undefined) throw errors.notFound('storage pool', pool);
+  const snapshots = snapshotsOf(deps.records, uuid)
+    .filter((snapshot) => !document.containerOnly && snapshot.document.lifecycle === 'ready')
+    .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? -1 : 1));
+  return {
+    container: deps.view.render(entry),
+    snapshots: snapshots.map((snapshot) => renderSnapshot(deps.records, snapshot)),
+    pool: { name: pool, document: found },
+    profiles: profiles.flatMap((name) => {
+      const profile = deps.records.profiles.get(name)?.document;
+      return profile === undefined ? [] : [{ name, document: profile }];
+    }),
+    optimized: document.optimizedStorage,
+  };
+}
+
+/** Undefined: the files are on disk as the container sees them. */
+async function ownersOf(deps: BackupDeps, container: string, rootfs: string) {
+  const { uid } = await stat(rootfs);
+  if (uid === 0) return undefined;
+  const { document } = readyContainer(deps.records, container);
+  const map = deps.idMaps.filesOf(document).find((each) => hostRootIds(each).uid === uid);
+  if (map === undefined) return undefined;
+  return (kind: 'uid' | 'gid', id: number): number => shiftId(id, kind, map, []);
+}

@@ -1,0 +1,224 @@
+// The first member of a backup, index.yaml: what is said of the container, written and read. The archive around it is elsewhere.
+import { Type, type Static } from 'typebox';
+import type { Container } from '../../api/container.ts';
+import { never } from '../../api/common.ts';
+import { errors } from '../../api/errors.ts';
+import { isTimestamp } from '../../api/timestamp.ts';
+import { validateBody } from '../../api/validate.ts';
+import type { Snapshot } from '../../api/snapshot.ts';
+import type { PoolDocument, ProfileDocument } from '../../records/documents.ts';
+
+/** What a backup is made of, in the words of the API. */
+export interface BackupContent {
+  readonly container: Container;
+  readonly snapshots: readonly Snapshot[];
+  readonly pool: { readonly name: string; readonly document: PoolDocument };
+  readonly profiles: readonly { readonly name: string; readonly document: ProfileDocument }[];
+  readonly optimized: boolean;
+}
+
+export interface RenderedIndex {
+  readonly index: string;
+  /** Beside the files of the container: the same without the head, as real backups have it. */
+  readonly backup: string;
+}
+
+/** Field names and their order are those of the real system (section 11), which reads it. */
+export async function renderIndex(content: BackupContent): Promise<RenderedIndex> {
+  const { renderYaml } = await import('../../drivers/image/yaml-text.ts');
+  const { container, snapshots, pool, optimized } = content;
+  const config = configOf(content);
+  const index = {
+    name: container.name,
+    backend: pool.document.driver,
+    pool: pool.name,
+    ...(snapshots.length === 0 ? {} : { snapshots: snapshots.map(({ name }) => name) }),
+    optimized,
+    optimized_header: false,
+    type: 'container',
+    config,
+  };
+  return { index: renderYaml(index), backup: renderYaml(config) };
+}
+
+function configOf({ container, snapshots, pool, profiles }: BackupContent) {
+  return {
+    container: { ...container, type: 'container', project: 'default' },
+    snapshots: snapshots.map((snapshot) => ({ ...snapshot, size: -1 })),
+    pool: {
+      config: pool.document.config,
+      description: pool.document.description,
+      name: pool.name,
+      driver: pool.document.driver,
+      used_by: [],
+      status: 'Created',
+      locations: ['none'],
+    },
+    profiles: profiles.map(({ name, document }) => ({
+      config: document.config,
+      description: document.description,
+      devices: document.devices,
+      name,
+      used_by: [],
+    })),
+    volume: {
+      config: {},
+      description: '',
+      name: container.name,
+      type: 'container',
+      used_by: [],
+      location: 'none',
+      content_type: 'filesystem',
+      project: 'default',
+      created_at: never.expires,
+    },
+    volume_snapshots: snapshots.map(({ name, description, expires_at, created_at }) => ({
+      description,
+      expires_at,
+      name,
+      config: {},
+      content_type: 'filesystem',
+      created_at,
+    })),
+  };
+}
+
+const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+const Flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]));
+const Names = Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()]));
+const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean(), Type.Number()]));
+const Config = Type.Optional(Type.Union([Texts, Type.Null()]));
+const Devices = Type.Optional(Type.Union([Type.Record(Type.String(), Texts), Type.Null()]));
+
+const Machine = Type.Object({
+  architecture: Type.String(),
+  config: Config,
+  devices: Devices,
+  profiles: Names,
+  ephemeral: Flag,
+  description: Text,
+  created_at: Text,
+  last_used_at: Text,
+});
+const SnapshotPart = Type.Object({ ...Machine.properties, name: Type.String(), expires_at: Text });
+const Parts = Type.Object({
+  container: Machine,
+  snapshots: Type.Optional(Type.Union([Type.Array(SnapshotPart), Type.Null()])),
+});
+const Head = Type.Object({
+  name: Type.String(),
+  backend: Text,
+  pool: Text,
+  snapshots: Names,
+  optimized: Flag,
+  type: Text,
+});
+
+/** A container or snapshot as a backup tells of it. */
+export interface SavedMachine {
+  readonly architecture: string;
+  readonly config: Readonly<Record<string, string>>;
+  readonly devices: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly profiles: readonly string[];
+  readonly ephemeral: boolean;
+  readonly description: string;
+  /** Absent: not told, or no time. */
+  readonly createdAt?: string;
+  readonly lastUsedAt?: string;
+}
+
+export interface SavedParts {
+  readonly container: SavedMachine;
+  readonly snapshots: readonly (SavedMachine & { readonly name: string; readonly expiresAt: string })[];
+}
+
+export interface BackupIndex {
+  readonly name: string;
+  /** Driver of the pool it comes from. */
+  readonly backend: string;
+  readonly pool: string;
+  readonly snapshots: readonly string[];
+  readonly optimized: boolean;
+  /** Absent in backups of old releases, which have it in backup.yaml only. */
+  readonly parts?: SavedParts;
+}
+
+/** Unknown members are ignored: every release adds some. Throws AppError badRequest naming the members that are wrong. */
+export async function parseIndex(text: string): Promise<BackupIndex> {
+  const value = await parse(text, 'backup/index.yaml');
+  const problems = validateBody(Head, value);
+  if (problems.length > 0) throw errors.invalid('backup: backup/index.yaml', problems);
+  const head = value as Static<typeof Head> & { config?: unknown };
+  if (head.type !== undefined && head.type !== null && head.type !== '' && head.type !== 'container')
+    throw errors.badRequest(`The backup is of a ${head.type}; only those of containers can be restored here`);
+  const parts = head.config === undefined || head.config === null ? undefined : partsOf(head.config, 'config');
+  const snapshots = head.snapshots ?? [];
+  if (new Set(snapshots).size < snapshots.length)
+    throw errors.badRequest('Invalid backup: backup/index.yaml: snapshots: a name is there twice');
+  return {
+    name: head.name,
+    backend: head.backend ?? '',
+    pool: head.pool ?? '',
+    snapshots,
+    optimized: head.optimized ?? false,
+    ...(parts === undefined ? {} : { parts }),
+  };
+}
+
+/** backup.yaml: the same as `config` of an index. */
+export async function parseBackupYaml(text: string): Promise<SavedParts> {
+  return partsOf(await parse(text, 'backup.yaml'), '');
+}
+
+async function parse(text: string, what: string): Promise<unknown> {
+  const { parseYaml } = await import('../../drivers/image/yaml-text.ts');
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    throw errors.badRequest(`Invalid backup: ${what} is not YAML: ${why}`);
+  }
+}
+
+function partsOf(value: unknown, path: string): SavedParts {
+  const problems = validateBody(Parts, value);
+  if (problems.length > 0) {
+    const below = problems.map((problem) => ({
+      ...problem,
+      path: path === '' ? problem.path : `${path}.${problem.path}`,
+    }));
+    throw errors.invalid('backup: backup/index.yaml', below);
+  }
+  const { container, snapshots } = value as Static<typeof Parts>;
+  return {
+    container: machineOf(container),
+    snapshots: (snapshots ?? []).map((snapshot) => ({
+      ...machineOf(snapshot),
+      // Old releases tell it with the name of the container.
+      name: snapshot.name.slice(snapshot.name.indexOf('/') + 1),
+      expiresAt: timeOf(snapshot.expires_at) ?? never.expires,
+    })),
+  };
+}
+
+function machineOf(saved: Static<typeof Machine>): SavedMachine {
+  const [createdAt, lastUsedAt] = [timeOf(saved.created_at), timeOf(saved.last_used_at)];
+  const devices = Object.entries(saved.devices ?? {}).map(([name, device]) => [name, textsOf(device)] as const);
+  return {
+    architecture: saved.architecture,
+    config: textsOf(saved.config ?? {}),
+    devices: Object.fromEntries(devices),
+    profiles: saved.profiles ?? [],
+    ephemeral: saved.ephemeral ?? false,
+    description: saved.description ?? '',
+    ...(createdAt === undefined ? {} : { createdAt }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt }),
+  };
+}
+
+/** YAML takes `true` and `1` for what they look like. */
+const textsOf = (texts: Static<typeof Texts>): Record<string, string> =>
+  Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, String(value)]));
+
+const timeOf = (text: string | null | undefined): string | undefined =>
+  typeof text === 'string' && isTimestamp(text) ? text : undefined;

@@ -1,0 +1,216 @@
+// Making a container of a backup that was uploaded: what it is to be is drafted from what the backup says, then a saga makes it.
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import type { ConfigMap, DeviceMap } from '../../api/common.ts';
+import { never } from '../../api/common.ts';
+import { isTrue } from '../../api/container-config.ts';
+import { rootDisk } from '../../api/devices/index.ts';
+import { errors } from '../../api/errors.ts';
+import { containerName, snapshotName } from '../../api/names.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { EntryLimits } from '../../drivers/image/check-entries.ts';
+import type { OperationHandle } from '../../operations/manager.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import type { Caller } from '../caller.ts';
+import { applyTemplateKey } from '../containers/apply-templates.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
+import { checkArchitecture, checkDraft, withHardwareAddresses } from '../containers/draft.ts';
+import type { NetworkHosts } from '../containers/network-hosts.ts';
+import type { SnapshotEntry } from '../containers/snapshot-records.ts';
+import { expand, nicNetworks, withoutServerKeys } from '../expand.ts';
+import { keptKeys, receiveContainerSaga, type ReceiveContainerParams } from '../migration/container-target.ts';
+import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
+import { inspectBackup, readIndex, unpackBackup } from './tarball-reader.ts';
+
+export type RestoreDeps = Pick<
+  ContainerDeps,
+  'records' | 'pools' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'architecture'
+> & { readonly hosts: NetworkHosts };
+
+export interface BackupUpload {
+  readonly path: string;
+  /** Instead of what the backup says. */
+  readonly pool?: string;
+  readonly name?: string;
+}
+
+/** Of one part: each costs memory while looking. */
+const maxEntries = 4_000_000;
+
+/** Takes over the uploaded file: whatever happens, it is gone afterwards. What the index says is judged before the operation starts. */
+export async function restoreBackup(
+  deps: RestoreDeps,
+  caller: Caller,
+  upload: BackupUpload,
+  signal: AbortSignal,
+): Promise<Operation> {
+  try {
+    const index = await readIndex(upload.path, signal);
+    const name = upload.name ?? index.name;
+    const rule = containerName(name);
+    if (rule !== undefined) throw errors.invalidName('container', name, rule);
+    if (deps.records.containers.has(name)) throw errors.exists('container', name);
+    const pool = choosePool(deps, index, upload.pool);
+    if (index.parts !== undefined) draft(deps, name, pool, index.parts);
+    return deps.operations.start({
+      description: 'Restoring backup',
+      resources: { containers: [urlOf(name)] },
+      mayCancel: true,
+      run: async (handle, aborted) => {
+        try {
+          await restoreNow(deps, caller, { upload, index, name, pool }, handle, aborted);
+        } finally {
+          await rm(upload.path, { force: true });
+        }
+      },
+    });
+  } catch (error) {
+    await rm(upload.path, { force: true });
+    throw error;
+  }
+}
+
+interface Restore {
+  readonly upload: BackupUpload;
+  readonly index: BackupIndex;
+  readonly name: string;
+  readonly pool: string;
+}
+
+async function restoreNow(
+  deps: RestoreDeps,
+  caller: Caller,
+  { upload, index, name, pool }: Restore,
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  const parts = await inspectBackup(upload.path, index, await roomOf(deps, pool), signal);
+  await deps.locks.run(lockOf(name), async () => {
+    const params = draft(deps, name, pool, parts);
+    const { config, devices } = expand(params.document, (profile) => deps.records.profiles.get(profile)?.document);
+    const plan = {
+      volume: { type: 'container', name } as const,
+      index,
+      keepNodes: isTrue(config['security.privileged'] ?? ''),
+    };
+    const saga = receiveContainerSaga(deps, (_params, context) =>
+      unpackBackup(
+        upload.path,
+        deps.pools.use(pool),
+        plan,
+        (part) => handle.update({ restore_backup_progress: part }),
+        context.signal,
+      ),
+    );
+    await deps.idMaps.reserving((reserve) =>
+      deps.sagas.run(
+        saga,
+        { ...params, document: reserve(name, params.document) },
+        { signal, progress: (metadata) => handle.update(metadata) },
+      ),
+    );
+    await deps.hosts.settle(nicNetworks(devices));
+    deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
+  });
+}
+
+async function roomOf(deps: RestoreDeps, pool: string): Promise<EntryLimits> {
+  const { space, inodes } = await deps.pools.resources(pool);
+  const entries = inodes.total === 0 ? maxEntries : Math.min(maxEntries, inodes.total - inodes.used);
+  return { bytes: space.total - space.used, entries };
+}
+
+/** The one asked for, else that of the backup, else where the default profile has its root disk (real system section 11). */
+function choosePool({ records, pools }: RestoreDeps, index: BackupIndex, wanted: string | undefined): string {
+  const isReady = (name: string): boolean => records.pools.get(name)?.document.lifecycle === 'ready';
+  const ofDefault = rootDisk(records.profiles.get('default')?.document.devices ?? {})?.pool ?? '';
+  const pool = [wanted ?? index.pool, ...(wanted === undefined ? [ofDefault] : [])].find(isReady);
+  if (pool === undefined && wanted !== undefined) throw errors.notFound('storage pool', wanted);
+  if (pool === undefined)
+    throw errors.badRequest(
+      `The backup is of the storage pool ${index.pool}, which is not here, and the default profile has no root disk: name a pool`,
+    );
+  const { driver } = pools.use(pool);
+  if (index.optimized && driver.capabilities.nativeStreams !== index.backend)
+    throw errors.badRequest(
+      `The backup has the form of the storage driver ${index.backend}; the pool ${pool} is of driver ${driver.name}: ` +
+        `name a pool of driver ${index.backend}, or export it without optimized storage`,
+    );
+  return pool;
+}
+
+/** Throws AppError badRequest with all problems: missing profiles, unknown keys, devices that cannot be. */
+function draft(deps: RestoreDeps, name: string, pool: string, parts: SavedParts): ReceiveContainerParams {
+  const saved = parts.container;
+  const machine = machineOf(deps, saved, pool);
+  checkDraft(deps.records, name, { ...machine, config: withoutServerKeys(machine.config) });
+  const expanded = expand(machine, (profile) => deps.records.profiles.get(profile)?.document);
+  const document: ContainerDocument = {
+    v: 1,
+    uuid: randomUUID(),
+    ...machine,
+    config: withHardwareAddresses(deps.records, machine.config, expanded.devices),
+    ephemeral: saved.ephemeral,
+    description: saved.description,
+    createdAt: saved.createdAt ?? deps.clock.timestamp(),
+    lastUsedAt: saved.lastUsedAt ?? never.started,
+    stateful: false,
+    pool,
+    lifecycle: 'ready',
+  };
+  deps.idMaps.check(name, document);
+  return { name, document, snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, snapshot, pool)) };
+}
+
+function machineOf(deps: RestoreDeps, saved: SavedMachine, pool: string) {
+  const template = saved.config[applyTemplateKey];
+  const machine = {
+    architecture: checkArchitecture(saved.architecture, deps.architecture),
+    profiles: saved.profiles,
+    config: {
+      ...withoutTaken(deps, keptKeys(saved.config, true)),
+      ...(template === undefined ? {} : { [applyTemplateKey]: template }),
+    },
+    devices: saved.devices,
+  };
+  return { ...machine, devices: inPool(deps, machine, pool) };
+}
+
+/** The root disk is where the files go, whatever it was before. */
+function inPool(
+  { records }: RestoreDeps,
+  machine: Pick<ContainerDocument, 'profiles' | 'config' | 'devices'>,
+  pool: string,
+): DeviceMap {
+  const { devices } = expand(machine, (profile) => records.profiles.get(profile)?.document);
+  const root = rootDisk(devices);
+  if (root?.pool === pool) return machine.devices;
+  const name = root?.name ?? 'root';
+  return { ...machine.devices, [name]: { ...(devices[name] ?? { type: 'disk', path: '/' }), pool } };
+}
+
+/** Hardware addresses that a container here has: two on one network would not do. */
+function withoutTaken({ records }: RestoreDeps, config: ConfigMap): Record<string, string> {
+  const taken = new Set(records.containers.list().flatMap(({ document }) => Object.values(document.config)));
+  return Object.fromEntries(
+    Object.entries(config).filter(([key, value]) => !(/^volatile\..+\.hwaddr$/.test(key) && taken.has(value))),
+  );
+}
+
+function snapshotOf(deps: RestoreDeps, saved: SavedParts['snapshots'][number], pool: string): SnapshotEntry {
+  const { name } = saved;
+  const rule = snapshotName(name);
+  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+  const document: SnapshotDocument = {
+    v: 1,
+    ...machineOf(deps, saved, pool),
+    ephemeral: saved.ephemeral,
+    description: saved.description,
+    createdAt: saved.createdAt ?? deps.clock.timestamp(),
+    lastUsedAt: saved.lastUsedAt ?? never.started,
+    stateful: false,
+    expiresAt: saved.expiresAt,
+    lifecycle: 'ready',
+  };
+  return { name, document };
+}
