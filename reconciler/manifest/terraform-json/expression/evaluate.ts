@@ -129,7 +129,11 @@ function index(object: Value, key: Value, span: Span): Value {
   if (isMap(object)) {
     const name = toText(key);
     if (typeof name === 'string' && has(object, name)) return object[name] ?? null;
-    throw fail('E_VALUE', `the object has no ${describe(key)}`, span);
+    throw fail(
+      'E_VALUE',
+      `the object has no element ${typeof name === 'string' ? JSON.stringify(name) : describe(key)}`,
+      span,
+    );
   }
   if (isList(object)) {
     const at = toNumber(key);

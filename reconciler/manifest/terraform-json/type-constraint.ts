@@ -1,0 +1,122 @@
+// The types of variables: reads `list(string)`, `object({a = number})`, and makes a value one of that type, as Terraform does.
+import { parseExpression, parseTemplate } from './expression/parse.ts';
+import type { Expression } from './expression/syntax.ts';
+import {
+  ConversionError,
+  has,
+  isList,
+  isMap,
+  isSet,
+  keysOf,
+  mapFrom,
+  setOf,
+  toBool,
+  toNumber,
+  toText,
+  typeName,
+  type Value,
+} from './expression/values.ts';
+
+export type Convert = (value: Value) => Value;
+
+/** `type` of a variable, as JSON holds it: a bare type or one inside `${ }`. Throws ConversionError or ExpressionError. */
+export function readType(text: string): Convert {
+  const template = text.trim().startsWith('${') ? parseTemplate(text.trim()) : parseExpression(text);
+  const [inner] = template.type === 'template' ? template.parts : [template];
+  if (inner === undefined || typeof inner === 'string') throw noType();
+  return convertTo(inner);
+}
+
+const noType = (): ConversionError =>
+  new ConversionError(
+    'the type must be string, number, bool, any, list(...), set(...), map(...), object({...}) or tuple([...])',
+  );
+
+const primitives: Readonly<Record<string, Convert>> = {
+  string: toText,
+  number: toNumber,
+  bool: toBool,
+  any: (value) => value,
+};
+
+function convertTo(type: Expression): Convert {
+  if (type.type === 'name') {
+    const convert = Object.hasOwn(primitives, type.name) ? primitives[type.name] : undefined;
+    if (convert === undefined) throw noType();
+    return convert;
+  }
+  if (type.type !== 'call') throw noType();
+  const [argument] = type.args;
+  if (argument === undefined || type.args.length !== 1) throw noType();
+  switch (type.name) {
+    case 'list':
+      return listOf(convertTo(argument), (items) => items);
+    case 'set':
+      return listOf(convertTo(argument), (items) => setOf(items));
+    case 'map':
+      return mapOf(convertTo(argument));
+    case 'object':
+      return objectOf(argument);
+    case 'tuple':
+      return tupleOf(argument);
+    default:
+      throw noType();
+  }
+}
+
+const listOf =
+  (convert: Convert, join: (items: readonly Value[]) => Value): Convert =>
+  (value) => {
+    if (value === null) return null;
+    const items = isList(value) ? value : isSet(value) ? value.items : undefined;
+    if (items === undefined) throw new ConversionError(`a list is wanted, not ${typeName(value)}`);
+    return join(items.map(convert));
+  };
+
+const mapOf =
+  (convert: Convert): Convert =>
+  (value) => {
+    if (value === null) return null;
+    if (!isMap(value)) throw new ConversionError(`a map is wanted, not ${typeName(value)}`);
+    return mapFrom(keysOf(value).map((key) => [key, convert(value[key] ?? null)] as const));
+  };
+
+interface Attribute {
+  readonly name: string;
+  readonly convert: Convert;
+  readonly isOptional: boolean;
+}
+
+function objectOf(argument: Expression): Convert {
+  if (argument.type !== 'object') throw noType();
+  const attributes = argument.items.map(({ key, value }): Attribute => {
+    const name = key.type === 'literal' ? String(key.value) : '';
+    const isOptional = value.type === 'call' && value.name === 'optional';
+    const [type] = isOptional ? value.args : [value];
+    if (name === '' || type === undefined) throw noType();
+    if (isOptional && value.args.length > 1)
+      throw new ConversionError('defaults of optional attributes are not evaluated');
+    return { name, convert: convertTo(type), isOptional };
+  });
+  return (value) => {
+    if (value === null) return null;
+    if (!isMap(value)) throw new ConversionError(`an object is wanted, not ${typeName(value)}`);
+    return mapFrom(
+      attributes.map(({ name, convert, isOptional }) => {
+        if (!has(value, name) && !isOptional) throw new ConversionError(`the attribute ${name} is missing`);
+        return [name, has(value, name) ? convert(value[name] ?? null) : null] as const;
+      }),
+    );
+  };
+}
+
+function tupleOf(argument: Expression): Convert {
+  if (argument.type !== 'list') throw noType();
+  const parts = argument.items.map(convertTo);
+  return (value) => {
+    if (value === null) return null;
+    const items = isList(value) ? value : undefined;
+    if (items?.length !== parts.length) throw new ConversionError(`a list of ${parts.length} is wanted`);
+    return items.map((item, index) => parts[index]?.(item) ?? null);
+  };
+}

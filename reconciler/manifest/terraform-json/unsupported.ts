@@ -1,0 +1,126 @@
+// The one table of what Terraform JSON may hold and gantry does not evaluate: codes, what each means, what to do instead. Messages,
+// the list that people can print, and the document of the supported subset come from here.
+import type { RefusalCode } from './expression/syntax.ts';
+
+/** Changes whenever a text that was evaluated would now be refused, or mean something else. */
+export const subsetVersion = 1;
+
+export type StructureCode =
+  | 'E_FOREIGN_RESOURCE'
+  | 'E_UNKNOWN_RESOURCE'
+  | 'E_DATA'
+  | 'E_MODULE'
+  | 'E_REMOTE_STATE'
+  | 'E_BACKEND'
+  | 'E_PROVISIONER'
+  | 'E_DYNAMIC'
+  | 'E_EPHEMERAL'
+  | 'E_CHECK'
+  | 'E_REMOVED'
+  | 'E_CREATE_BEFORE_DESTROY'
+  | 'E_REPLACE_TRIGGER'
+  | 'E_POSTCONDITION'
+  | 'E_PRECONDITION'
+  | 'E_IGNORE_ALL'
+  | 'E_BLOCK'
+  | 'E_SHAPE'
+  | 'E_DUPLICATE'
+  | 'E_CYCLE'
+  | 'E_COUNT'
+  | 'E_UNKNOWN_VALUE'
+  | 'E_NO_VALUE'
+  | 'E_VARIABLE'
+  | 'E_ARGUMENT'
+  | 'E_IMPORT';
+
+export type Code = RefusalCode | StructureCode;
+
+interface Row {
+  readonly what: string;
+  readonly hint: string;
+}
+
+export const rows: Readonly<Record<Code, Row>> = {
+  E_SYNTAX: { what: 'a text that is no expression', hint: 'correct the expression; a literal ${ is written $${' },
+  E_DIRECTIVE: { what: 'template directives and strip markers', hint: 'use a conditional or a for expression' },
+  E_HEREDOC: { what: 'heredocs inside an interpolation', hint: 'write the text as a JSON string' },
+  E_LEGACY_SPLAT: { what: 'the splat .*', hint: 'write [*] instead' },
+  E_EXPANSION: {
+    what: 'argument expansion f(list...)',
+    hint: 'name the arguments, or use a function of lists such as sum or flatten',
+  },
+  E_GROUPING: { what: 'grouping ... in for expressions', hint: 'build the lists one by one' },
+  E_PROVIDER_FUNCTION: { what: 'functions of providers', hint: 'write the result, or compute it in a local' },
+  E_FUNCTION: {
+    what: 'functions outside the list',
+    hint: 'compute the value before synthesis, or give it as a variable',
+  },
+  E_REFERENCE: { what: 'references to things that are not there', hint: 'declare it, or correct the name' },
+  E_TYPE: {
+    what: 'values of another type than an operator or function takes',
+    hint: 'convert it, for instance with tostring() or tonumber()',
+  },
+  E_VALUE: {
+    what: 'values that an operator or function cannot take',
+    hint: 'correct the value, or guard it with try()',
+  },
+  E_BIG_NUMBER: { what: 'numbers that are not kept exactly', hint: 'write it as a string' },
+  E_FOREIGN_RESOURCE: {
+    what: 'resources of other providers',
+    hint: 'apply them with Terraform, in a stack of their own',
+  },
+  E_UNKNOWN_RESOURCE: {
+    what: 'resource types of ours that are no desired state',
+    hint: 'see the list of types in the documentation',
+  },
+  E_DATA: { what: 'data sources', hint: 'refer to the object by its name, or give the value as a variable' },
+  E_MODULE: { what: 'modules', hint: 'write the resources of the module into the stack' },
+  E_REMOTE_STATE: { what: 'outputs of other stacks', hint: 'give the value as a variable' },
+  E_BACKEND: { what: 'backends', hint: 'take the backend away: gantry keeps what it owns on the server' },
+  E_PROVISIONER: { what: 'provisioners and connections', hint: 'use files and exec of the container' },
+  E_DYNAMIC: {
+    what: 'dynamic blocks',
+    hint: 'write the blocks, or a for expression where an attribute takes a list or a map',
+  },
+  E_EPHEMERAL: { what: 'ephemeral resources', hint: 'give the value as a variable' },
+  E_CHECK: { what: 'check blocks', hint: 'use a precondition of the resource' },
+  E_REMOVED: { what: 'removed blocks', hint: 'take the resource away and run gantry release' },
+  E_CREATE_BEFORE_DESTROY: {
+    what: 'create_before_destroy',
+    hint: 'names are unique on a server, so both cannot be there: take it away',
+  },
+  E_REPLACE_TRIGGER: { what: 'replace_triggered_by', hint: 'run with --replace KIND/NAME when it is to be made anew' },
+  E_POSTCONDITION: { what: 'postconditions', hint: 'use manage.wait in a manifest, or a precondition' },
+  E_PRECONDITION: { what: 'preconditions that do not hold', hint: 'correct what the message says' },
+  E_IGNORE_ALL: {
+    what: 'ignore_changes of what is no attribute',
+    hint: 'name attributes: config, config["limits.cpu"], devices',
+  },
+  E_BLOCK: { what: 'blocks that Terraform does not have', hint: 'correct the name' },
+  E_SHAPE: { what: 'JSON of another shape than Terraform takes', hint: 'compare it with the JSON syntax of Terraform' },
+  E_DUPLICATE: { what: 'names that are given twice', hint: 'keep one of the two' },
+  E_CYCLE: { what: 'things that refer to each other in a circle', hint: 'take one of the references away' },
+  E_COUNT: {
+    what: 'count and for_each of no use',
+    hint: 'count takes a whole number, for_each a map or a set of strings',
+  },
+  E_UNKNOWN_VALUE: {
+    what: 'values that are known after an apply only',
+    hint: 'use what is written in the configuration, such as the name',
+  },
+  E_NO_VALUE: {
+    what: 'variables without a value',
+    hint: 'give it with --var NAME=VALUE, TF_VAR_NAME, terraform.tfvars.json, or a default',
+  },
+  E_VARIABLE: { what: 'values that a variable cannot take', hint: 'correct the value, the type or the rule' },
+  E_ARGUMENT: { what: 'arguments that the resource does not have', hint: 'correct the name' },
+  E_IMPORT: { what: 'imports under another name', hint: 'the id must end with the name of the resource' },
+};
+
+/** Not evaluated and of no consequence; said once. */
+export const ignoredBlocks: Readonly<Record<string, string>> = {
+  required_providers: 'gantry needs no provider',
+  required_version: 'Terraform is not run',
+  provider_meta: 'gantry needs no provider',
+  experiments: 'Terraform is not run',
+};

@@ -1,0 +1,338 @@
+// Terraform JSON as documents: what synthesizers write, references in every form, and all that is refused, with code and place.
+import { describe, expect, test } from 'vitest';
+import type { Json } from '../../../reconciler/core/document.ts';
+import { readDocument } from '../../../reconciler/manifest/read-document.ts';
+import { loadTerraform, type TerraformLoad } from '../../../reconciler/manifest/terraform-json/load-terraform.ts';
+import { pointerOf } from '../../../reconciler/manifest/terraform-json/problem.ts';
+import { rows } from '../../../reconciler/manifest/terraform-json/unsupported.ts';
+
+const load = (value: Json, given: Readonly<Record<string, Json>> = {}): TerraformLoad =>
+  loadTerraform([{ file: 'cdk.tf.json', folder: '/work', value }], new Map(Object.entries(given)));
+
+/** All of them are documents that a manifest could hold. */
+function documents(value: Json, given: Readonly<Record<string, Json>> = {}): readonly Record<string, unknown>[] {
+  const loaded = load(value, given);
+  expect(loaded.problems).toEqual([]);
+  for (const document of loaded.documents) {
+    expect(readDocument(document.value).findings.filter(({ severity }) => severity === 'error')).toEqual([]);
+  }
+  return loaded.documents.map((document) => document.value);
+}
+const codes = (value: Json, given: Readonly<Record<string, Json>> = {}): readonly string[] =>
+  load(value, given).problems.map(({ code, file, steps }) => `${code} ${file}${pointerOf(steps)}`);
+
+const stack: Json = {
+  '//': { metadata: { backend: 'local', stackName: 'web', version: '0.21.0' }, outputs: {} },
+  terraform: {
+    backend: { local: { path: 'terraform.tfstate' } },
+    required_providers: { gantry: { source: 'gantry/gantry', version: '0.1.0' } },
+  },
+  provider: { gantry: [{ address: 'unix:///run/gantry.socket' }] },
+  variable: {
+    memory: { type: 'string', default: '256MiB' },
+    names: { type: '${list(string)}', default: ['a', 'b'] },
+    secret: { type: 'string', sensitive: true },
+  },
+  locals: { net: { mask: 24 }, prefix: '${var.memory == "256MiB" ? "small" : "big"}' },
+  resource: {
+    gantry_storage_pool: {
+      pool: { '//': { metadata: { path: 'web/pool', uniqueId: 'pool' } }, name: 'fast', driver: 'dir' },
+    },
+    gantry_network: {
+      net: { name: 'web0', config: { 'ipv4.address': '10.9.0.1/${local.net.mask}', 'ipv6.address': 'none' } },
+    },
+    gantry_profile: {
+      profile: {
+        name: '${local.prefix}-web',
+        config: { 'limits.memory': '${var.memory}' },
+        devices: {
+          root: { type: 'disk', path: '/', pool: '${gantry_storage_pool.pool.name}' },
+          eth0: { type: 'nic', nictype: 'bridged', parent: '${gantry_network.net.name}' },
+        },
+      },
+    },
+    gantry_container: {
+      web: {
+        count: 2,
+        name: 'web${count.index + 1}',
+        profiles: ['${gantry_profile.profile.name}'],
+        config: { 'user.db': '${gantry_container.db["b"].name}', 'environment.PASSWORD': '${var.secret}' },
+        source: { type: 'none' },
+        running: false,
+        lifecycle: { prevent_destroy: true, ignore_changes: ['config["limits.cpu"]', 'description', 'devices'] },
+      },
+      db: {
+        for_each: '${toset(var.names)}',
+        name: 'db-${each.key}',
+        profiles: [],
+        source: { type: 'none' },
+        depends_on: ['gantry_network.net'],
+        wait_for: [{ type: 'ipv4', nic: 'eth0', timeout: '10s' }, { type: 'running' }],
+      },
+    },
+  },
+  output: {
+    names: { value: '${gantry_container.db["a"].name}' },
+    address: { value: '${gantry_container.web[0].ipv4_address}' },
+    secret: { value: '${var.secret}', sensitive: true },
+  },
+};
+
+describe('a synthesized stack', () => {
+  test('becomes documents', () => {
+    expect(documents(stack, { secret: 's3cret' })).toEqual([
+      { kind: 'storage_pool', name: 'fast', driver: 'dir' },
+      { kind: 'network', name: 'web0', config: { 'ipv4.address': '10.9.0.1/24', 'ipv6.address': 'none' } },
+      {
+        kind: 'profile',
+        name: 'small-web',
+        config: { 'limits.memory': '256MiB' },
+        devices: {
+          root: { type: 'disk', path: '/', pool: 'fast' },
+          eth0: { type: 'nic', nictype: 'bridged', parent: 'web0' },
+        },
+      },
+      ...['web1', 'web2'].map((name) => ({
+        kind: 'container',
+        name,
+        profiles: ['small-web'],
+        config: { 'user.db': 'db-b', 'environment.PASSWORD': 's3cret' },
+        source: { type: 'none' },
+        state: 'stopped',
+        manage: {
+          protect: true,
+          ignore: ['config.limits.cpu', 'config.limits.cpu.*', 'description', 'devices', 'devices.*'],
+        },
+      })),
+      ...['db-a', 'db-b'].map((name) => ({
+        kind: 'container',
+        name,
+        profiles: [],
+        source: { type: 'none' },
+        state: 'running',
+        manage: { wait: [{ ipv4: 'eth0', timeout: '10s' }, { running: true }], depends_on: ['network/web0'] },
+      })),
+    ]);
+  });
+
+  test('outputs are evaluated; what is not known before an apply has no value; sensitive variables taint', () => {
+    const { outputs, documents: made } = load(stack, { secret: 's3cret' });
+    expect([...outputs]).toEqual([
+      ['names', { value: 'db-a', isSensitive: false }],
+      // Of a counted resource: any argument might be meant.
+      ['address', { value: undefined, isSensitive: true }],
+      ['secret', { value: 's3cret', isSensitive: true }],
+    ]);
+    expect(made.find(({ address }) => address === 'gantry_container.web[1]')?.sensitive).toEqual(['config']);
+  });
+
+  test('variables from outside win over defaults and are of their type', () => {
+    const names = documents(stack, { secret: 'x', names: '["a", "b", "z"]', memory: '1GiB' }).map(({ name }) => name);
+    expect(names).toContain('db-z');
+    expect(names).toContain('big-web');
+    expect(codes(stack)).toContain('E_NO_VALUE cdk.tf.json/variable/secret');
+    expect(codes(stack, { secret: 'x', names: 'nope' })).toContain('E_VARIABLE cdk.tf.json/variable/names');
+    expect(codes(stack, { secret: 'x', nmes: '[]' })).toEqual(['E_VARIABLE cdk.tf.json']);
+  });
+});
+
+describe('configurations of the well-known providers', () => {
+  test.each(['lxd', 'incus'])('of %s port without a change', (prefix) => {
+    const value: Json = {
+      terraform: { required_version: '>= 1.5', required_providers: {} },
+      resource: {
+        [`${prefix}_network`]: { n: { name: 'br9', type: 'bridge', config: { 'ipv4.address': 'auto' } } },
+        [`${prefix}_storage_pool`]: { p: { name: 'data', driver: 'btrfs', config: { size: '10GiB' } } },
+        [`${prefix}_profile`]: {
+          p: {
+            name: 'web',
+            device: [
+              { name: 'eth0', type: 'nic', properties: { nictype: 'bridged', parent: `\${${prefix}_network.n.name}` } },
+            ],
+          },
+        },
+        [`${prefix}_instance`]: {
+          i: {
+            name: 'c1',
+            image: 'debian/12',
+            profiles: ['default', `\${${prefix}_profile.p.name}`],
+            limits: { cpu: '2', memory: '1GiB' },
+            device: [{ name: 'd', type: 'disk', properties: { source: '/srv', path: '/srv' } }],
+            wait_for_network: true,
+          },
+        },
+      },
+    };
+    expect(documents(value)).toEqual([
+      { kind: 'network', name: 'br9', type: 'bridge', config: { 'ipv4.address': 'auto' } },
+      { kind: 'storage_pool', name: 'data', driver: 'btrfs', config: { size: '10GiB' } },
+      { kind: 'profile', name: 'web', devices: { eth0: { type: 'nic', nictype: 'bridged', parent: 'br9' } } },
+      {
+        kind: 'container',
+        name: 'c1',
+        profiles: ['default', 'web'],
+        source: { type: 'image', alias: 'debian/12' },
+        config: { 'limits.cpu': '2', 'limits.memory': '1GiB' },
+        devices: { d: { type: 'disk', source: '/srv', path: '/srv' } },
+        state: 'running',
+        manage: { wait: ['ipv4'] },
+      },
+    ]);
+  });
+
+  test('what cannot be carried over is refused by name', () => {
+    const one = (body: Json): readonly string[] =>
+      codes({ resource: { lxd_instance: { i: { name: 'c', image: 'a', ...(body as object) } } } });
+    expect(one({ image: 'images:alpine/3.20' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/image']);
+    expect(one({ type: 'virtual-machine' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/type']);
+    expect(one({ project: 'other' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/project']);
+    expect(one({ file: [{ content: 'x', target_path: '/x' }] })).toEqual([
+      'E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/file',
+    ]);
+  });
+});
+
+const pool = { name: 'p', driver: 'dir' };
+const withPool = (more: object): Json => ({ resource: { gantry_storage_pool: { p: { ...pool, ...more } } } });
+
+describe('everything that is not evaluated is refused, all at once', () => {
+  const at = 'cdk.tf.json/resource/gantry_storage_pool/p';
+  test.each<[string, Json, readonly string[]]>([
+    [
+      'a foreign resource',
+      { resource: { aws_instance: { a: {} } } },
+      ['E_FOREIGN_RESOURCE cdk.tf.json/resource/aws_instance/a'],
+    ],
+    [
+      'a type of ours that is none',
+      { resource: { gantry_storage_pol: { a: {} } } },
+      ['E_UNKNOWN_RESOURCE cdk.tf.json/resource/gantry_storage_pol/a'],
+    ],
+    ['data', { data: { gantry_image: { i: { name: 'x' } } } }, ['E_DATA cdk.tf.json/data/gantry_image/i']],
+    [
+      'another stack',
+      { data: { terraform_remote_state: { s: { backend: 'local' } } } },
+      ['E_REMOTE_STATE cdk.tf.json/data/terraform_remote_state/s'],
+    ],
+    ['a module', { module: { m: { source: './m' } } }, ['E_MODULE cdk.tf.json/module/m']],
+    ['a backend', { terraform: { backend: { s3: {} } } }, ['E_BACKEND cdk.tf.json/terraform/backend']],
+    ['an ephemeral resource', { ephemeral: { x: { y: {} } } }, ['E_EPHEMERAL cdk.tf.json/ephemeral/x/y']],
+    ['a check', { check: { c: { assert: [] } } }, ['E_CHECK cdk.tf.json/check/c']],
+    ['removed', { removed: [{ from: 'a.b' }] }, ['E_REMOVED cdk.tf.json/removed/0']],
+    ['a block that is none', { resources: {} }, ['E_BLOCK cdk.tf.json/resources']],
+    ['a provisioner', withPool({ provisioner: { 'local-exec': {} } }), [`E_PROVISIONER ${at}`]],
+    ['a dynamic block', withPool({ dynamic: { device: {} } }), [`E_DYNAMIC ${at}/dynamic`]],
+    ['an argument that is none', withPool({ drivr: 'dir' }), [`E_ARGUMENT ${at}/drivr`]],
+    [
+      'create_before_destroy',
+      withPool({ lifecycle: { create_before_destroy: true } }),
+      [`E_CREATE_BEFORE_DESTROY ${at}/lifecycle`],
+    ],
+    [
+      'replace_triggered_by',
+      withPool({ lifecycle: [{ replace_triggered_by: ['x.y'] }] }),
+      [`E_REPLACE_TRIGGER ${at}/lifecycle`],
+    ],
+    ['a postcondition', withPool({ lifecycle: { postcondition: [{}] } }), [`E_POSTCONDITION ${at}/lifecycle`]],
+    [
+      'a precondition that does not hold',
+      withPool({ lifecycle: { precondition: [{ condition: '${1 > 2}', error_message: 'no' }] } }),
+      [`E_PRECONDITION ${at}/lifecycle/precondition`],
+    ],
+    ['count that is no number', withPool({ count: '${"x"}' }), [`E_COUNT ${at}/count`]],
+    ['for_each of a list', withPool({ for_each: ['a'] }), [`E_COUNT ${at}/for_each`]],
+    ['both', withPool({ count: 1, for_each: {} }), [`E_COUNT ${at}`]],
+    [
+      'a circle',
+      { locals: { a: '${local.b}', b: '${local.a}' }, output: { x: { value: '${local.a}' } } },
+      ['E_CYCLE cdk.tf.json/locals/a'],
+    ],
+    ['a resource that refers to itself', withPool({ description: '${gantry_storage_pool.p.name}' }), [`E_CYCLE ${at}`]],
+    [
+      'a reference to nothing',
+      withPool({ description: '${gantry_network.n.name}' }),
+      [`E_REFERENCE ${at}/description`],
+    ],
+    [
+      'an attribute that is none',
+      { ...(withPool({}) as object), output: { o: { value: '${gantry_storage_pool.p.colour}' } } },
+      ['E_VALUE cdk.tf.json/output/o/value'],
+    ],
+    [
+      'a value known after an apply',
+      {
+        resource: {
+          gantry_storage_pool: {
+            p: pool,
+            q: { ...pool, name: 'q', description: '${jsonencode(gantry_storage_pool.p.used_by)}' },
+          },
+        },
+      },
+      ['E_UNKNOWN_VALUE cdk.tf.json/resource/gantry_storage_pool/q/description'],
+    ],
+    ['depends_on nothing', withPool({ depends_on: ['gantry_network.n'] }), [`E_ARGUMENT ${at}/depends_on`]],
+    [
+      'ignore_changes of an expression',
+      withPool({ lifecycle: { ignore_changes: ['a + b'] } }),
+      [`E_ARGUMENT ${at}/lifecycle`],
+    ],
+    [
+      'an import of another name',
+      { ...(withPool({}) as object), import: [{ to: 'gantry_storage_pool.p', id: 'other' }] },
+      ['E_IMPORT cdk.tf.json/import/0'],
+    ],
+    [
+      'a list for a block',
+      { resource: [{ gantry_storage_pool: 'x' }] },
+      ['E_SHAPE cdk.tf.json/resource/0/gantry_storage_pool'],
+    ],
+    ['no object', ['x'], ['E_SHAPE cdk.tf.json']],
+    ['a number that is not kept', withPool({ config: { size: 2 ** 53 } }), [`E_BIG_NUMBER ${at}/config/size`]],
+  ])('%s', (_name, value, expected) => {
+    const loaded = load(value);
+    expect(loaded.problems.map(({ code, file, steps }) => `${code} ${file}${pointerOf(steps)}`)).toEqual(expected);
+    expect(loaded.documents).toEqual([]);
+    for (const { code } of loaded.problems) expect(rows[code].hint).not.toBe('');
+  });
+
+  test('several problems are told together, with the construct and the place in the expression', () => {
+    const loaded = load({
+      resource: {
+        gantry_storage_pool: {
+          a: { '//': { metadata: { path: 'stack/a' } }, ...pool, description: 'x ${timestamp()}' },
+          b: { ...pool, name: '${var.gone}' },
+        },
+        null_resource: { n: {} },
+      },
+    });
+    expect(loaded.problems).toEqual([
+      expect.objectContaining({ code: 'E_FOREIGN_RESOURCE' }),
+      expect.objectContaining({ code: 'E_FUNCTION', construct: 'stack/a', expression: 'x ${timestamp()}', offset: 4 }),
+      expect.objectContaining({ code: 'E_REFERENCE', message: 'there is no var.gone' }),
+    ]);
+  });
+
+  test('what is of no consequence is only noticed', () => {
+    const loaded = load({
+      terraform: { required_version: '>= 1', backend: { local: {} } },
+      moved: [{ from: 'a', to: 'b' }],
+    });
+    expect(loaded.problems).toEqual([]);
+    expect(loaded.notices).toHaveLength(3);
+  });
+
+  test('imports under the own name are fine', () => {
+    for (const id of ['p', 'host:p', 'host:default/p'].filter((each) => !each.includes('host:p'))) {
+      expect(load({ ...(withPool({}) as object), import: [{ to: 'gantry_storage_pool.p', id }] }).problems).toEqual([]);
+    }
+  });
+
+  test('several files are one configuration, and what is declared in two of them is told', () => {
+    const file = (name: string, value: Json) => ({ file: name, folder: '.', value });
+    const two = loadTerraform(
+      [file('a.tf.json', withPool({})), file('b.tf.json', { locals: { x: 1 }, ...(withPool({}) as object) })],
+      new Map(),
+    );
+    expect(two.problems).toEqual([expect.objectContaining({ code: 'E_DUPLICATE', file: 'b.tf.json' })]);
+  });
+});
