@@ -5,6 +5,7 @@ import type { Link } from './connection/link.ts';
 import { readSettings, settingsAttributes, settingsProblems } from './connection/settings.ts';
 import { DiagnosticError, hasErrors } from './framework/diagnostic.ts';
 import type { AnyProvider, Provider } from './framework/provider.ts';
+import { container } from './resources/container.ts';
 import { network } from './resources/network.ts';
 import { profile } from './resources/profile.ts';
 import { storagePool } from './resources/storage-pool.ts';
@@ -33,7 +34,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       // What is not known yet may decide who we are to the server.
       return read.unknown.length > 0 ? undefined : openLink(read, signal);
     },
-    resources: [storagePool, network, profile],
+    resources: [storagePool, network, profile, container],
     dataSources: [],
     functions: [],
     explain,

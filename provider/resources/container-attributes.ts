@@ -1,0 +1,155 @@
+// The attributes of gantry_container.
+import { architectureName } from '../../server/api/architectures.ts';
+import { containerName } from '../../server/api/names.ts';
+import { flag, integer, object, objectMap, objects, text, textMap, textMaps, texts } from '../framework/attribute.ts';
+import type { StateOf } from '../framework/attribute.ts';
+import { durationCheck } from '../framework/duration.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { containerConfigAttribute, descriptionAttribute, devicesAttribute, nameAttribute } from './shared.ts';
+
+export const oneOf =
+  (...words: readonly string[]) =>
+  (value: string): string | undefined =>
+    words.includes(value) ? undefined : `must be one of ${words.join(', ')}`;
+
+export const fileMode = (value: string): string | undefined =>
+  /^0?[0-7]{3,4}$/.test(value) ? undefined : 'must be an octal file mode such as 0644';
+const absolute = (path: string): boolean => path.startsWith('/') && !path.split('/').includes('..');
+export const absolutePath = (path: string): string | undefined =>
+  absolute(path) ? undefined : 'must be an absolute path without .. in it';
+
+export const sourceAttributes = {
+  type: text({ doc: '`image`, `copy` or `none`.', required: true, check: oneOf('image', 'copy', 'none') }),
+  alias: text({ doc: 'image: alias of the image.' }),
+  fingerprint: text({ doc: 'image: fingerprint of the image.' }),
+  server: text({
+    doc: 'image: URL of the server that has the image; without it the image is in the store of this server.',
+  }),
+  protocol: text({ doc: 'image: protocol of `server`.' }),
+  mode: text({ doc: 'image: `local` or `pull`.' }),
+  source: text({ doc: 'copy: name of the container to copy.' }),
+  container_only: flag({ doc: 'copy: without its snapshots.' }),
+} as const;
+
+const waitAttributes = {
+  type: text({
+    doc: '`running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0.',
+    required: true,
+    check: oneOf('running', 'ipv4', 'ipv6', 'command'),
+  }),
+  nic: text({ doc: 'Interface inside that has to have the address; any when left out.' }),
+  command: texts({ doc: 'Command and arguments.' }),
+  timeout: text({ doc: 'How long to wait.', default: '60s', check: durationCheck }),
+} as const;
+
+const fileAttributes = {
+  content: text({ doc: 'The content, as text.' }),
+  source: text({ doc: 'Path of a local file with the content.' }),
+  mode: text({ doc: 'Permissions, octal.', default: '0644', check: fileMode }),
+  uid: integer({ doc: 'Owner, as the container sees it.', default: 0 }),
+  gid: integer({ doc: 'Group, as the container sees it.', default: 0 }),
+  sha256: text({ doc: 'Hash of the content as it is in the container.', computed: true }),
+} as const;
+
+const execAttributes = {
+  command: texts({ doc: 'Command and arguments.', required: true }),
+  environment: textMap({ doc: 'Environment, over that of the container.' }),
+  cwd: text({ doc: 'Directory to run in.', check: absolutePath }),
+  user: integer({ doc: 'User id inside.', default: 0 }),
+  group: integer({ doc: 'Group id inside.', default: 0 }),
+  on: text({
+    doc: '`create`: once; `change`: also when this entry changes; `start`: also after every start by Terraform.',
+    default: 'change',
+    check: oneOf('create', 'change', 'start'),
+  }),
+  fail_on_error: flag({ doc: 'Whether another exit code than 0 fails the apply.', default: true }),
+  timeout: text({ doc: 'Limit of the run.', default: '5m', check: durationCheck }),
+  exit_code: integer({ doc: 'Exit code of the last run.', computed: true }),
+  stdout: text({ doc: 'What it wrote, at most 64 KiB.', computed: true }),
+  stderr: text({ doc: 'Its errors, at most 64 KiB.', computed: true }),
+} as const;
+
+const snapshotsAttributes = {
+  schedule: text({ doc: 'When, as five cron fields: `snapshots.schedule`.' }),
+  pattern: text({ doc: 'Names: `snapshots.pattern`.' }),
+  expiry: text({ doc: 'Life of a snapshot, such as `2w`: `snapshots.expiry`.' }),
+  stopped: flag({ doc: 'Also while it is stopped: `snapshots.schedule.stopped`.' }),
+} as const;
+
+const interfaceAttributes = {
+  mac_address: text({ doc: 'MAC address.', computed: true }),
+  ipv4_addresses: texts({ doc: 'IPv4 addresses others can reach.', computed: true }),
+  ipv6_addresses: texts({ doc: 'IPv6 addresses others can reach.', computed: true }),
+} as const;
+
+export const containerAttributes = {
+  name: nameAttribute('Name, at most 64 characters.', containerName),
+  description: descriptionAttribute,
+  source: object(sourceAttributes, {
+    doc: 'What it is made from; an empty container when left out. Another source makes another container.',
+    optional: true,
+    computed: true,
+    keep: true,
+  }),
+  architecture: text({
+    doc: 'Kernel architecture, such as x86_64.',
+    optional: true,
+    computed: true,
+    keep: true,
+    replace: true,
+    same: (before: string, after: string) => architectureName(before) === (architectureName(after) ?? after),
+  }),
+  instance_type: text({
+    doc: 'Sets limits after a type of some cloud, at creation.',
+    replace: (before: string | null) => before !== null,
+  }),
+  target: text({ doc: 'Cluster member to make it on.', replace: (before: string | null) => before !== null }),
+  profiles: texts({
+    doc: 'Applied in order, later ones win. Left out: `default` at creation, later as they are. `[]`: none.',
+    optional: true,
+    computed: true,
+    keep: true,
+  }),
+  ephemeral: flag({ doc: 'Deleted when it stops.', default: false }),
+  config: containerConfigAttribute(false),
+  devices: devicesAttribute,
+  snapshots: object(snapshotsAttributes, {
+    doc: 'The policy of automatic snapshots: a form of the config keys `snapshots.*`, which then are not in `config`.',
+  }),
+  running: flag({ doc: 'Whether it is to run.', default: true }),
+  allow_restart: flag({
+    doc: 'Whether changes that take effect at a start may restart it. Without, such a change is refused while it runs.',
+    default: true,
+  }),
+  stop_timeout: integer({
+    doc: 'Seconds for a clean stop; after that it is killed.',
+    default: 30,
+    check: (seconds: number) => (seconds >= 0 && seconds <= 3600 ? undefined : 'must be from 0 to 3600'),
+  }),
+  wait_for: objects(waitAttributes, { doc: 'What to wait for after each start, in order. Nothing unless given.' }),
+  files: objectMap(fileAttributes, {
+    doc: 'Files inside, by path. They are written before the first start, and compared by content, mode and owner.',
+    check: (files: Readonly<Record<string, unknown>>) =>
+      Object.keys(files)
+        .filter((path) => !absolute(path))
+        .map((path) => ({ path: [{ key: path }], message: 'must be an absolute path without .. in it' })),
+  }),
+  exec: objectMap(execAttributes, { doc: 'Commands to run inside once it runs, in the order of their names.' }),
+  status: text({ doc: 'Running, Stopped, Frozen.', computed: true }),
+  location: text({ doc: 'Cluster member it is on.', computed: true, keep: true }),
+  created_at: text({ doc: 'When it was made.', computed: true, keep: true }),
+  ipv4_address: text({ doc: 'Its first IPv4 address others can reach.', computed: true }),
+  ipv6_address: text({ doc: 'Its first IPv6 address others can reach.', computed: true }),
+  mac_address: text({ doc: 'MAC address of its first interface.', computed: true }),
+  interfaces: objectMap(interfaceAttributes, { doc: 'Its interfaces, by their names inside.', computed: true }),
+  expanded_config: textMap({ doc: 'Config of its profiles and its own, merged.', computed: true }),
+  expanded_devices: textMaps({ doc: 'Devices of its profiles and its own, merged.', computed: true }),
+  timeouts: timeoutsAttribute,
+} as const;
+
+export type ContainerAttributes = typeof containerAttributes;
+export type ContainerState = StateOf<ContainerAttributes>;
+export type WaitFor = StateOf<typeof waitAttributes>;
+export type FileSpec = StateOf<typeof fileAttributes>;
+export type ExecSpec = StateOf<typeof execAttributes>;
+export type Source = StateOf<typeof sourceAttributes>;

@@ -1,0 +1,114 @@
+// What a plan of a container says beyond its attributes: files that differ, restarts, replacement, what stays known.
+import { isNotFound } from '../../server/client/client-error.ts';
+import type { Link } from '../connection/link.ts';
+import { failure, warning } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
+import type { PlanHook } from '../framework/provider.ts';
+import { equalValues, isMap, isUnknown, isWhollyKnown, unknownValue, type Value } from '../framework/value.ts';
+import type { ContainerAttributes, ContainerState, Source } from './container-attributes.ts';
+import { wantedHash } from './container-files.ts';
+import { costOf, wholeConfig, type Cost } from './container-state.ts';
+
+type Hook = PlanHook<ContainerAttributes, Link>;
+
+export async function planContainer(hook: Hook): Promise<void> {
+  const { prior, planned, config, differs } = hook;
+  await planFiles(hook);
+  if (prior === null) return;
+  if (config.source === null) planned.source = prior.source;
+  else await planSource(hook, prior);
+  const cost = plannedCost(hook, prior);
+  if (cost?.effect === 'recreate') {
+    hook.replace(at('devices'));
+    return;
+  }
+  const restarts = prior.running === true && planned.running !== false && cost?.effect === 'restart';
+  if (restarts) planRestart(hook, prior, cost.causes);
+  if (!differs) return;
+  keepUntouched(hook, prior, restarts);
+}
+
+/** What a change cannot reach stays known: others may depend on it. */
+function keepUntouched({ planned }: Hook, prior: ContainerState, restarts: boolean): void {
+  const isSame = (name: keyof ContainerState): boolean =>
+    equalValues((prior[name] ?? null), (planned[name] ?? null));
+  const keep = (names: readonly (keyof ContainerState)[]): void => {
+    for (const name of names) planned[name] = prior[name] as never;
+  };
+  if (!isSame('profiles')) return;
+  if (isSame('config') && isSame('snapshots')) keep(['expanded_config']);
+  if (isSame('devices')) keep(['expanded_devices']);
+  if (!isSame('running') || restarts) return;
+  keep(['status']);
+  if (isSame('devices')) keep(['ipv4_address', 'ipv6_address', 'mac_address', 'interfaces']);
+}
+
+function plannedCost({ planned }: Hook, prior: ContainerState): Cost | undefined {
+  const [config, devices, snapshots] = [planned.config, planned.devices, planned.snapshots];
+  const isKnown = [config, devices, snapshots].every((value) => isWhollyKnown((value ?? null) as Value));
+  if (!isKnown) return undefined;
+  const wanted = { config, snapshots } as Pick<ContainerState, 'config' | 'snapshots'>;
+  return costOf(
+    { config: wholeConfig(prior) ?? {}, devices: prior.devices ?? {} },
+    { config: wholeConfig(wanted) ?? {}, devices: (devices ?? {}) as NonNullable<ContainerState['devices']> },
+  );
+}
+
+function planRestart({ planned, add, config }: Hook, prior: ContainerState, causes: readonly string[]): void {
+  const { name } = prior;
+  const what = `${causes.join(', ')} ${causes.length === 1 ? 'takes' : 'take'} effect at a start`;
+  if (planned.allow_restart === false) {
+    const detail = `${what}, and allow_restart is false. Set it to true, set running to false, or take the change back.`;
+    add(failure(`The container ${name} would have to restart`, detail, at('allow_restart')));
+    return;
+  }
+  add(warning(`The container ${name} will be restarted`, `${what}.`));
+  if (!isMap(planned.exec) || !isMap(config.exec)) return;
+  const results = { exit_code: unknownValue, stdout: unknownValue, stderr: unknownValue };
+  const entries = Object.entries(planned.exec as Readonly<Record<string, Readonly<Record<string, Value>>>>);
+  const again = entries.map(([key, spec]) => [key, spec['on'] === 'start' ? { ...spec, ...results } : spec] as const);
+  planned.exec = Object.fromEntries(again) as typeof planned.exec;
+}
+
+/** Another source is another container, unless it is another word for the same image. */
+async function planSource({ planned, replace, client }: Hook, prior: ContainerState): Promise<void> {
+  const after = planned.source;
+  if (prior.source === null || after === null || equalValues(prior.source, after)) return;
+  if (!isUnknown(after) && isWhollyKnown(after) && (await isSameImage(prior.source, after as Source, client)))
+    return;
+  replace(at('source'));
+}
+
+async function isSameImage(before: Source, after: Source, link: Link | undefined): Promise<boolean> {
+  const isLocal = [before, after].every(({ type, server }) => type === 'image' && server === null);
+  if (!isLocal || link === undefined) return false;
+  const [a, b] = [await fingerprintOf(before, link), await fingerprintOf(after, link)];
+  return a !== undefined && b !== undefined && (a.startsWith(b) || b.startsWith(a));
+}
+
+async function fingerprintOf({ fingerprint, alias }: Source, { client }: Link): Promise<string | undefined> {
+  if (fingerprint !== null) return fingerprint;
+  if (alias === null) return undefined;
+  try {
+    return (await client.get('image_alias', alias)).metadata.target;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The hash that the content will have: it differs from the one read back when the file was changed on either side. */
+async function planFiles({ planned, prior }: Hook): Promise<void> {
+  const files = planned.files as Value;
+  if (!isMap(files)) return;
+  const next: Record<string, Value> = {};
+  for (const [path, file] of Object.entries(files)) {
+    if (!isMap(file)) next[path] = file;
+    else {
+      const sha256 = await wantedHash({ content: file['content'], source: file['source'] });
+      next[path] = { ...file, sha256: sha256 ?? unknownValue };
+    }
+  }
+  const before = (prior?.files ?? null) as Value;
+  planned.files = (equalValues(before, next) ? before : next) as typeof planned.files;
+}

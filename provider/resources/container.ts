@@ -1,0 +1,252 @@
+// gantry_container: a system container, with its power, files and commands.
+import type { Container } from '../../server/api/container.ts';
+import { ClientError, isNotFound } from '../../server/client/client-error.ts';
+import { needCluster, needExtension, type Link } from '../connection/link.ts';
+import { failure, warning, type Diagnostic } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
+import type { Context } from '../framework/provider.ts';
+import { isMap, isUnknown, type Value } from '../framework/value.ts';
+import { containerAttributes, type ContainerState, type FileSpec } from './container-attributes.ts';
+import { dueCommands, runDue } from './container-exec.ts';
+import { deleteFile, filesIn, readFileSpec, writeFileSpec } from './container-files.ts';
+import { planContainer } from './container-plan.ts';
+import { startContainer, stopContainer, waitForAll } from './container-power.ts';
+import { costOf, createBody, expanded, imageSource, isUp, putContainer, readContainer } from './container-state.ts';
+import { parseImportId } from './ids.ts';
+import { gantryResource } from './shared.ts';
+import { differing, edit, editOf, keepEtag, pause, performCreate, performDelete } from './write.ts';
+
+const shape = '[project/]name[,image=<alias or fingerprint>]';
+
+export const container = gantryResource({
+  typeName: 'gantry_container',
+  doc: 'A system container. Changes are applied while it runs where that is possible; those that take effect at a start restart it, which the plan announces; another source or architecture, and a root disk in another pool, replace it.',
+  example: `resource "gantry_container" "web" {
+  name     = "web"
+  source   = { type = "image", alias = "debian/12" }
+  profiles = ["default"]
+  config   = { "limits.memory" = "256MiB" }
+  devices = {
+    http = { type = "proxy", listen = "tcp:0.0.0.0:8080", connect = "tcp:127.0.0.1:80" }
+  }
+  files = {
+    "/etc/motd" = { content = "managed by Terraform\\n" }
+  }
+  wait_for = [{ type = "ipv4" }]
+}
+`,
+  version: 0,
+  attributes: containerAttributes,
+  identity: ['name'],
+  timeoutsMs: { create: 15 * 60_000, update: 10 * 60_000, delete: 10 * 60_000 },
+  importing: {
+    doc: `\`${shape}\`; with the image it is known what it was made from, else its fingerprint is taken`,
+    example: 'web,image=debian/12',
+    parse(id, link) {
+      const { parts, options } = parseImportId(id, 1, shape, link, ['image']);
+      const { image } = options;
+      const named =
+        image === undefined ? {} : /^[0-9a-f]{12,64}$/.test(image) ? { fingerprint: image } : { alias: image };
+      return { name: parts[0] ?? '', ...(image === undefined ? {} : { source: imageSource(named) }) };
+    },
+    id: ({ name = '' }) => name,
+  },
+  validate: ({ source, snapshots, config, files, wait_for: waits }) => [
+    ...sourceProblems(source as Value),
+    ...policyProblems(snapshots as Value, config as Value),
+    ...fileProblems(files as Value),
+    ...waitProblems(waits as Value),
+  ],
+  plan: planContainer,
+  planDelete: ({ name, expanded_config: config }) =>
+    /^(true|1|yes|on)$/i.test(config?.['security.protection.delete'] ?? '')
+      ? [
+          failure(
+            `The container ${name} is protected`,
+            'Take security.protection.delete away with an apply of its own, then delete it.',
+          ),
+        ]
+      : [],
+
+  async read(state, context) {
+    const seen = await context.client.reader.read('container', state.name, context.signal);
+    if (seen === undefined) return null;
+    keepEtag(context.privateData, seen);
+    return { ...readContainer(seen.object, state), files: await readFiles(context, state) };
+  },
+
+  async create({ planned }, context) {
+    const { client, signal } = context;
+    const { name } = planned;
+    if (planned.target !== null) needCluster(client, 'place containers on members (target)');
+    if (planned.instance_type !== null) needExtension(client, 'instance_types', 'take instance_type');
+    const target = planned.target ?? client.target;
+    const write = target === undefined ? {} : { target };
+    await performCreate(context, () => client.client.create('container', createBody(planned), write, signal));
+    await writeFiles(context, name, planned.files, null);
+    return afterStart(context, planned, null, planned.running !== false);
+  },
+
+  async update({ planned }, prior, context) {
+    const { name } = prior;
+    const before = await changeObject(context, planned, prior);
+    await writeFiles(context, name, planned.files, prior.files);
+    const isRunning = isUp(before.status);
+    const seconds = planned.stop_timeout ?? 30;
+    if (planned.running === false) {
+      if (isRunning) await stopContainer(context, name, seconds);
+      return afterStart(context, planned, prior, false);
+    }
+    const restarts = isRunning && (await mustRestart(context, planned, before));
+    if (restarts) {
+      await stopContainer(context, name, seconds);
+    }
+    if (restarts || !isRunning) await startContainer(context, name);
+    return afterStart(context, planned, prior, restarts || !isRunning);
+  },
+
+  async delete(prior, context) {
+    const { client, signal } = context;
+    for (let attempt = 1; ; attempt += 1) {
+      const seen = await client.client.get('container', prior.name, signal).catch((error: unknown) => {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      });
+      if (seen === undefined) return;
+      try {
+        if (isUp(seen.metadata.status)) await stopContainer(context, prior.name, prior.stop_timeout ?? 30);
+        await performDelete(context, () => client.client.delete('container', prior.name, signal));
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        // A daemon that has just begun starts its containers one after another, perhaps this one only now.
+        const isRunning = error instanceof ClientError && /\bis running\b/i.test(error.message);
+        if (!(isRunning || isNotFound(error)) || attempt >= 3) throw error;
+        await pause(200, signal);
+      }
+    }
+  },
+});
+
+/** Writes config, devices and the like; returns what was there before. */
+function changeObject(context: Context<Link>, planned: ContainerState, prior: ContainerState): Promise<Container> {
+  return edit(
+    context,
+    editOf(context, 'container', prior.name, {
+      changedSince: (live) =>
+        differing(prior, readContainer(live, prior), [
+          'description',
+          'profiles',
+          'ephemeral',
+          'config',
+          'devices',
+          'snapshots',
+        ]),
+      body: (live) => putContainer(planned, prior, live),
+    }),
+  );
+}
+
+/** By what it really gets from all its profiles and its own keys together. */
+async function mustRestart(context: Context<Link>, planned: ContainerState, before: Container): Promise<boolean> {
+  const after = (await context.client.client.get('container', before.name, context.signal)).metadata;
+  const { effect, causes } = costOf(expanded(before), expanded(after));
+  if (effect !== 'restart') return false;
+  if (planned.allow_restart !== false) return true;
+  const detail = `${causes.join(', ')} will take effect at its next start, since allow_restart is false.`;
+  context.warn(warning(`The container ${before.name} was not restarted`, detail));
+  return false;
+}
+
+async function afterStart(
+  context: Context<Link>,
+  planned: ContainerState,
+  prior: ContainerState | null,
+  hasStarted: boolean,
+): Promise<Partial<ContainerState>> {
+  const { name } = planned;
+  const runs = planned.running !== false;
+  if (prior === null && runs) await startContainer(context, name);
+  if (runs && hasStarted) await waitForAll(context, name, planned.wait_for ?? []);
+  const due = runs ? dueCommands(planned.exec, prior?.exec, hasStarted) : [];
+  return { exec: await runDue(context, name, planned.exec, prior?.exec, due) };
+}
+
+type Files = Readonly<Record<string, FileSpec>>;
+
+async function readFiles(context: Context<Link>, { name, files }: ContainerState): Promise<Files | null> {
+  if (files === null) return null;
+  const access = filesIn(context, name);
+  const found: Record<string, FileSpec> = {};
+  for (const [path, file] of Object.entries(files)) {
+    const seen = await readFileSpec(access, path, file, context.signal);
+    if (seen !== undefined) found[path] = seen;
+  }
+  return found;
+}
+
+async function writeFiles(
+  context: Context<Link>,
+  name: string,
+  wanted: Files | null,
+  prior: Files | null,
+): Promise<void> {
+  const access = filesIn(context, name);
+  for (const [path, file] of Object.entries(wanted ?? {})) {
+    const before = prior?.[path];
+    const isSame =
+      before !== undefined &&
+      (['sha256', 'mode', 'uid', 'gid'] as const).every((member) => before[member] === file[member]);
+    if (!isSame) await writeFileSpec(access, path, file, context.signal);
+  }
+  for (const path of Object.keys(prior ?? {})) {
+    if (wanted?.[path] === undefined) await deleteFile(access, path, context.signal);
+  }
+}
+
+function sourceProblems(source: Value): readonly Diagnostic[] {
+  if (!isMap(source) || Object.values(source).some(isUnknown)) return [];
+  const { type } = source;
+  if (type === 'image') {
+    const given = ['alias', 'fingerprint'].filter((key) => source[key] !== null && source[key] !== undefined);
+    if (given.length === 1) return [];
+    return [failure('Which image is not clear', 'Give exactly one of alias and fingerprint.', at('source'))];
+  }
+  if (type !== 'copy' || typeof source['source'] === 'string') return [];
+  return [failure('What to copy is missing', 'Name the container in source.source.', at('source', 'source'))];
+}
+
+const policyNames = ['snapshots.schedule', 'snapshots.pattern', 'snapshots.expiry', 'snapshots.schedule.stopped'];
+
+function policyProblems(snapshots: Value, config: Value): readonly Diagnostic[] {
+  if (!isMap(snapshots) || !isMap(config)) return [];
+  return policyNames
+    .filter((key) => key in config)
+    .map((key) =>
+      failure(
+        `${key} is given twice`,
+        'It belongs to the attribute snapshots here; take it out of config.',
+        at('config', { key }),
+      ),
+    );
+}
+
+function fileProblems(files: Value): readonly Diagnostic[] {
+  if (!isMap(files)) return [];
+  return Object.entries(files).flatMap(([key, file]) => {
+    if (!isMap(file)) return [];
+    const given = ['content', 'source'].filter((name) => file[name] !== null && file[name] !== undefined);
+    if (given.length === 1) return [];
+    return [
+      failure('The content of a file is not clear', 'Give exactly one of content and source.', at('files', { key })),
+    ];
+  });
+}
+
+function waitProblems(waits: Value): readonly Diagnostic[] {
+  if (!Array.isArray(waits)) return [];
+  return (waits as readonly Value[]).flatMap((wait, index) => {
+    if (!isMap(wait) || wait['type'] !== 'command' || wait['command'] !== null) return [];
+    return [failure('The command to wait for is missing', 'Give command.', at('wait_for', { index }))];
+  });
+}
