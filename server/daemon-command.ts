@@ -5,9 +5,14 @@ import { pino, type Logger } from 'pino';
 import { errorText, type Log, type LogContext } from './lib/log.ts';
 import type { EventHub } from './events/hub.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
+import { runShutdownCommand } from './shutdown-command.ts';
 
 const usage = `Usage: gantryd --state-dir DIR [options]
+       gantryd shutdown --state-dir DIR [--timeout SECONDS]
        gantryd openapi
+
+shutdown stops all containers, in order, and then the daemon, as for a host that goes down; the next start of the daemon
+brings them back. So does the signal SIGPWR. SIGTERM and SIGINT end only the daemon.
 
 Options:
   --state-dir DIR     where everything the daemon keeps lives; its socket is DIR/unix.socket
@@ -32,6 +37,7 @@ interface Flags {
 
 export async function runDaemonCommand(argv: readonly string[]): Promise<number> {
   if (argv[0] === 'openapi') return printOpenApi();
+  if (argv[0] === 'shutdown') return runShutdownCommand(argv.slice(1));
   if (argv.includes('--help')) return print(usage);
   if (argv.includes('--version')) return print(`${(await import('./api/version.ts')).version}\n`);
   const flags = parseFlags(argv);
@@ -103,8 +109,7 @@ async function serve(flags: Flags): Promise<number> {
       pid: process.pid,
     };
     process.stdout.write(`${JSON.stringify(ready)}\n`);
-    await stopping;
-    await daemon.stop();
+    await ((await stopping) === 'SIGPWR' ? daemon.shutDown() : daemon.stop());
     return exitCodes.ok;
   } catch (error) {
     logger.fatal(errorText(error));
@@ -112,15 +117,17 @@ async function serve(flags: Flags): Promise<number> {
   }
 }
 
-/** The first SIGTERM or SIGINT; a second one ends the process at once. */
-function stopSignal(): Promise<void> {
+type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGPWR';
+
+/** The first of them; SIGTERM or SIGINT after that ends the process at once. */
+function stopSignal(): Promise<StopSignal> {
   return new Promise((stop) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(name, () => {
-        process.once(name, () => process.exit(exitCodes.failed));
-        stop();
-      });
-    }
+    const hurry = (): void => process.exit(exitCodes.failed);
+    const first = (name: StopSignal) => (): void => {
+      for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each).on(each, hurry);
+      stop(name);
+    };
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGPWR'] as const) process.on(name, first(name));
   });
 }
 

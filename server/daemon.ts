@@ -100,6 +100,8 @@ export interface Daemon {
   readonly runtimeReason: string;
   /** Containers keep running. */
   stop(): Promise<void>;
+  /** For a host that goes down: containers stop in order, and run again after the next start. */
+  shutDown(): Promise<void>;
 }
 
 /** Resolves when requests are served. On a throw everything opened is closed again. */
@@ -178,26 +180,29 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   closers.push(() => scheduler.stop());
   const autostart = new AbortController();
   const started = services.containers.autostart(autostart.signal);
+  const end = async (before: () => Promise<void>): Promise<void> => {
+    autostart.abort();
+    // No new connections; open ones end with their requests. Listeners of events hear how the last operations end, then
+    // they are let go: a server does not count as closed while they are there.
+    const closed = [local.close(), tls.close()];
+    await Promise.all([operations.close(10_000), started]);
+    await before();
+    websockets.close();
+    await Promise.all(closed);
+    services.containers.detach();
+    await services.running.close();
+    services.guests.detach();
+    await services.guestSockets.closeAll();
+    await host.close();
+    await store.close();
+  };
   return {
     socketPath,
     httpsAddress: () => tls.address,
     runtime: host.runtime.name,
     runtimeReason: host.reason,
-    stop: async () => {
-      autostart.abort();
-      // No new connections; open ones end with their requests. Listeners of events hear how the last operations end, then
-      // they are let go: a server does not count as closed while they are there.
-      const closed = [local.close(), tls.close()];
-      await Promise.all([operations.close(10_000), started]);
-      websockets.close();
-      await Promise.all(closed);
-      services.containers.detach();
-      await services.running.close();
-      services.guests.detach();
-      await services.guestSockets.closeAll();
-      await host.close();
-      await store.close();
-    },
+    stop: () => end(() => Promise.resolve()),
+    shutDown: () => end(() => services.containers.shutDown()),
   };
 }
 

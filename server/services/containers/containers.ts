@@ -19,6 +19,7 @@ import { ownedBy } from '../owned-records.ts';
 import { createContainer, createContainerSaga } from './create.ts';
 import { lockOf, urlOf } from './deps.ts';
 import { anyContainer } from './find.ts';
+import { stopForHost } from './host-shutdown.ts';
 import { deleteContainer, deleteContainerSaga, renameContainer, renameContainerSaga } from './remove.ts';
 import { restoreSnapshot } from './restore.ts';
 import { snapshotsOf } from './snapshot-records.ts';
@@ -33,6 +34,7 @@ export class Containers {
   readonly #deps: StateDeps;
   #stopListening: () => void = () => {};
   #unsettled: RuntimeExit[] | undefined = [];
+  #hostGoesDown = false;
 
   constructor(deps: StateDeps) {
     this.#deps = deps;
@@ -142,6 +144,12 @@ export class Containers {
     }
   }
 
+  /** Stops all of them because the host goes down: the next daemon starts those again that ran. */
+  shutDown(): Promise<void> {
+    this.#hostGoesDown = true;
+    return stopForHost(this.#deps);
+  }
+
   /** While others were started, somebody stopped or deleted it: their word counts. */
   #isDecided({ name, document }: ContainerEntry): boolean {
     const now = this.#deps.records.containers.get(name)?.document;
@@ -180,6 +188,8 @@ export class Containers {
       this.#deps.events.lifecycle('container-restarted', urlOf(name), undefined, daemonCaller.requestor);
       return;
     }
+    // That they ran is what the next daemon has to know.
+    if (this.#hostGoesDown) return;
     try {
       await this.#deps.locks.run(lockOf(name), async () => {
         const entry = this.#deps.records.containers.get(name);
