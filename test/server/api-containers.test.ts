@@ -103,7 +103,8 @@ describe('creating a container', () => {
   test.each([
     [{ type: 'copy' }, 400, ['source.source']],
     [{ type: 'copy', source: 'nobody' }, 404, []],
-    [{ type: 'migration', mode: 'pull' }, 501, []],
+    [{ type: 'migration' }, 400, ['source.operation', 'source.secrets.control', 'source.secrets.fs']],
+    [{ type: 'migration', mode: 'relay' }, 501, []],
     [{ type: 'teleport' }, 400, ['source.type']],
     [{}, 400, ['source.type']],
     [undefined, 400, ['source']],
@@ -433,14 +434,13 @@ describe('renaming a container', () => {
     expect((await daemon.call('POST', `/1.0/containers/${one}`, { name: one })).status).toBe(409);
   });
 
-  test('to a bad name or without one answers 400, of a missing one 404, as a migration 501', async () => {
+  test('to a bad name or without one answers 400, of a missing one 404', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     for (const body of [{ name: 'a/b' }, { name: '' }, {}]) {
       expect((await daemon.call('POST', `/1.0/containers/${name}`, body)).status).toBe(400);
     }
     expect((await daemon.call('POST', '/1.0/containers/nobody', { name: 'x' })).status).toBe(404);
-    expect((await daemon.call('POST', `/1.0/containers/${name}`, { name: 'x', migration: true })).status).toBe(501);
   });
 
   test('of a running one is refused', async () => {

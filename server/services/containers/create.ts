@@ -196,8 +196,6 @@ function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, source: Contai
       return imageOrigin(deps, source);
     case 'copy':
       return copyOrigin(deps.records, source);
-    case 'migration':
-      throw errors.notImplemented('Creating a container by migration is not available in this release');
     default:
       throw errors.invalid('container', [
         { path: 'source.type', message: `must be image, copy, migration or none, is ${JSON.stringify(source.type)}` },

@@ -5,6 +5,7 @@ import type { ExportForm, TreeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { treeOnDisk } from '../containers/file-tree.ts';
 import { readyContainer } from '../containers/find.ts';
+import { snapshotKey } from '../containers/snapshot-records.ts';
 
 export type OwnerOf = NonNullable<Extract<ExportForm, { kind: 'tar' }>['ownerOf']>;
 
@@ -21,6 +22,9 @@ export async function ownersOf(
   const { uid } = await lstat(rootfs);
   if (uid === 0 || uid === process.getuid?.()) return undefined;
   const { document } = readyContainer(deps.records, volume.name);
-  const { ids } = treeOnDisk(deps, { name: volume.name, document }, rootfs);
+  // A snapshot has the owners of its time.
+  const taken = snapshot === undefined ? undefined : deps.records.snapshots.get(snapshotKey(document.uuid, snapshot));
+  const config = taken?.document.config ?? document.config;
+  const { ids } = treeOnDisk(deps, { name: volume.name, document: { ...document, config } }, rootfs);
   return (kind, id) => ids.toGuest(kind, id);
 }

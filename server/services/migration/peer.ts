@@ -38,6 +38,8 @@ export class Peer {
   readonly #messages: Message[] = [];
   #wake: () => void = () => {};
   #isOver = false;
+  /** The other side has given up or gone: there is nothing to tell it. */
+  #isTold = false;
   /** Aborts when the other side failed or left, or this side was told to stop. */
   readonly signal: AbortSignal;
 
@@ -113,7 +115,7 @@ export class Peer {
 
   /** Tells the other side why, unless it is what the other side told us. Never throws. */
   async fail(error: unknown): Promise<void> {
-    if (!this.#failed.signal.aborted) {
+    if (!this.#isTold) {
       const message = { type: 'error', message: errorText(error) };
       try {
         await this.#channels.control.send(Buffer.from(JSON.stringify(message)));
@@ -133,6 +135,7 @@ export class Peer {
       for await (const { bytes } of this.#channels.control.frames) {
         const message = parseMessage(bytes);
         if (message.type === 'error') {
+          this.#isTold = true;
           this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`));
           return;
         }
