@@ -280,7 +280,7 @@ function buildServices(parts: Parts) {
     ...(parts.remoteLimits === undefined ? {} : { limits: parts.remoteLimits }),
   });
   const pulls = new ImagePulls({ ...imageDeps, remotes, architectures: architecturesOfHost(machine()) });
-  const imageRefresh = new ImageRefresh({ records, operations, clock, images, pulls, log });
+  const imageRefresh = new ImageRefresh({ records, operations, events, clock, images, pulls, log });
   const sessions = containerSessions({ records, runtime, operations, events, view, logsDir: dirs.logs, clock, log });
   const snapshots = new Snapshots({ records, runtime, pools, view, operations, sagas, events, locks, clock });
   const volumeDeps = { records, runtime, pools, operations, sagas, events, locks, clock };

@@ -83,5 +83,5 @@ export const defaultLimits: RemoteLimits = {
   paceBytes: 64 * 1024,
   redirects: 5,
   documentBytes: 4 * 1024 * 1024,
-  indexBytes: 64 * 1024 * 1024,
+  indexBytes: 32 * 1024 * 1024,
 };

@@ -8,6 +8,7 @@ import type { ImageDocument, ImageSourceDocument } from '../../records/documents
 import type { Caller } from '../caller.ts';
 import { settingOf } from '../settings.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
+import { aliasUrl } from './aliases.ts';
 import { imageLock } from './image-store.ts';
 import { lastingSource, type RemoteSource } from './remote-source.ts';
 
@@ -67,7 +68,9 @@ export class ImagePulls {
     const source = lastingSource(remote, image.fingerprint);
     const pulled = await this.fetch(caller, image, source, report, signal);
     signal.throwIfAborted();
-    await this.#adopt(image, source, wish);
+    for (const name of await this.#adopt(image, source, wish)) {
+      this.#deps.events.lifecycle('image-alias-created', aliasUrl(name), undefined, caller.requestor);
+    }
     return pulled;
   }
 
@@ -79,7 +82,7 @@ export class ImagePulls {
 
   /** For a container: fetched as a private, cached image unless it is here. Resolves to its fingerprint. */
   async pullForContainer(caller: Caller, remote: RemoteSource, report: Report, signal: AbortSignal): Promise<string> {
-    const kept = this.#keptUpToDate(remote);
+    const kept = this.#keptUpToDate(remote) ?? this.#hasAlready(remote);
     if (kept !== undefined) return kept;
     const image = await this.find(remote, false, signal);
     const source = lastingSource(remote, image.fingerprint);
@@ -164,13 +167,23 @@ export class ImagePulls {
     return kept[0]?.name;
   }
 
-  /** What is asked for by name stays until it is deleted by name. */
-  async #adopt(image: RemoteImage, source: ImageSourceDocument | undefined, wish: PullWish): Promise<void> {
+  /** Named by all of its content: whoever has it gives the same. */
+  #hasAlready({ alias, fingerprint }: RemoteSource): string | undefined {
+    const known = alias === '' ? this.#deps.records.images.get(fingerprint) : undefined;
+    return known?.document.lifecycle === 'ready' ? known.name : undefined;
+  }
+
+  /** What is asked for by name stays until it is deleted by name. Resolves to the aliases that it has now. */
+  async #adopt(
+    image: RemoteImage,
+    source: ImageSourceDocument | undefined,
+    wish: PullWish,
+  ): Promise<readonly string[]> {
     const { records } = this.#deps;
     const copied = wish.copyAliases
       ? image.aliases.filter(({ name }) => aliasName(name) === undefined && !records.aliases.has(name))
       : [];
-    await records.retry((changes) => {
+    return records.retry((changes) => {
       const document = records.images.get(image.fingerprint)?.document;
       if (document?.lifecycle !== 'ready') throw errors.notFound('image', image.fingerprint);
       changes.put('images', image.fingerprint, adopted(document, source, wish));
@@ -180,6 +193,7 @@ export class ImagePulls {
         if (known !== undefined && known.target !== image.fingerprint) throw errors.exists('image alias', name);
         changes.put('aliases', name, { v: 1, description, target: image.fingerprint });
       }
+      return [...named.keys()];
     });
   }
 }

@@ -8,11 +8,12 @@ import type { Caller } from '../caller.ts';
 import { daemonCaller } from '../caller.ts';
 import type { ScheduledTask } from '../scheduler.ts';
 import { settingOf } from '../settings.ts';
+import { aliasUrl } from './aliases.ts';
 import type { ImagePulls } from './image-pulls.ts';
 import { imageUrl, type ImageStore, type ImageStoreDeps } from './image-store.ts';
 import { remoteOfDocument } from './remote-source.ts';
 
-export type ImageRefreshDeps = Pick<ImageStoreDeps, 'records' | 'operations' | 'clock'> & {
+export type ImageRefreshDeps = Pick<ImageStoreDeps, 'records' | 'operations' | 'events' | 'clock'> & {
   readonly images: ImageStore;
   readonly pulls: ImagePulls;
   readonly log: Log;
@@ -69,22 +70,24 @@ export class ImageRefresh {
     if (newer.fingerprint === fingerprint) return false;
     await pulls.fetch(caller, newer, source, report, signal);
     signal.throwIfAborted();
-    await this.#takeOver(fingerprint, newer.fingerprint);
+    for (const name of await this.#takeOver(fingerprint, newer.fingerprint)) {
+      this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), undefined, caller.requestor);
+    }
     await images.remove(caller, fingerprint, signal);
     return true;
   }
 
-  /** The new image takes the place of the old one: its aliases, its settings, its last use. */
-  async #takeOver(from: string, to: string): Promise<void> {
+  /** The new image takes the place of the old one: its aliases, its settings, its last use. Resolves to the aliases moved. */
+  async #takeOver(from: string, to: string): Promise<readonly string[]> {
     const { records } = this.#deps;
-    await records.retry((changes) => {
+    return records.retry((changes) => {
       const [old, now] = [records.images.get(from)?.document, records.images.get(to)?.document];
       if (now?.lifecycle !== 'ready') throw errors.notFound('image', to);
-      if (old === undefined) return;
+      if (old === undefined) return [];
       changes.put('images', to, successor(old, now));
-      for (const { name, document } of records.aliases.list()) {
-        if (document.target === from) changes.put('aliases', name, { ...document, target: to });
-      }
+      const moved = records.aliases.list().filter(({ document }) => document.target === from);
+      for (const { name, document } of moved) changes.put('aliases', name, { ...document, target: to });
+      return moved.map(({ name }) => name);
     });
   }
 

@@ -1,6 +1,5 @@
 // Publishing: an image made of a stopped container or of a snapshot, packed as a stream (spec 4.8; real system 14.2).
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import type { ImageCreate } from '../../api/image.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -14,11 +13,11 @@ import type { TreeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
-import { treeOnDisk } from '../containers/file-tree.ts';
 import { readyContainer } from '../containers/find.ts';
 import { snapshotKey } from '../containers/snapshot-records.ts';
 import { snapshotUrlOf } from '../containers/snapshots.ts';
 import { readMetadataText } from '../containers/volume-files.ts';
+import { ownersOf } from '../migration/owners.ts';
 import { packerOf, packInto, type Write } from '../packing.ts';
 import { settingOf } from '../settings.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
@@ -30,7 +29,7 @@ export type PublishDeps = AddImageDeps & Pick<ContainerDeps, 'pools' | 'runtime'
 interface Origin {
   readonly container: string;
   readonly snapshot: string | undefined;
-  /** Of the container or the snapshot; its pool is that of the container. */
+  /** Of the container, with what the snapshot says instead. */
   readonly document: ContainerDocument;
 }
 
@@ -130,14 +129,14 @@ async function pack(
   const dir =
     snapshot === undefined ? driver.volumePath(pool, volume) : driver.snapshotPath(pool, { volume, snapshot });
   const metadata = await metadataOf(dir, origin, properties);
-  const { ids } = treeOnDisk(deps, { name: container, document }, join(dir, 'rootfs'));
+  const ownerOf = await ownersOf(deps, document.pool, from);
   const fill = async (write: Write): Promise<void> => {
     await write(tarFile('metadata.yaml', Buffer.from(await renderMetadata(metadata)), metadata.creation_date));
     const counted = counting(write, to.report);
     await driver.exportVolume(
       pool,
       from,
-      { kind: 'tar', ownerOf: (kind, id) => ids.toGuest(kind, id) },
+      { kind: 'tar', ...(ownerOf === undefined ? {} : { ownerOf }) },
       async (bytes) => {
         for await (const member of readTar(bytes, () => Number.MAX_SAFE_INTEGER)) {
           if (!isPartOfImage(member.name)) continue;

@@ -52,6 +52,9 @@ export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
   if (certificate !== '') say('certificate', certificateRule(certificate));
   if (alias === '' && fingerprint === '')
     say('alias', 'or fingerprint is required: which image of the server is meant');
+  if (alias !== '' && (alias.length > 1024 || alias.split('/').some((part) => /^\.{0,2}$/.test(part)))) {
+    say('alias', `is no name of an image: ${JSON.stringify(alias.slice(0, 80))}`);
+  }
   if (alias === '' && fingerprint !== '' && !/^[0-9a-f]{6,64}$/.test(fingerprint)) {
     say('fingerprint', `must be 6 to 64 hex digits, is ${JSON.stringify(sent.fingerprint)}`);
   }
