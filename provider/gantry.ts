@@ -5,11 +5,36 @@ import type { Link } from './connection/link.ts';
 import { readSettings, settingsAttributes, settingsProblems } from './connection/settings.ts';
 import { DiagnosticError, hasErrors } from './framework/diagnostic.ts';
 import type { AnyProvider, Provider } from './framework/provider.ts';
+import { containerData, containersData } from './datasources/containers.ts';
+import {
+  imageData,
+  networkData,
+  networkLeasesData,
+  profileData,
+  projectData,
+  storagePoolData,
+} from './datasources/objects.ts';
+import { clusterData, resourcesData, serverData } from './datasources/server.ts';
+import { functions } from './functions/functions.ts';
+import { certificate } from './resources/certificate.ts';
+import { clusterMember } from './resources/cluster-member.ts';
 import { container } from './resources/container.ts';
+import { containerExec } from './resources/container-exec-resource.ts';
+import { containerFile } from './resources/container-file.ts';
+import { image } from './resources/image.ts';
+import { imageAlias } from './resources/image-alias.ts';
 import { network } from './resources/network.ts';
 import { profile } from './resources/profile.ts';
+import { project } from './resources/project.ts';
+import { serverConfig } from './resources/server-config.ts';
+import { snapshot } from './resources/snapshot.ts';
 import { storagePool } from './resources/storage-pool.ts';
+import { storageVolume } from './resources/storage-volume.ts';
+import { volumeSnapshot } from './resources/volume-snapshot.ts';
 import type { Log } from './wire/log.ts';
+
+/** Where registries and mirrors have it. */
+export const providerSource = 'registry.terraform.io/gantry/gantry';
 
 export interface GantryDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -34,9 +59,37 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       // What is not known yet may decide who we are to the server.
       return read.unknown.length > 0 ? undefined : openLink(read, signal);
     },
-    resources: [storagePool, network, profile, container],
-    dataSources: [],
-    functions: [],
+    resources: [
+      certificate,
+      clusterMember,
+      container,
+      containerExec,
+      containerFile,
+      image,
+      imageAlias,
+      network,
+      profile,
+      project,
+      serverConfig,
+      snapshot,
+      storagePool,
+      storageVolume,
+      volumeSnapshot,
+    ],
+    dataSources: [
+      clusterData,
+      containerData,
+      containersData,
+      imageData,
+      networkData,
+      networkLeasesData,
+      profileData,
+      projectData,
+      resourcesData,
+      serverData,
+      storagePoolData,
+    ],
+    functions,
     explain,
   };
   return definition;

@@ -68,7 +68,7 @@ export async function writeFileSpec(files: Files, path: string, file: FileSpec, 
   await files.write(path, Readable.from([content]), { ...attributes, sizeBytes: content.length }, signal);
 }
 
-async function makeDirectories(files: Files, path: string, signal: AbortSignal): Promise<void> {
+export async function makeDirectories(files: Files, path: string, signal: AbortSignal): Promise<void> {
   const steps = path.split('/').filter((step) => step !== '');
   for (let count = 1; count <= steps.length; count += 1) {
     const directory = `/${steps.slice(0, count).join('/')}`;

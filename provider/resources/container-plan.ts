@@ -30,8 +30,7 @@ export async function planContainer(hook: Hook): Promise<void> {
 
 /** What a change cannot reach stays known: others may depend on it. */
 function keepUntouched({ planned }: Hook, prior: ContainerState, restarts: boolean): void {
-  const isSame = (name: keyof ContainerState): boolean =>
-    equalValues((prior[name] ?? null), (planned[name] ?? null));
+  const isSame = (name: keyof ContainerState): boolean => equalValues(prior[name] ?? null, planned[name] ?? null);
   const keep = (names: readonly (keyof ContainerState)[]): void => {
     for (const name of names) planned[name] = prior[name] as never;
   };
@@ -74,8 +73,7 @@ function planRestart({ planned, add, config }: Hook, prior: ContainerState, caus
 async function planSource({ planned, replace, client }: Hook, prior: ContainerState): Promise<void> {
   const after = planned.source;
   if (prior.source === null || after === null || equalValues(prior.source, after)) return;
-  if (!isUnknown(after) && isWhollyKnown(after) && (await isSameImage(prior.source, after as Source, client)))
-    return;
+  if (!isUnknown(after) && isWhollyKnown(after) && (await isSameImage(prior.source, after as Source, client))) return;
   replace(at('source'));
 }
 

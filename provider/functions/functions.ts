@@ -1,0 +1,51 @@
+// The functions of the provider: sizes as numbers, references to images as sources. Pure.
+import { parseBytes } from '../../server/api/bytes.ts';
+import { objectType } from '../framework/attribute.ts';
+import { FunctionError, type ProviderFunction } from '../framework/provider.ts';
+import { sourceAttributes } from '../resources/container-attributes.ts';
+import { imageSource } from '../resources/container-state.ts';
+
+const parseSize: ProviderFunction = {
+  name: 'parse_size',
+  summary: 'Bytes of a size',
+  doc: 'The number of bytes that a size such as `512MB` (powers of 1000) or `2GiB` (powers of 1024) means.',
+  example: `output "bytes" {
+  value = provider::gantry::parse_size("2GiB")
+}
+`,
+  parameters: [{ name: 'size', type: 'string', doc: 'The size.' }],
+  returns: 'number',
+  call([size]) {
+    const bytes = typeof size === 'string' && size !== '' ? parseBytes(size) : undefined;
+    if (bytes !== undefined && Number.isSafeInteger(bytes)) return bytes;
+    throw new FunctionError(`${JSON.stringify(size)} is no size: write a number and a unit, such as 512MB or 2GiB`, 0);
+  },
+};
+
+const imageReference: ProviderFunction = {
+  name: 'image_reference',
+  summary: 'The source that an image reference names',
+  doc: 'Turns `debian/12` (an alias), a fingerprint, or `https://host:8443/debian/12` (an alias on another server) into a `source` of `gantry_container`.',
+  example: `output "source" {
+  value = provider::gantry::image_reference("https://images.example.org:8443/debian/12")
+}
+`,
+  parameters: [{ name: 'reference', type: 'string', doc: 'The reference.' }],
+  returns: objectType(sourceAttributes),
+  call([reference]) {
+    const text = typeof reference === 'string' ? reference : '';
+    const remote = /^(https:\/\/[^/\s]+)\/(\S+)$/.exec(text);
+    const image = remote?.[2] ?? text;
+    if (image === '' || /\s/.test(image) || (remote === null && text.includes('://'))) {
+      throw new FunctionError(
+        `${JSON.stringify(text)} names no image: write an alias, a fingerprint, or https://host:port/alias`,
+        0,
+      );
+    }
+    const source = imageSource(/^[0-9a-f]{12,64}$/.test(image) ? { fingerprint: image } : { alias: image });
+    const from = remote === null ? {} : { server: remote[1] ?? '', protocol: 'lxd', mode: 'pull' };
+    return { ...source, ...from };
+  },
+};
+
+export const functions: readonly ProviderFunction[] = [imageReference, parseSize];

@@ -1,0 +1,73 @@
+// gantry_cluster_member: a member of the cluster that the server belongs to: taken over, renamed, removed. Joining is the host's business.
+import type { Static } from 'typebox';
+import type { ClusterMember } from '../../server/api/cluster.ts';
+import { needCluster, needExtension, type Link } from '../connection/link.ts';
+import { flag, text } from '../framework/attribute.ts';
+import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
+import type { Context } from '../framework/provider.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { readPath, segment } from './by-path.ts';
+import { gantryResource } from './shared.ts';
+import { perform, performDelete } from './write.ts';
+
+const attributes = {
+  name: text({ doc: 'Name of the member. Another name renames it.', required: true }),
+  force: flag({ doc: 'Remove it on destroy although it does not answer.', default: false }),
+  url: text({ doc: 'Its address.', computed: true, keep: true }),
+  status: text({ doc: 'Online, Offline.', computed: true }),
+  database: flag({ doc: 'Whether it holds a copy of the database.', computed: true }),
+  timeouts: timeoutsAttribute,
+};
+type Live = Static<typeof ClusterMember>;
+const pathOf = (name: string): string => `/1.0/cluster/members/${segment(name)}`;
+
+function need(link: Link): void {
+  needExtension(link, 'clustering', 'manage cluster members');
+  needCluster(link, 'manage cluster members');
+}
+
+async function found(context: Context<Link>, name: string): Promise<Live> {
+  const reply = await readPath<Live>(context, pathOf(name));
+  if (reply !== undefined) return reply.metadata;
+  const detail = 'A server joins by itself, with its own configuration; this resource manages members that are there.';
+  throw new DiagnosticError([failure(`The cluster has no member ${name}`, detail, at('name'))]);
+}
+
+export const clusterMember = gantryResource({
+  typeName: 'gantry_cluster_member',
+  doc: 'A member of the cluster. The server has to be clustered; members join by themselves, and are taken over, renamed and removed here.',
+  example: `resource "gantry_cluster_member" "node2" {
+  name = "node2"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['name'],
+  importing: { doc: '`name`', example: 'node2', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
+  async read(state, context) {
+    need(context.client);
+    const reply = await readPath<Live>(context, pathOf(state.name));
+    if (reply === undefined) return null;
+    const { url, status, database } = reply.metadata;
+    return { url, status, database, force: state.force ?? false };
+  },
+  async create({ planned }, context) {
+    need(context.client);
+    await found(context, planned.name);
+    context.mayExist();
+  },
+  async update({ planned }, prior, context) {
+    if (planned.name === prior.name) return;
+    const { http } = context.client.client;
+    const json = { server_name: planned.name };
+    await perform(context, () => http.send({ method: 'POST', path: pathOf(prior.name), json }, context.signal));
+  },
+  async delete(prior, context) {
+    const { http } = context.client.client;
+    const query = prior.force === true ? { query: { force: 1 } } : {};
+    await performDelete(context, () =>
+      http.send({ method: 'DELETE', path: pathOf(prior.name), json: {}, ...query }, context.signal),
+    );
+  },
+});

@@ -1,0 +1,63 @@
+// gantry_container_exec: a command run in a container, with what it wrote.
+import { flag, integer, text, textMap, texts } from '../framework/attribute.ts';
+import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import { durationCheck } from '../framework/duration.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { at } from '../framework/path.ts';
+import { absolutePath } from './container-attributes.ts';
+import { runOne } from './container-exec.ts';
+import { gantryResource } from './shared.ts';
+
+const attributes = {
+  container: text({ doc: 'Name of the container, which has to run.', required: true, replace: true }),
+  command: texts({ doc: 'Command and arguments. Another command is another run.', required: true, replace: true }),
+  environment: textMap({ doc: 'Environment, over that of the container.', replace: true }),
+  cwd: text({ doc: 'Directory to run in.', check: absolutePath, replace: true }),
+  user: integer({ doc: 'User id inside.', default: 0, replace: true }),
+  group: integer({ doc: 'Group id inside.', default: 0, replace: true }),
+  triggers: textMap({ doc: 'Any values; when one changes, the command runs again.', replace: true }),
+  destroy_command: texts({ doc: 'Command to run on destroy, when the container still runs.' }),
+  fail_on_error: flag({ doc: 'Whether another exit code than 0 fails the apply.', default: true }),
+  timeout: text({ doc: 'Limit of the run.', default: '5m', check: durationCheck }),
+  exit_code: integer({ doc: 'Exit code.', computed: true, keep: true }),
+  stdout: text({ doc: 'What it wrote, at most 64 KiB.', computed: true, keep: true }),
+  stderr: text({ doc: 'Its errors, at most 64 KiB.', computed: true, keep: true }),
+  timeouts: timeoutsAttribute,
+};
+
+export const containerExec = gantryResource({
+  typeName: 'gantry_container_exec',
+  doc: 'A command that is run in a container when this is created, and again when it or its triggers change. Its output is in the state.',
+  example: `resource "gantry_container_exec" "release" {
+  container = "web"
+  command   = ["cat", "/etc/os-release"]
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['container'],
+  timeoutsMs: { create: 60 * 60_000 },
+  importing: {
+    doc: 'not possible: a run that is over cannot be found again',
+    example: '',
+    parse() {
+      const detail = 'A run that is over cannot be found again. Let it run anew.';
+      throw new DiagnosticError([failure('gantry_container_exec cannot be imported', detail)]);
+    },
+    id: ({ container = '' }) => container,
+  },
+  async read(state, { client, signal }) {
+    const seen = await client.reader.read('container', state.container, signal);
+    return seen === undefined ? null : {};
+  },
+  create: ({ planned }, context) => runOne(context, planned.container, planned, at('command')),
+  async update() {
+    // What can be updated only counts for the next run.
+  },
+  async delete(prior, context) {
+    if (prior.destroy_command === null) return;
+    const seen = await context.client.client.get('container', prior.container, context.signal).catch(() => undefined);
+    if (seen?.metadata.status !== 'Running') return;
+    await runOne(context, prior.container, { ...prior, command: prior.destroy_command }, at('destroy_command'));
+  },
+});

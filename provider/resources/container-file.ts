@@ -1,0 +1,152 @@
+// gantry_container_file: one file, directory or symbolic link in a container that is managed elsewhere.
+import { isNotFound } from '../../server/client/client-error.ts';
+import type { Link } from '../connection/link.ts';
+import { integer, text, type StateOf } from '../framework/attribute.ts';
+import { failure } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
+import type { Context } from '../framework/provider.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { unknownValue } from '../framework/value.ts';
+import { absolutePath, fileMode, oneOf } from './container-attributes.ts';
+import { deleteFile, filesIn, makeDirectories, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
+import { DiagnosticError } from '../framework/diagnostic.ts';
+import { gantryResource } from './shared.ts';
+
+const attributes = {
+  container: text({ doc: 'Name of the container.', required: true, replace: true }),
+  path: text({ doc: 'Absolute path in the container.', required: true, replace: true, check: absolutePath }),
+  type: text({
+    doc: '`file`, `directory` or `symlink`.',
+    default: 'file',
+    replace: true,
+    check: oneOf('file', 'directory', 'symlink'),
+  }),
+  content: text({ doc: 'file: the content, as text.' }),
+  source: text({ doc: 'file: path of a local file with the content.' }),
+  target: text({ doc: 'symlink: what it points to.', replace: true }),
+  mode: text({
+    doc: 'Permissions, octal. Left out: 0644, or 0755 for a directory.',
+    optional: true,
+    computed: true,
+    keep: true,
+    check: fileMode,
+  }),
+  uid: integer({ doc: 'Owner, as the container sees it.', default: 0 }),
+  gid: integer({ doc: 'Group, as the container sees it.', default: 0 }),
+  sha256: text({ doc: 'Hash of the content as it is in the container.', computed: true }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+export const containerFile = gantryResource({
+  typeName: 'gantry_container_file',
+  doc: 'A file, directory or symbolic link in a container. It is compared by content, mode and owner at each plan.',
+  example: `resource "gantry_container_file" "motd" {
+  container = "web"
+  path      = "/etc/motd"
+  content   = "managed by Terraform\\n"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['container', 'path'],
+  importing: {
+    doc: '`container/path`, the path with its leading slash',
+    example: 'web//etc/motd',
+    parse(id) {
+      const slash = id.indexOf('/');
+      if (slash > 0 && id.startsWith('//', slash)) return { container: id.slice(0, slash), path: id.slice(slash + 1) };
+      const detail = 'It has to be container/path, the path with its leading slash: web//etc/motd.';
+      throw new DiagnosticError([failure(`The import id ${JSON.stringify(id)} is not understood`, detail)]);
+    },
+    id: ({ container = '', path = '' }) => `${container}/${path}`,
+  },
+  validate({ type, content, source, target }) {
+    if (type !== null && typeof type !== 'string') return [];
+    const kind = type ?? 'file';
+    const given = { content, source, target };
+    const allowed = kind === 'file' ? ['content', 'source'] : kind === 'symlink' ? ['target'] : [];
+    const wrong = (['content', 'source', 'target'] as const).filter(
+      (name) => given[name] !== null && !allowed.includes(name),
+    );
+    const found = wrong.map((name) =>
+      failure(`${name} is not for a ${kind}`, 'Leave it out, or set another type.', at(name)),
+    );
+    const count = allowed.filter((name) => given[name as keyof typeof given] !== null).length;
+    if (kind === 'directory' || count === 1) return found;
+    return [
+      ...found,
+      failure('What it holds is not clear', `Give exactly one of ${allowed.join(' and ')}.`, at('type')),
+    ];
+  },
+  async plan({ planned }) {
+    if (planned.type === 'file') planned.sha256 = (await wantedHash(planned)) ?? unknownValue;
+    else if (planned.sha256 === unknownValue) planned.sha256 = null;
+  },
+  async read(state, context) {
+    const files = filesIn(context, state.container);
+    const imported = state.type === null;
+    try {
+      const entry = await files.read(state.path, context.signal);
+      if (entry.type === 'file') entry.body.destroy();
+      const mode = `0${(entry.mode & 0o7777).toString(8).padStart(3, '0')}`;
+      const { uid, gid } = entry;
+      if (entry.type === 'symlink')
+        return { type: 'symlink', target: entry.target, mode: state.mode ?? '0777', uid, gid, sha256: null };
+      if (entry.type === 'directory')
+        return { type: 'directory', mode: sameMode(state.mode, mode), uid, gid, sha256: null };
+      const spec = { content: null, source: null, mode: state.mode, uid: null, gid: null, sha256: null };
+      const read = await readFileSpec(files, state.path, spec, context.signal);
+      if (read === undefined) return null;
+      const content = imported ? { content: await textOf(context, state) } : {};
+      return { type: 'file', mode: sameMode(state.mode, mode), uid, gid, sha256: read.sha256, ...content };
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  },
+  async create({ planned }, context) {
+    context.mayExist();
+    await write(context, planned);
+  },
+  async update({ planned }, _prior, context) {
+    await write(context, planned);
+  },
+  delete: (prior, context) => deleteFile(filesIn(context, prior.container), prior.path, context.signal),
+});
+
+const sameMode = (written: string | null, live: string): string =>
+  written !== null && Number.parseInt(written, 8) === Number.parseInt(live, 8) ? written : live;
+
+const maxImportBytes = 1024 * 1024;
+
+/** So that a plan after an import shows no difference to a configuration with the same text. */
+async function textOf(context: Context<Link>, { container, path }: State): Promise<string | null> {
+  const entry = await filesIn(context, container).read(path, context.signal);
+  if (entry.type !== 'file') return null;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of entry.body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxImportBytes) {
+      entry.body.destroy();
+      return null;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function write(context: Context<Link>, planned: State): Promise<void> {
+  const files = filesIn(context, planned.container);
+  const { path, type, content, source, target, mode, uid, gid } = planned;
+  const { signal } = context;
+  if (type === 'file') {
+    await writeFileSpec(files, path, { content, source, mode, uid, gid, sha256: null }, signal);
+    return;
+  }
+  await makeDirectories(files, path.slice(0, path.lastIndexOf('/')), signal);
+  const owner = { uid: uid ?? 0, gid: gid ?? 0 };
+  if (type === 'symlink') await files.makeSymlink(path, target ?? '', owner, signal);
+  else await files.makeDirectory(path, { ...owner, mode: Number.parseInt(mode ?? '0755', 8) }, signal);
+}

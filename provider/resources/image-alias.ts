@@ -1,0 +1,49 @@
+// gantry_image_alias: a name for an image.
+import { aliasName } from '../../server/api/names.ts';
+import { text } from '../framework/attribute.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { descriptionAttribute, gantryResource, nameAttribute } from './shared.ts';
+import { differing, edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
+
+const attributes = {
+  name: nameAttribute('Name; it may hold slashes: `debian/12`.', aliasName),
+  description: descriptionAttribute,
+  target: text({ doc: 'Fingerprint of the image.', required: true }),
+  timeouts: timeoutsAttribute,
+};
+
+export const imageAlias = gantryResource({
+  typeName: 'gantry_image_alias',
+  doc: 'A name for an image. Another target moves the name: containers made from the old image stay as they are.',
+  example: `resource "gantry_image_alias" "base" {
+  name   = "base"
+  target = "3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['name'],
+  importing: { doc: '`name`', example: 'debian/12', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
+  async read(state, { client, privateData, signal }) {
+    const seen = await client.reader.read('image_alias', state.name, signal);
+    if (seen === undefined) return null;
+    keepEtag(privateData, seen);
+    return { description: seen.object.description, target: seen.object.target };
+  },
+  async create({ planned }, context) {
+    const { name, description, target } = planned;
+    const body = { name, description: description ?? '', target };
+    await performCreate(context, () => context.client.client.create('image_alias', body, {}, context.signal));
+  },
+  async update({ planned }, prior, context) {
+    await edit(
+      context,
+      editOf(context, 'image_alias', prior.name, {
+        changedSince: (live) => differing(prior, live, ['description', 'target']),
+        body: () => ({ description: planned.description ?? '', target: planned.target }),
+      }),
+    );
+  },
+  delete: (prior, context) =>
+    performDelete(context, () => context.client.client.delete('image_alias', prior.name, context.signal)),
+});

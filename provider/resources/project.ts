@@ -1,0 +1,77 @@
+// gantry_project: a name space of its own, on servers that have projects.
+import type { Static } from 'typebox';
+import type { Project } from '../../server/api/cluster.ts';
+import { projectName } from '../../server/api/names.ts';
+import { ClientError } from '../../server/client/client-error.ts';
+import { lacking, needExtension } from '../connection/link.ts';
+import { textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { deletePath, editPath, readPath, segment } from './by-path.ts';
+import { present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { descriptionAttribute, gantryResource, nameAttribute } from './shared.ts';
+import { differing, keepEtag, performCreate } from './write.ts';
+
+const rules: MapRules = { isComputed: (key) => key.startsWith('features.') };
+const attributes = {
+  name: nameAttribute('Name of the project.', projectName),
+  description: descriptionAttribute,
+  config: textMap({
+    doc: 'Config keys; `features.*` that are left out are as the server has them.',
+    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+  }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+type Live = Static<typeof Project>;
+const pathOf = (name: string): string => `/1.0/projects/${segment(name)}`;
+const readProject = (live: Live, state: State) => ({
+  description: live.description,
+  config: readMap(live.config, state.config, rules),
+});
+
+export const project = gantryResource({
+  typeName: 'gantry_project',
+  doc: 'A project: a name space for containers, images and profiles. The server has to serve projects.',
+  example: `resource "gantry_project" "team" {
+  name = "team"
+  config = {
+    "features.images" = "false"
+  }
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['name'],
+  importing: { doc: '`name`', example: 'team', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
+  async read(state, context) {
+    const found = await readPath<Live>(context, pathOf(state.name));
+    if (found === undefined) return null;
+    keepEtag(context.privateData, found);
+    return readProject(found.metadata, state);
+  },
+  async create({ planned }, context) {
+    const { client } = context;
+    needExtension(client, 'projects', 'have projects');
+    const { name, description, config } = planned;
+    const json = { name, description: description ?? '', config: present(config ?? {}) };
+    try {
+      await performCreate(context, () =>
+        client.client.http.send({ method: 'POST', path: '/1.0/projects', json }, context.signal),
+      );
+    } catch (error) {
+      if (error instanceof ClientError && error.status === 501)
+        throw lacking(client, 'have projects', error.message, error);
+      throw error;
+    }
+  },
+  async update({ planned }, prior, context) {
+    await editPath<Live, object>(context, `project ${JSON.stringify(prior.name)}`, pathOf(prior.name), {
+      changedSince: (live) => differing(prior, readProject(live, prior), ['description', 'config']),
+      body: (live) => ({
+        description: planned.description ?? '',
+        config: writtenMap(live.config, planned.config, prior.config, rules),
+      }),
+    });
+  },
+  delete: (prior, context) => deletePath(context, pathOf(prior.name)),
+});

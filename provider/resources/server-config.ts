@@ -1,0 +1,137 @@
+// gantry_server_config: named config keys of the server. Keys that are not named here are nobody's business.
+import type { Server } from '../../server/api/server.ts';
+import { serverConfigKeys, validateServerConfig, type ServerConfigKey } from '../../server/api/server-config.ts';
+import { sameText } from '../../server/api/equal.ts';
+import type { Link } from '../connection/link.ts';
+import { integer, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
+import type { ConfigOf, Context } from '../framework/provider.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { failure } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
+import { gantryResource } from './shared.ts';
+import { editPath } from './by-path.ts';
+
+const isHidden = (key: string): boolean =>
+  
+  ((serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.hidden ?? false);
+const defaultOf = (key: string): string =>
+  (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.default ?? '';
+
+const attributes = {
+  name: text({ doc: 'Always `server`.', computed: true, keep: true }),
+  config: textMap({
+    doc: 'The keys to set. Only they are read and written; a key that goes from here, or the whole resource, is unset on the server.',
+    required: true,
+    check: (config: TextMap) => [
+      ...validateServerConfig(config).map(({ path, message }) => ({
+        path: [{ key: path.slice('config.'.length) }],
+        message,
+      })),
+      ...Object.keys(config)
+        .filter(isHidden)
+        .map((key) => ({ path: [{ key }], message: 'is never shown by the server: set it with trust_password' })),
+    ],
+    same: (before: TextMap, after: TextMap) =>
+      Object.keys(before).length === Object.keys(after).length &&
+      Object.keys(before).every((key) => after[key] !== undefined && sameText(key, before[key] ?? '', after[key])),
+  }),
+  trust_password: text({
+    doc: 'Password with which clients may add their certificate (`core.trust_password`). It is never stored: raise `trust_password_version` to send another one.',
+    sensitive: true,
+    writeOnly: true,
+  }),
+  trust_password_version: integer({ doc: 'Any number; another one sends `trust_password` again.' }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+const passwordKey = 'core.trust_password';
+
+export const serverConfig = gantryResource({
+  typeName: 'gantry_server_config',
+  doc: 'Config keys of the server itself. Only the named keys are touched, and unset again on destroy.',
+  example: `resource "gantry_server_config" "this" {
+  config = {
+    "images.auto_update_interval" = "12"
+  }
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['name'],
+  importing: {
+    doc: 'the names of the keys, with commas between them',
+    example: 'core.https_address,images.auto_update_interval',
+    // Values are read at once; the names are all there is to say.
+    parse: (id) => ({
+      name: 'server',
+      config: Object.fromEntries((id === 'server' ? [] : id.split(',')).map((key) => [key.trim(), ''])),
+    }),
+    id: ({ name = '' }) => name,
+  },
+  validate({ trust_password: password, trust_password_version: version }) {
+    if (version === null || password !== null) return [];
+    return [
+      failure(
+        'trust_password is missing',
+        'trust_password_version says when to send it.',
+        at('trust_password_version'),
+      ),
+    ];
+  },
+  plan({ planned }) {
+    planned.name = 'server';
+  },
+  async read(state, { client, signal }) {
+    const { config } = (await client.client.server(signal)).metadata;
+    return { name: 'server', config: readKeys(config, state.config) };
+  },
+  async create({ planned, config }, context) {
+    context.mayExist();
+    await write(context, planned, null, config);
+  },
+  async update({ planned, config }, prior, context) {
+    await write(context, planned, prior, config);
+  },
+  async delete(prior, context) {
+    const keys = [...Object.keys(prior.config), ...(prior.trust_password_version === null ? [] : [passwordKey])];
+    await change(context, Object.fromEntries(keys.map((key) => [key, ''])));
+  },
+});
+
+/** A key that is unset holds its default. */
+function readKeys(live: Server['config'], before: TextMap): TextMap {
+  return Object.fromEntries(
+    Object.entries(before).map(([key, written]) => {
+      const value = live[key];
+      const now = value === undefined ? defaultOf(key) : String(value);
+      return [key, sameText(key, now, written) ? written : now];
+    }),
+  );
+}
+
+type Config = ConfigOf<typeof attributes>;
+
+async function write(context: Context<Link>, planned: State, prior: State | null, given: Config): Promise<void> {
+  const dropped = Object.keys(prior?.config ?? {}).filter((key) => !(key in planned.config));
+  const password = given.trust_password;
+  const isNewPassword =
+    typeof password === 'string' && planned.trust_password_version !== (prior?.trust_password_version ?? undefined);
+  const unsetsPassword = prior !== null && prior.trust_password_version !== null && password === null;
+  await change(context, {
+    ...planned.config,
+    ...Object.fromEntries(dropped.map((key) => [key, ''])),
+    ...(isNewPassword ? { [passwordKey]: password } : unsetsPassword ? { [passwordKey]: '' } : {}),
+  });
+}
+
+/** Everything else is sent back as it is; `true` keeps what is hidden. */
+async function change(context: Context<Link>, values: TextMap): Promise<void> {
+  await editPath<Server, object>(context, 'server config', '/1.0', {
+    changedSince: () => [],
+    body: (live) => {
+      const merged = { ...live.config, ...values };
+      return { config: Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== '')) };
+    },
+  });
+}

@@ -1,0 +1,73 @@
+// gantry_snapshot: the state of a container at one moment.
+import { snapshotName } from '../../server/api/names.ts';
+import type { Snapshot } from '../../server/api/snapshot.ts';
+import { isTimestamp } from '../../server/api/timestamp.ts';
+import { flag, text, type StateOf } from '../framework/attribute.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { deletePath, readPath, segment } from './by-path.ts';
+import { parseImportId } from './ids.ts';
+import { gantryResource, nameAttribute } from './shared.ts';
+import { perform, performCreate } from './write.ts';
+
+const never = '0001-01-01T00:00:00Z';
+const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
+
+const attributes = {
+  container: text({ doc: 'Name of the container.', required: true, replace: true }),
+  name: nameAttribute('Name of the snapshot.', snapshotName),
+  stateful: flag({ doc: 'With the memory of what runs.', default: false, replace: true }),
+  expires_at: text({
+    doc: 'When it is deleted, as `2030-01-31T12:00:00Z`. Left out: never, or as the container says.',
+    optional: true,
+    computed: true,
+    keep: true,
+    check: (time: string) => (isTimestamp(time) ? undefined : 'must be a timestamp such as 2030-01-31T12:00:00Z'),
+    same: (before: string, after: string) => Date.parse(before) === Date.parse(after),
+  }),
+  created_at: text({ doc: 'When it was taken.', computed: true, keep: true }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+const pathOf = ({ container, name }: Pick<State, 'container' | 'name'>): string =>
+  `/1.0/containers/${segment(container)}/snapshots/${segment(name)}`;
+
+export const snapshot = gantryResource({
+  typeName: 'gantry_snapshot',
+  doc: 'A snapshot of a container: its root file system and config at one moment.',
+  example: `resource "gantry_snapshot" "before" {
+  container = "web"
+  name      = "before-upgrade"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['container', 'name'],
+  importing: {
+    doc: '`[project/]container/name`',
+    example: 'web/before-upgrade',
+    parse(id, link) {
+      const [container = '', name = ''] = parseImportId(id, 2, '[project/]container/name', link).parts;
+      return { container, name };
+    },
+    id: ({ container = '', name = '' }) => `${container}/${name}`,
+  },
+  async read(state, context) {
+    const found = await readPath<Snapshot>(context, pathOf(state));
+    if (found === undefined) return null;
+    const { stateful, expires_at: expires, created_at: created } = found.metadata;
+    return { stateful, expires_at: isNever(expires) ? never : expires, created_at: created };
+  },
+  async create({ planned }, context) {
+    const { http } = context.client.client;
+    const { name, stateful, expires_at: expires } = planned;
+    const json = { name, stateful: stateful ?? false, ...(expires === null ? {} : { expires_at: expires }) };
+    const path = `/1.0/containers/${segment(planned.container)}/snapshots`;
+    await performCreate(context, () => http.send({ method: 'POST', path, json }, context.signal));
+  },
+  async update({ planned }, _prior, context) {
+    const { http } = context.client.client;
+    const json = { expires_at: planned.expires_at ?? never };
+    await perform(context, () => http.send({ method: 'PUT', path: pathOf(planned), json }, context.signal));
+  },
+  delete: (prior, context) => deletePath(context, pathOf(prior)),
+});

@@ -1,0 +1,109 @@
+// gantry_storage_volume: custom storage that outlives containers. gantry_volume_snapshot is beside it.
+import { volumeName } from '../../server/api/names.ts';
+import type { StorageVolume } from '../../server/api/volume.ts';
+import { needCluster } from '../connection/link.ts';
+import { object, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { deletePath, editPath, readPath, segment } from './by-path.ts';
+import { parseImportId } from './ids.ts';
+import { present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { descriptionAttribute, gantryResource, nameAttribute, shownMap, usedByAttribute } from './shared.ts';
+import { differing, keepEtag, performCreate } from './write.ts';
+
+const filledIn = new Set([
+  'block.filesystem',
+  'block.mount_options',
+  'size',
+  'zfs.remove_snapshots',
+  'zfs.use_refquota',
+]);
+/** A new volume gets copies of the `volume.*` keys of its pool. */
+const rules: MapRules = { isComputed: (key) => filledIn.has(key) || key.startsWith('volatile.') };
+
+const attributes = {
+  pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
+  name: nameAttribute('Name, at most 63 characters.', volumeName),
+  description: descriptionAttribute,
+  config: textMap({
+    doc: 'Config keys. What the pool gives it is in `effective_config`.',
+    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+  }),
+  source: object(
+    {
+      pool: text({ doc: 'Its pool; the same one when left out.' }),
+      name: text({ doc: 'Name of the volume to copy.', required: true }),
+    },
+    { doc: 'The volume that it begins as a copy of.', replace: (before: unknown) => before !== null },
+  ),
+  target: text({ doc: 'Cluster member to make it on.', replace: (before: string | null) => before !== null }),
+  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  location: text({ doc: 'Cluster member it is on.', computed: true, keep: true }),
+  used_by: usedByAttribute,
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+export const volumePath = ({ pool, name }: { readonly pool: string; readonly name: string }): string =>
+  `/1.0/storage-pools/${segment(pool)}/volumes/custom/${segment(name)}`;
+
+const readVolume = (live: StorageVolume, state: State) => ({
+  description: live.description,
+  config: readMap(live.config, state.config, rules),
+  effective_config: shownMap(live.config),
+  location: live.location,
+  used_by: live.used_by ?? [],
+});
+
+export const storageVolume = gantryResource({
+  typeName: 'gantry_storage_volume',
+  doc: 'A custom volume: storage that containers mount and that outlives them.',
+  example: `resource "gantry_storage_volume" "data" {
+  pool = "default"
+  name = "data"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['pool', 'name'],
+  timeoutsMs: { create: 30 * 60_000 },
+  importing: {
+    doc: '`[project/]pool/name`',
+    example: 'default/data',
+    parse(id, link) {
+      const [pool = '', name = ''] = parseImportId(id, 2, '[project/]pool/name', link).parts;
+      return { pool, name };
+    },
+    id: ({ pool = '', name = '' }) => `${pool}/${name}`,
+  },
+  plan({ prior, planned, differs }) {
+    if (prior !== null && differs) planned.used_by = prior.used_by;
+  },
+  async read(state, context) {
+    const found = await readPath<StorageVolume>(context, volumePath(state));
+    if (found === undefined) return null;
+    keepEtag(context.privateData, found);
+    return readVolume(found.metadata, state);
+  },
+  async create({ planned }, context) {
+    if (planned.target !== null) needCluster(context.client, 'place volumes on members (target)');
+    const { name, description, config, source } = planned;
+    const from =
+      source === null ? {} : { source: { name: source.name, pool: source.pool ?? planned.pool, type: 'copy' } };
+    const json = { name, type: 'custom', description: description ?? '', config: present(config ?? {}), ...from };
+    const path = `/1.0/storage-pools/${segment(planned.pool)}/volumes/custom`;
+    const target = planned.target ?? context.client.target;
+    const query = target === undefined ? {} : { query: { target } };
+    const { http } = context.client.client;
+    await performCreate(context, () => http.send({ method: 'POST', path, json, ...query }, context.signal));
+  },
+  async update({ planned }, prior, context) {
+    await editPath<StorageVolume, object>(context, `volume ${JSON.stringify(prior.name)}`, volumePath(prior), {
+      changedSince: (live) => differing(prior, readVolume(live, prior), ['description', 'config']),
+      body: (live) => ({
+        description: planned.description ?? '',
+        config: writtenMap(live.config, planned.config, prior.config, rules),
+      }),
+    });
+  },
+  delete: (prior, context) => deletePath(context, volumePath(prior)),
+});

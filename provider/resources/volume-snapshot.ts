@@ -1,0 +1,64 @@
+// gantry_volume_snapshot: the content of a custom volume at one moment.
+import { snapshotName } from '../../server/api/names.ts';
+import type { VolumeSnapshot } from '../../server/api/volume.ts';
+import { needExtension } from '../connection/link.ts';
+import { text, type StateOf } from '../framework/attribute.ts';
+import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { deletePath, editPath, readPath, segment } from './by-path.ts';
+import { parseImportId } from './ids.ts';
+import { descriptionAttribute, gantryResource, nameAttribute } from './shared.ts';
+import { volumePath } from './storage-volume.ts';
+import { keepEtag, performCreate } from './write.ts';
+
+const attributes = {
+  pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
+  volume: text({ doc: 'Name of the custom volume.', required: true, replace: true }),
+  name: nameAttribute('Name of the snapshot.', snapshotName),
+  description: descriptionAttribute,
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+const listPath = ({ pool, volume }: State): string => `${volumePath({ pool, name: volume })}/snapshots`;
+const pathOf = (state: State): string => `${listPath(state)}/${segment(state.name)}`;
+
+export const volumeSnapshot = gantryResource({
+  typeName: 'gantry_volume_snapshot',
+  doc: 'A snapshot of a custom volume.',
+  example: `resource "gantry_volume_snapshot" "before" {
+  pool   = "default"
+  volume = "data"
+  name   = "before-upgrade"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['pool', 'volume', 'name'],
+  importing: {
+    doc: '`[project/]pool/volume/name`',
+    example: 'default/data/before-upgrade',
+    parse(id, link) {
+      const [pool = '', volume = '', name = ''] = parseImportId(id, 3, '[project/]pool/volume/name', link).parts;
+      return { pool, volume, name };
+    },
+    id: ({ pool = '', volume = '', name = '' }) => `${pool}/${volume}/${name}`,
+  },
+  async read(state, context) {
+    const found = await readPath<VolumeSnapshot>(context, pathOf(state));
+    if (found === undefined) return null;
+    keepEtag(context.privateData, found);
+    return { description: found.metadata.description };
+  },
+  async create({ planned }, context) {
+    needExtension(context.client, 'storage_api_volume_snapshots', 'take snapshots of volumes');
+    const { http } = context.client.client;
+    const json = { name: planned.name, description: planned.description ?? '' };
+    await performCreate(context, () => http.send({ method: 'POST', path: listPath(planned), json }, context.signal));
+  },
+  async update({ planned }, prior, context) {
+    await editPath<VolumeSnapshot, object>(context, `volume snapshot ${JSON.stringify(prior.name)}`, pathOf(prior), {
+      changedSince: (live) => (live.description === prior.description ? [] : ['description']),
+      body: () => ({ description: planned.description ?? '' }),
+    });
+  },
+  delete: (prior, context) => deletePath(context, pathOf(prior)),
+});
