@@ -26,3 +26,41 @@ export const BackupCreate = Type.Object({
   compression_algorithm: Type.Optional(Type.String(facts({ since: 'backup_compression' }))),
 });
 export type BackupCreate = Static<typeof BackupCreate>;
+
+const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+const Flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]));
+const Names = Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()]));
+const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean(), Type.Number()]));
+const Config = Type.Optional(Type.Union([Texts, Type.Null()]));
+const Devices = Type.Optional(Type.Union([Type.Record(Type.String(), Texts), Type.Null()]));
+
+/** What a backup says of a container or snapshot; members of other releases are ignored. */
+export const BackupMachine = Type.Object({
+  architecture: Type.String(),
+  config: Config,
+  devices: Devices,
+  profiles: Names,
+  ephemeral: Flag,
+  description: Text,
+  created_at: Text,
+  last_used_at: Text,
+});
+export type BackupMachine = Static<typeof BackupMachine>;
+const BackupSnapshot = Type.Object({ ...BackupMachine.properties, name: Type.String(), expires_at: Text });
+/** `config` of an index, and backup.yaml. */
+export const BackupParts = Type.Object({
+  container: BackupMachine,
+  snapshots: Type.Optional(Type.Union([Type.Array(BackupSnapshot), Type.Null()])),
+});
+export type BackupParts = Static<typeof BackupParts>;
+
+/** The rest of index.yaml, the first member of a backup. */
+export const BackupHead = Type.Object({
+  name: Type.String(),
+  backend: Text,
+  pool: Text,
+  snapshots: Names,
+  optimized: Flag,
+  type: Text,
+});
+export type BackupHead = Static<typeof BackupHead>;

@@ -1,5 +1,5 @@
 // The first member of a backup, index.yaml: what is said of the container, written and read. The archive around it is elsewhere.
-import { Type, type Static } from 'typebox';
+import { BackupHead, BackupParts, type BackupMachine } from '../../api/backup.ts';
 import type { Container } from '../../api/container.ts';
 import { never } from '../../api/common.ts';
 import { errors } from '../../api/errors.ts';
@@ -83,37 +83,6 @@ function configOf({ container, snapshots, pool, profiles }: BackupContent) {
   };
 }
 
-const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]));
-const Flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]));
-const Names = Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()]));
-const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean(), Type.Number()]));
-const Config = Type.Optional(Type.Union([Texts, Type.Null()]));
-const Devices = Type.Optional(Type.Union([Type.Record(Type.String(), Texts), Type.Null()]));
-
-const Machine = Type.Object({
-  architecture: Type.String(),
-  config: Config,
-  devices: Devices,
-  profiles: Names,
-  ephemeral: Flag,
-  description: Text,
-  created_at: Text,
-  last_used_at: Text,
-});
-const SnapshotPart = Type.Object({ ...Machine.properties, name: Type.String(), expires_at: Text });
-const Parts = Type.Object({
-  container: Machine,
-  snapshots: Type.Optional(Type.Union([Type.Array(SnapshotPart), Type.Null()])),
-});
-const Head = Type.Object({
-  name: Type.String(),
-  backend: Text,
-  pool: Text,
-  snapshots: Names,
-  optimized: Flag,
-  type: Text,
-});
-
 /** A container or snapshot as a backup tells of it. */
 export interface SavedMachine {
   readonly architecture: string;
@@ -146,9 +115,9 @@ export interface BackupIndex {
 /** Unknown members are ignored: every release adds some. Throws AppError badRequest naming the members that are wrong. */
 export async function parseIndex(text: string): Promise<BackupIndex> {
   const value = await parse(text, 'backup/index.yaml');
-  const problems = validateBody(Head, value);
+  const problems = validateBody(BackupHead, value);
   if (problems.length > 0) throw errors.invalid('backup: backup/index.yaml', problems);
-  const head = value as Static<typeof Head> & { config?: unknown };
+  const head = value as BackupHead & { config?: unknown };
   if (head.type !== undefined && head.type !== null && head.type !== '' && head.type !== 'container')
     throw errors.badRequest(`The backup is of a ${head.type}; only those of containers can be restored here`);
   const parts = head.config === undefined || head.config === null ? undefined : partsOf(head.config, 'config');
@@ -181,7 +150,7 @@ async function parse(text: string, what: string): Promise<unknown> {
 }
 
 function partsOf(value: unknown, path: string): SavedParts {
-  const problems = validateBody(Parts, value);
+  const problems = validateBody(BackupParts, value);
   if (problems.length > 0) {
     const below = problems.map((problem) => ({
       ...problem,
@@ -189,7 +158,7 @@ function partsOf(value: unknown, path: string): SavedParts {
     }));
     throw errors.invalid('backup: backup/index.yaml', below);
   }
-  const { container, snapshots } = value as Static<typeof Parts>;
+  const { container, snapshots } = value as BackupParts;
   return {
     container: machineOf(container),
     snapshots: (snapshots ?? []).map((snapshot) => ({
@@ -201,7 +170,7 @@ function partsOf(value: unknown, path: string): SavedParts {
   };
 }
 
-function machineOf(saved: Static<typeof Machine>): SavedMachine {
+function machineOf(saved: BackupMachine): SavedMachine {
   const [createdAt, lastUsedAt] = [timeOf(saved.created_at), timeOf(saved.last_used_at)];
   const devices = Object.entries(saved.devices ?? {}).map(([name, device]) => [name, textsOf(device)] as const);
   return {
@@ -217,7 +186,7 @@ function machineOf(saved: Static<typeof Machine>): SavedMachine {
 }
 
 /** YAML takes `true` and `1` for what they look like. */
-const textsOf = (texts: Static<typeof Texts>): Record<string, string> =>
+const textsOf = (texts: Readonly<Record<string, string | boolean | number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(texts).map(([key, value]) => [key, String(value)]));
 
 const timeOf = (text: string | null | undefined): string | undefined =>

@@ -15,6 +15,7 @@ import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import { checkArchitecture, checkDraft, withHardwareAddresses } from '../containers/draft.ts';
+import { idMapKeys } from '../containers/id-maps.ts';
 import type { NetworkHosts } from '../containers/network-hosts.ts';
 import type { SnapshotEntry } from '../containers/snapshot-records.ts';
 import { expand, nicNetworks, withoutServerKeys } from '../expand.ts';
@@ -170,6 +171,8 @@ function machineOf(deps: RestoreDeps, saved: SavedMachine, pool: string) {
     config: {
       ...withoutTaken(deps, keptKeys(saved.config, true)),
       ...(template === undefined ? {} : { [applyTemplateKey]: template }),
+      // Owners in a backup are as the container sees them.
+      [idMapKeys.files]: '[]',
     },
     devices: saved.devices,
   };
