@@ -4,7 +4,7 @@ import { connect, type Client } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import type { Observed } from '../core/observed.ts';
 import type { Plan, PlanInput, SetOwner } from '../core/plan.ts';
-import type { Loaded } from '../manifest/types.ts';
+import type { Loaded, LoadInput } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { clientOptionsOf, hostOf } from './host.ts';
@@ -12,14 +12,22 @@ import { manifestPaths, parseVars, planOptionsOf } from './options.ts';
 import { setNameOf } from './set-name.ts';
 import { CliError, usageError } from './usage-error.ts';
 
+export const loadInputOf = ({ options, io }: CliContext, args: readonly string[], readImages: boolean): LoadInput => ({
+  paths: manifestPaths(args, options),
+  vars: parseVars(options.var ?? []),
+  env: io.env,
+  readImages,
+});
+
 /** The manifests of arguments and flags. Throws after their errors have been shown. */
 export async function loadSet(context: CliContext, args: readonly string[], readImages = true): Promise<Loaded> {
   const { options } = context;
   // Wrong flags are told before files are read and daemons are reached.
   planOptionsOf(options);
   const { loadManifests } = await import('../manifest/load.ts');
-  const paths = manifestPaths(args, options);
-  const loaded = await loadManifests({ paths, vars: parseVars(options.var ?? []), readImages }, context.stop);
+  const input = loadInputOf(context, args, readImages);
+  const { paths } = input;
+  const loaded = await loadManifests(input, context.stop);
   const { validateDocuments } = await import('../core/validate.ts');
   // A circle is one whatever the server holds; all else across documents is judged with it in view.
   const circles = validateDocuments(loaded.documents, loaded.broken)

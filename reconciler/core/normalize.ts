@@ -26,8 +26,19 @@ function normalizeDocument(document: Document, fingerprints: ReadonlyMap<string,
     const fingerprint = fingerprints.get(textOf(document.values['target']) ?? '');
     return fingerprint === undefined ? document : { ...document, values: { ...document.values, target: fingerprint } };
   }
-  const values = normalizeValues(document);
+  const values = withImageOfName(normalizeValues(document), document, fingerprints);
   return values === document.values ? document : { ...document, values };
+}
+
+/** A container may be made from an image by the name of its document, which only manifests know. */
+function withImageOfName(
+  values: JsonObject,
+  { kind }: Document,
+  fingerprints: ReadonlyMap<string, string>,
+): JsonObject {
+  const source = kind === 'container' ? values['source'] : undefined;
+  const named = isMap(source) ? fingerprints.get(textOf(source['fingerprint']) ?? '') : undefined;
+  return !isMap(source) || named === undefined ? values : { ...values, source: { ...source, fingerprint: named } };
 }
 
 function normalizeValues(document: Document): JsonObject {

@@ -10,6 +10,7 @@ import { parseYaml, type RawDocument } from './parse-yaml.ts';
 import { readDocument } from './read-document.ts';
 import { readSources } from './sources.ts';
 import type { Loaded, LoadInput } from './types.ts';
+import { readTerraformParts } from './terraform-parts.ts';
 import { expandVariables, type Variables } from './variables.ts';
 import { readVariables } from './read-variables.ts';
 
@@ -17,6 +18,8 @@ interface Part {
   readonly source: PlacedText;
   readonly raw: RawDocument;
 }
+
+const noVariables: Variables = new Map();
 
 /** Never throws for what is in the manifests; only `signal` makes it reject. */
 export async function loadManifests(input: LoadInput, signal?: AbortSignal): Promise<Loaded> {
@@ -29,11 +32,16 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
     diagnostics.push(...parsed.problems.map((problem) => source.diagnosticOf(problem)));
     parts.push(...parsed.documents.map((raw) => ({ source, raw })));
   }
-  const variables = readVariables(parts, input.vars ?? {}, diagnostics);
+  const terraform = await readTerraformParts(parts, input.vars ?? {}, input.env ?? {});
+  diagnostics.push(...terraform.diagnostics);
+  const variables = readVariables(terraform.others, input.vars ?? {}, diagnostics);
   const placed: PlacedDocument[] = [];
   const broken: Address[] = [];
-  for (const part of parts.filter((part) => !isVariables(part.raw.value))) {
-    const document = await loadDocument(part, variables, { ...input, diagnostics, broken }, signal);
+  const written = terraform.others.filter((part) => !isVariables(part.raw.value)).map((part) => ({ part, variables }));
+  // Dollars of Terraform were dealt with by its own rules.
+  const evaluated = terraform.parts.map((part) => ({ part, variables: noVariables }));
+  for (const { part, variables: known } of [...written, ...evaluated]) {
+    const document = await loadDocument(part, known, { ...input, diagnostics, broken }, signal);
     if (document !== undefined) placed.push({ document, source: part.source, offset: part.raw.offset });
   }
   const documents = withoutDuplicates(placed, diagnostics);

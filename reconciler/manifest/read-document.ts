@@ -76,10 +76,6 @@ function wrongShape(value: JsonObject): Finding {
     const remedy = 'write one document a thing, each beginning with `kind:`';
     return wrong('unknown-shape', preseed, 'preseed documents are not available in this version', remedy);
   }
-  if (keys.includes('resource') || keys.includes('terraform')) {
-    const remedy = 'write documents that begin with `kind:`';
-    return wrong('unknown-shape', keys[0] ?? '', 'Terraform JSON is not available in this version', remedy);
-  }
   const near = keys.find((key) => hint(key, ['kind']) !== '');
   const message = near === undefined ? 'the document has no kind' : `unknown key ${near} (did you mean kind?)`;
   return wrong('missing-kind', near ?? '', message, `begin it with \`kind:\` and one of ${kindNames.join(', ')}`);

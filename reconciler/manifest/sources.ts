@@ -46,9 +46,27 @@ export async function readSources(input: LoadInput, signal?: AbortSignal): Promi
 
 async function filesOf(path: string): Promise<readonly string[]> {
   if (path === '-' || !(await stat(path)).isDirectory()) return [path];
-  const names = (await readdir(path)).filter((name) => /\.ya?ml$/.test(name)).sort();
-  if (names.length === 0) throw new Error('holds no *.yaml and no *.yml file');
-  return names.map((name) => join(path, name));
+  const all = await readdir(path);
+  const names = all.filter((name) => /\.(ya?ml|tf\.json)$/.test(name)).sort();
+  if (names.length > 0) return names.map((name) => join(path, name));
+  const stacks = all.includes('stacks') ? await stacksBelow(join(path, 'stacks')) : [];
+  if (stacks.length === 0) throw new Error('holds no *.yaml, *.yml or *.tf.json file');
+  return stacks;
+}
+
+/** What `cdktf synth` leaves: a directory a stack. */
+async function stacksBelow(path: string): Promise<readonly string[]> {
+  const names = (await readdir(path, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  const files = names.map((entry) => join(path, entry.name, 'cdk.tf.json')).sort();
+  const found = await Promise.all(
+    files.map((file) =>
+      stat(file).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
+  return files.filter((_, index) => found[index]);
 }
 
 async function readSource(path: string, stdin: string | undefined, signal?: AbortSignal): Promise<SourceText> {

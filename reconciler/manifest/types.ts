@@ -3,9 +3,11 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Address, Document, Location } from '../core/document.ts';
 
 export interface LoadInput {
-  /** Files, directories (their *.yaml and *.yml, sorted, not recursive) and `-` for stdin, in order. */
+  /** Files, directories (their *.yaml, *.yml and *.tf.json, sorted, not recursive; the stacks of a cdktf.out) and `-` for stdin, in order. */
   readonly paths: readonly string[];
   readonly vars?: Readonly<Record<string, string>>;
+  /** Where TF_VAR_NAME is looked for. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
   readonly readImages?: boolean;
   /** Text of `-`; without it process.stdin is read. */

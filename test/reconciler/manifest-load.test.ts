@@ -201,7 +201,7 @@ describe('files', () => {
     const messages = (await loadManifests({ paths })).diagnostics.map((one) => one.message.replaceAll(folder, '.'));
     expect(messages.sort()).toEqual([
       './bad.yaml is not UTF-8 text',
-      './empty holds no *.yaml and no *.yml file',
+      './empty holds no *.yaml, *.yml or *.tf.json file',
       './wbe.yaml does not exist (did you mean web.yaml?)',
     ]);
   });

@@ -1,14 +1,14 @@
 // `gantry validate`: reads the manifests and says what is wrong with them; reaches no daemon.
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { manifestPaths, parseVars } from '../options.ts';
 import { hasColor } from '../io.ts';
+import { loadInputOf } from '../session.ts';
 
 export async function validate(context: CliContext, args: readonly string[]): Promise<ExitCode> {
   const { options, io } = context;
   const { loadManifests } = await import('../../manifest/load.ts');
-  const paths = manifestPaths(args, options);
-  const input = { paths, vars: parseVars(options.var ?? []), readImages: false };
+  const input = loadInputOf(context, args, false);
+  const { paths } = input;
   const { validateDocuments } = await import('../../core/validate.ts');
   const loaded = await loadManifests(input, context.stop);
   const { documents } = loaded;
