@@ -44,6 +44,9 @@ export function findMonitor(initPid: number): LiveProcess | undefined {
   return { pid: parent, startTime: facts.startTime };
 }
 
+export const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
+export const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
+
 export type Outcome = { readonly kind: 'stop' } | { readonly kind: 'reboot'; readonly init: LiveProcess };
 
 const outcomeTimeoutMs = 30_000;

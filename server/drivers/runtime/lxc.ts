@@ -4,7 +4,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/log.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
-import { endOrphans, spawnAttached } from './attach.ts';
+import { endOrphans } from './attach.ts';
 import { captureOutput } from './capture.ts';
 import { type CgroupTree, isFrozen, readCgroupTree, removeEmptyGroup, removeGroup, setFrozen } from './cgroup.ts';
 import { ConsoleHub } from './console-hub.ts';
@@ -26,19 +26,20 @@ import { viewThrough } from './file-view.ts';
 import { ExitSpool } from './exit-spool.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyLimits, limitKeys } from './lxc-limits.ts';
-import { awaitOutcome, awaitRunning, buryRemains, findInit, findMonitor, findRemains } from './lxc-life.ts';
+import { awaitOutcome, awaitRunning, buryRemains, findRemains, hasMonitor, isAlive } from './lxc-life.ts';
+import { spawnIn } from './lxc-spawn.ts';
 import { LxcLive } from './lxc-live.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
 import { openLxcConsole } from './lxc-console.ts';
 import { LxcPlaces } from './lxc-places.ts';
+import { findRun } from './lxc-recover.ts';
 import { startContainer } from './lxc-start.ts';
 import { CpuSets } from './cpu-sets.ts';
 import { findProgram, lxcAvailable, lxcVersion, readOnlineCpus } from './lxc-host.ts';
 import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
 import { sweepShapes } from './nic-host.ts';
-import { isSameProcess, readBootId } from './proc.ts';
-import { readRunState, removeRunState, type RunState, writeRunState } from './run-state.ts';
+import { removeRunState, type RunState, writeRunState } from './run-state.ts';
 import { SealedProgram } from './sealed-program.ts';
 import { Slots } from './slots.ts';
 import { peerOf } from './socket-peer.ts';
@@ -151,41 +152,19 @@ class LxcRuntime implements RuntimeDriver {
   }
 
   async #recoverOne(name: string): Promise<void> {
-    const { places, tree, log } = this.#deps;
+    const { places } = this.#deps;
     if (this.#live.has(name)) return;
-    const saved = readRunState(places.stateFile(name));
-    // Of another boot: the host went down, nobody stopped this container.
-    const before = saved?.bootId === readBootId() ? saved : undefined;
-    const init = findInit(tree, places.group(name));
-    if (init === undefined && before === undefined) {
-      removeRunState(places.stateFile(name));
-      removeGroup(tree, places.group(name));
-      unmountFiles(this.#deps, name);
+    const found = findRun(this.#deps, name);
+    if (found.kind === 'nothing') return;
+    if (found.kind === 'ended') {
+      this.#live.set(name, found.state);
+      await this.#settle(found.state);
       return;
     }
-    if (init === undefined && before !== undefined) {
-      this.#live.set(name, before);
-      await this.#settle(before);
-      return;
-    }
-    if (init === undefined) return;
-    const monitor = findMonitor(init.pid);
-    if (monitor === undefined) log.warn('container has lost its monitor', { container: name, pid: init.pid });
-    const state: RunState = {
-      nics: {},
-      limits: {},
-      ...before,
-      name,
-      bootId: readBootId(),
-      initPid: init.pid,
-      initStartTime: init.startTime,
-      monitorPid: monitor?.pid ?? 0,
-      monitorStartTime: monitor?.startTime ?? 0,
-    };
+    const { state, rebooted } = found;
     this.#remember(state);
     this.#spool.discard(places.key(name));
-    const rebooted = before !== undefined && before.initStartTime !== init.startTime;
-    if (monitor !== undefined && rebooted) await awaitRunning(places, name, init);
+    if (found.hasMonitor && rebooted) await awaitRunning(places, name, found.init);
     if (rebooted) await this.live.afterReboot(state);
     if (rebooted) this.#announce({ name, target: 'reboot' });
   }
@@ -299,16 +278,7 @@ class LxcRuntime implements RuntimeDriver {
   async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
     signal.throwIfAborted();
     const state = this.#need(name);
-    const { tree, places, libc } = this.#deps;
-    const refuse = (reason: string): never => {
-      throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error(reason));
-    };
-    // lxc-attach would hang in the first case, and in the second end as if the command had failed.
-    if (isFrozen(tree, places.group(name))) refuse('it is frozen');
-    if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');
-    const { lxcPath } = places;
-    const program = this.#attach.path;
-    return spawnAttached({ lxcPath, key: places.key(name), name, initPid: state.initPid, libc, program }, command);
+    return spawnIn(this.#deps, state, this.#attach.path, command);
   }
 
   console(name: string, size: TerminalSize): RuntimeConsole {
@@ -449,9 +419,6 @@ class LxcRuntime implements RuntimeDriver {
     this.#sweeper.unref();
   }
 }
-
-const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
-const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
 
 function rmdirIfEmpty(dir: string): void {
   try {
