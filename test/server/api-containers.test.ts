@@ -93,7 +93,7 @@ describe('creating a container', () => {
     ['an unknown fingerprint', { fingerprint: 'abcdef' }, 404],
     ['properties no image has', { properties: { os: 'beta' } }, 400],
     ['neither alias, fingerprint nor properties', {}, 400],
-    ['a remote server', { alias: 'x', mode: 'pull', server: 'https://example.org' }, 501],
+    ['a remote server over plain http', { alias: 'x', mode: 'pull', server: 'http://example.org' }, 400],
   ])('from an image with %s is refused at once', async (_what, source, status) => {
     const answer = await daemon.call('POST', '/1.0/containers', { name: 'bad', source: { type: 'image', ...source } });
     expect(answer.status).toBe(status);

@@ -191,6 +191,8 @@ describe('pulling from another daemon', () => {
     [{ certificate: 'abc' }, /source.certificate/],
     [{ alias: '', fingerprint: '' }, /source.alias/],
     [{ alias: '', fingerprint: 'zz' }, /source.fingerprint/],
+    [{ alias: '../../certificates' }, /source.alias/],
+    [{ alias: 'a//b' }, /source.alias/],
   ])('the source with %j is refused at once', async (more, words) => {
     const answer = await local.call('POST', '/1.0/images', { source: from({ alias: 'a', ...more }) });
     expect([answer.status, answer.body.metadata.message]).toEqual([400, expect.stringMatching(words)]);
@@ -643,6 +645,21 @@ describe('by itself', () => {
     await until(async () => (await local.call('GET', `/1.0/images/${old}`)).status === 404, 20_000);
     expect((await image(newer)).auto_update).toBe(true);
     expect((await image(kept)).fingerprint).toBe(kept);
+  });
+
+  test('a cached image that is refreshed is as unused as before', async () => {
+    const alias = unique();
+    const old = await onRemote(tarball(), { 'x-svc-aliases': `alias=${alias}` });
+    const name = `c${unique()}`;
+    const made = await local.run('POST', '/1.0/containers', { name, source: from({ alias }) });
+    expect(made.err).toBe('');
+    const newer = await onRemote();
+    await remote.call('PUT', `/1.0/images/aliases/${alias}`, { target: newer });
+    minutes.pass(9 * 24 * hour);
+    await until(async () => (await local.call('GET', `/1.0/images/${old}`)).status === 404, 20_000);
+    expect((await image(newer)).cached).toBe(true);
+    minutes.pass(2 * 24 * hour);
+    await until(async () => (await local.call('GET', `/1.0/images/${newer}`)).status === 404, 20_000);
   });
 
   test('a cached image goes when nothing used it for images.remote_cache_expiry days', async () => {

@@ -162,7 +162,9 @@ export class ImageRefresh {
 /** A cached image whose last use, or its arrival if it was never used, was before that time. */
 export function isUnused(document: ImageDocument, beforeMs: number): boolean {
   if (!document.cached || document.lifecycle !== 'ready') return false;
-  return Math.max(Date.parse(document.lastUsedAt), Date.parse(document.uploadedAt)) < beforeMs;
+  const usedMs = Date.parse(document.lastUsedAt);
+  // A newer one that took the place of an unused one is as unused.
+  return (usedMs > 0 ? usedMs : Date.parse(document.uploadedAt)) < beforeMs;
 }
 
 function successor(old: ImageDocument, now: ImageDocument): ImageDocument {
