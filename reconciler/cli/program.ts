@@ -180,6 +180,32 @@ export function buildProgram(run: Runner): Command {
     async (context, args) => (await import('./commands/file-delete.ts')).deleteFiles(context, args),
     file,
   ).alias('rm');
+  const withCopy = (command: Command): Command =>
+    withHost(
+      command
+        .argument('<name>', 'the container, or a snapshot of it as NAME/SNAPSHOT')
+        .argument('[new-name]', 'default: the same, on another server'),
+    )
+      .addOption(new Option('--target-host <url>', 'the server to copy to (default: the same)'))
+      .addOption(new Option('--target-client-cert <file>', 'client certificate there (default: --client-cert)'))
+      .addOption(new Option('--target-client-key <file>', 'its key, PEM'))
+      .addOption(new Option('--target-server-cert <file|fingerprint>', 'the one certificate to accept there'))
+      .addOption(
+        new Option('--mode <mode>', 'who connects: the target (pull), the source (push), this program (relay)'),
+      )
+      .addOption(new Option('--container-only', 'without its snapshots'))
+      .addOption(new Option('--storage <pool>', 'pool for its root disk'))
+      .addOption(new Option('--live', 'take its run state along').hideHelp())
+      .addOption(new Option('--no-live', 'copy the files of a running container as they are'));
+  add(
+    'copy',
+    'copy a container, also to another server',
+    (command) => withCopy(command).addOption(new Option('--refresh', 'bring an older copy up to date')),
+    async (context, args, options) => (await import('./commands/copy.ts')).copy(context, 'copy', args, options),
+  ).alias('cp');
+  add('move', 'move a stopped container to another server, pool or name', withCopy, async (context, args, options) =>
+    (await import('./commands/copy.ts')).copy(context, 'move', args, options),
+  ).alias('mv');
   add(
     'exec',
     'run a command in a container: gantry exec NAME -- COMMAND...',

@@ -1,5 +1,6 @@
 // Copies containers between servers, or on one: tells both sides what to do, carries the streams itself when they cannot reach
 // each other, and waits for both. A move is a copy whose original is deleted afterwards.
+import { randomBytes } from 'node:crypto';
 import type { Container, ContainerSource } from '../api/container.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Client } from './client.ts';
@@ -70,8 +71,12 @@ export async function moveContainer(
   const { status } = (await from.client.get('container', from.name, signal)).metadata;
   if (status !== 'Stopped')
     throw new ClientError('running', `The container ${from.name} is ${status}: stop it before moving it`);
-  await copyContainer(from, to, { ...options, keepAddresses: true }, signal);
+  // Into another pool of its server it gets its name once the original is gone.
+  const isHere = from.client.host === to.client.host && from.name === to.name;
+  const copy = isHere ? { ...to, name: `move-of-${randomBytes(6).toString('hex')}` } : to;
+  await copyContainer(from, copy, { ...options, keepAddresses: true }, signal);
   await from.client.operations.run(() => from.client.delete('container', from.name, signal), signal);
+  if (isHere) await to.client.operations.run(() => to.client.rename('container', copy.name, to.name, signal), signal);
 }
 
 type Wanted = Pick<
