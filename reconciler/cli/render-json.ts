@@ -2,6 +2,7 @@
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Address } from '../core/document.ts';
 import type { Guard, Plan, ResourceChange } from '../core/plan.ts';
+import { isChange } from '../core/summary.ts';
 import type { EngineEvent } from '../engine/events.ts';
 import { renderElapsed, words } from './progress.ts';
 
@@ -42,7 +43,7 @@ export function planLines(
   summary: string,
   atMs: number,
 ): string[] {
-  const changed = plan.changes.filter((change) => change.action !== 'no-op' || change.power !== undefined);
+  const changed = plan.changes.filter(isChange);
   return [
     ...changed.map((change) => plannedChange(change, atMs)),
     ...plan.guards.map((guard) => guardLine(guard, atMs)),
@@ -56,7 +57,7 @@ export function planLines(
 }
 
 function plannedChange(change: ResourceChange, atMs: number): string {
-  const action = change.action === 'no-op' ? 'update' : change.action;
+  const action = change.action === 'no-op' ? actionOfNoOp(change) : change.action;
   const fields = {
     change: {
       resource: resource(change.address),
@@ -67,9 +68,15 @@ function plannedChange(change: ResourceChange, atMs: number): string {
       paths: change.changes.map(({ path }) => path),
     },
   };
-  const verbs = [change.action === 'no-op' ? undefined : action, change.power].filter((word) => word !== undefined);
+  const verbs = [change.action === 'no-op' && change.power !== undefined ? undefined : action, change.power].filter(
+    (word) => word !== undefined,
+  );
   return jsonLine('planned_change', `${change.address}: Plan to ${verbs.join(' and ')}`, fields, atMs);
 }
+
+/** Terraform's word for what comes into ownership. */
+const actionOfNoOp = ({ power, claims }: ResourceChange): string =>
+  power === undefined && claims.length > 0 ? 'import' : 'update';
 
 const guardLine = (guard: Guard, atMs: number): string =>
   jsonLine(

@@ -33,6 +33,9 @@ export class LockedError extends Error {
   }
 }
 
+/** Locks of runs of this process that have not come to their end. */
+export const held = new Set<string>();
+
 export function newLock(id: string, nowMs: number, ttlMs: number, reason?: string): Lock {
   return {
     id,
@@ -68,7 +71,8 @@ export function lockIn(config: ServerConfig, set: string): Lock | undefined {
 /** Its process ran on this machine and is gone: nobody will ever release it. */
 export function isAbandoned(lock: Lock): boolean {
   if (lock.reason !== undefined || lock.boot === '' || lock.boot !== bootId()) return false;
-  return startOf(lock.pid) !== lock.start;
+  const isOurs = lock.pid === process.pid && lock.start === startOf(process.pid);
+  return isOurs ? !held.has(lock.id) : startOf(lock.pid) !== lock.start;
 }
 
 /** By our clock, which may be wrong: it is taken only after nobody renewed it while we looked on. */

@@ -7,7 +7,7 @@ import { hasConfig, isRelease, makeRecord, type KeyHash, type OwnerRecord } from
 import type { Plan, Step } from '../core/plan.ts';
 import { emptySetState, lockKey, readSetStates, renderSetState, stateKey, type SetState } from '../core/set-state.ts';
 import type { RunResult } from './execute.ts';
-import { isAbandoned, isOverdue, LockedError, lockIn, lockTtlMs, newLock, renewed, type Lock } from './lock.ts';
+import { held, isAbandoned, isOverdue, LockedError, lockIn, lockTtlMs, newLock, renewed, type Lock } from './lock.ts';
 import { changeNotes, type Patch, type ServerConfig } from './server-notes.ts';
 import type { EngineClient } from './steps/context.ts';
 
@@ -64,6 +64,7 @@ export class SetRun {
     const restarts = await this.#restarts(signal);
     await this.#locked((config) => this.#opened(config, restarts), signal);
     this.#isLocked = true;
+    held.add(this.id);
     this.#timer = setInterval(() => void this.#renew(), this.#ttlMs / 3);
     this.#timer.unref();
   }
@@ -73,6 +74,7 @@ export class SetRun {
     clearInterval(this.#timer);
     if (!this.#isLocked) return;
     this.#isLocked = false;
+    held.delete(this.id);
     const limit = AbortSignal.timeout(30_000);
     try {
       await changeNotes(this.#deps, (config) => this.#closed(config, result), limit);
@@ -133,19 +135,19 @@ export class SetRun {
     const endMs = nowMs() + lockTimeoutMs;
     const watch = new LockWatch(this.#ttlMs / 3 + 1000, nowMs);
     for (;;) {
-      let held: Lock | undefined;
+      let found: Lock | undefined;
       await changeNotes(
         this.#deps,
         (config) => {
-          held = lockIn(config, set);
-          if (held !== undefined && isFree(held, watch, nowMs())) held = undefined;
-          return held === undefined ? open(config) : undefined;
+          found = lockIn(config, set);
+          if (found !== undefined && isFree(found, watch, nowMs())) found = undefined;
+          return found === undefined ? open(config) : undefined;
         },
         signal,
       );
-      if (held === undefined) return;
+      if (found === undefined) return;
       // One that seems to be overdue is watched a little, whatever the patience: its holder may have another clock.
-      if (nowMs() >= endMs && !isOverdue(held, nowMs())) throw new LockedError(set, held);
+      if (nowMs() >= endMs && !isOverdue(found, nowMs())) throw new LockedError(set, found);
       await pause(Math.min(1000, Math.max(50, this.#ttlMs / 10)), signal);
     }
   }

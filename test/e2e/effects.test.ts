@@ -77,12 +77,12 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'a key that was written and no longer is: left alone',
+    name: 'a key that was written and no longer is: taken away',
     part: 'container',
     to: () => containerWith(''),
-    plan: [],
+    plan: ['container/c1: update live'],
     life: 'same',
-    holds: async (bench) => expect(await config(bench)).toMatchObject({ 'limits.cpu': '1' }),
+    holds: async (bench) => expect(await config(bench)).not.toHaveProperty('limits.cpu'),
   },
   {
     name: 'free keys, description, autostart',
@@ -138,6 +138,14 @@ const cases: readonly Case[] = [
       const { pid } = await bench.life();
       expect(readFileSync(`/proc/${pid}/limits`, 'utf8')).toMatch(/Max open files +3000 +4000/);
     },
+  },
+  {
+    name: 'what needed a restart, no longer written',
+    part: 'container',
+    to: () => containerWith(''),
+    plan: ['container/c1: update restart restart'],
+    life: 'restarted',
+    holds: async (bench) => expect(await config(bench)).not.toHaveProperty('security.nesting'),
   },
   {
     name: 'a disk added',
@@ -255,7 +263,8 @@ const cases: readonly Case[] = [
     name: 'another alias',
     part: 'image',
     to: () => 'kind: image\nname: base\nfile: image.tar.gz\naliases: [base, spare]\npublic: true\n',
-    plan: ['image_alias/spare: create live'],
+    // The properties came with the image itself: they are only let go of.
+    plan: ['image/base: update live', 'image_alias/spare: create live'],
     life: 'same',
   },
   {
@@ -269,7 +278,7 @@ const cases: readonly Case[] = [
   {
     name: 'what would need a restart, on a stopped container',
     part: 'container',
-    to: () => containerWith('state: stopped\nconfig: { security.nesting: false }\n'),
+    to: () => containerWith('state: stopped\nconfig: { security.nesting: true }\n'),
     plan: ['container/c1: update live'],
     life: 'same',
     holds: async (bench) => expect((await bench.life()).status).toBe('Stopped'),
@@ -278,7 +287,7 @@ const cases: readonly Case[] = [
     name: 'power that is not ours',
     part: 'container',
     to: () => containerWith('manage: { power: ignore }\n'),
-    plan: [],
+    plan: ['container/c1: update live'],
     life: 'same',
     holds: async (bench) => expect((await bench.life()).status).toBe('Stopped'),
   },

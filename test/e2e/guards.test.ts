@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { containerWith, openBench, packImage, profileWith, type Bench } from '../support/e2e-bench.ts';
 
+const moved = 'devices: { root: { type: disk, path: /, pool: p2 } }\n';
+
 describe('rules that hold back a plan', () => {
   let bench: Bench;
   beforeAll(async () => {
@@ -29,7 +31,6 @@ describe('rules that hold back a plan', () => {
   });
 
   it('a recreation needs leave, and a protected container is not recreated even with it', async () => {
-    const moved = 'devices: { root: { type: disk, path: /, pool: p2 } }\n';
     bench.parts['pool2'] = 'kind: storage_pool\nname: p2\ndriver: dir\n';
     bench.parts['container'] = containerWith(moved);
     expect(await refused()).toContain('would be deleted and created again, its data lost');
@@ -67,7 +68,7 @@ describe('rules that hold back a plan', () => {
     await bench.daemon.call('PATCH', '/1.0/profiles/small', { config: { 'user.theirs': 'y' } });
     await bench.daemon.call('POST', '/1.0/profiles', { name: 'foreign', config: {}, devices: {} });
     await bench.expectSettled();
-    bench.parts['container'] = containerWith('config: { user.ours: z }\n');
+    bench.parts['container'] = containerWith(`${moved}config: { user.ours: z }\n`);
     await bench.apply();
     expect((await bench.get('/1.0/containers/c1')).config).toMatchObject({ 'user.theirs': 'x', 'user.ours': 'z' });
     expect((await bench.get('/1.0/profiles/small')).config).toMatchObject({ 'user.theirs': 'y' });
