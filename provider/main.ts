@@ -11,6 +11,10 @@ const log: Log = (level, message, fields) => void process.stderr.write(logLine(n
 async function main(): Promise<void> {
   // Ctrl-C goes to the whole process group; Terraform says by StopProvider what it means for us.
   process.on('SIGINT', () => {});
+  // Ten operations may be under way: an error that belongs to none of them must not lose what the others have done.
+  process.on('uncaughtException', (error) =>
+    log('error', `an error that nobody expected: ${error.stack ?? String(error)}`),
+  );
   const server = new ProviderServer(gantryProvider({ env: process.env, log }));
   try {
     const plugin = await startPlugin({

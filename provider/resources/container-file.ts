@@ -8,7 +8,15 @@ import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { unknownValue } from '../framework/value.ts';
 import { absolutePath, fileMode, oneOf } from './container-attributes.ts';
-import { deleteFile, filesIn, makeDirectories, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
+import {
+  deleteFile,
+  discard,
+  filesIn,
+  makeDirectories,
+  readFileSpec,
+  wantedHash,
+  writeFileSpec,
+} from './container-files.ts';
 import { DiagnosticError } from '../framework/diagnostic.ts';
 import { gantryResource } from './shared.ts';
 
@@ -88,7 +96,7 @@ export const containerFile = gantryResource({
     const imported = state.type === null;
     try {
       const entry = await files.read(state.path, context.signal);
-      if (entry.type === 'file') entry.body.destroy();
+      if (entry.type === 'file') discard(entry.body);
       const mode = `0${(entry.mode & 0o7777).toString(8).padStart(3, '0')}`;
       const { uid, gid } = entry;
       if (entry.type === 'symlink')
@@ -129,7 +137,7 @@ async function textOf(context: Context<Link>, { container, path }: State): Promi
   for await (const chunk of entry.body as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxImportBytes) {
-      entry.body.destroy();
+      discard(entry.body);
       return null;
     }
     chunks.push(chunk);

@@ -36,6 +36,12 @@ async function hashOf(stream: Readable): Promise<string> {
   return hash.digest('hex');
 }
 
+/** A body that nobody reads any more; its connection reports that as an error, which nobody would hear. */
+export function discard(body: Readable): void {
+  body.on('error', () => {});
+  body.destroy();
+}
+
 /** As it is in the container; undefined: there is no such file. */
 export async function readFileSpec(
   files: Files,
@@ -76,7 +82,7 @@ export async function makeDirectories(files: Files, path: string, signal: AbortS
       if (isNotFound(error)) return undefined;
       throw error;
     });
-    if (found?.type === 'file') found.body.destroy();
+    if (found?.type === 'file') discard(found.body);
     if (found === undefined) await files.makeDirectory(directory, {}, signal);
   }
 }

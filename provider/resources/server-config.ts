@@ -12,8 +12,7 @@ import { gantryResource } from './shared.ts';
 import { editPath } from './by-path.ts';
 
 const isHidden = (key: string): boolean =>
-  
-  ((serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.hidden ?? false);
+  (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.hidden ?? false;
 const defaultOf = (key: string): string =>
   (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.default ?? '';
 
