@@ -1,9 +1,10 @@
 // Making a backup: what goes in is decided from the records, then a saga writes the file and records it.
-import { stat } from 'node:fs/promises';
+import { rm, stat, writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import { shiftId } from '../../drivers/runtime/shift-ownership.ts';
 import { hostRootIds } from '../../drivers/runtime/id-map.ts';
+import { errorText } from '../../lib/log.ts';
 import type { Saga, SagaContext } from '../../operations/saga.ts';
 import type { BackupDocument } from '../../records/documents.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
@@ -80,27 +81,45 @@ async function writeFile(deps: BackupDeps, params: CreateBackupParams, context: 
   const { driver, pool } = deps.pools.use(content.pool.name);
   const volume = { type: 'container', name: container } as const;
   const ownerOf = await ownersOf(deps, container, join(driver.volumePath(pool, volume), 'rootfs'));
+  const index = await renderIndex(content);
+  const packer = await packerOf(algorithm);
   let last = 0;
-  await writeTarball(
-    { driver, pool },
-    {
-      path: backupPath(deps.dir, document.file),
-      packer: await packerOf(algorithm),
-      index: await renderIndex(content),
-      volume,
-      snapshots: content.snapshots.map(({ name }) => name),
-      optimized: document.optimizedStorage,
-      timeS: Math.floor(deps.clock.nowMs() / 1000),
-      ...(ownerOf === undefined ? {} : { ownerOf }),
-    },
-    (bytes) => {
-      const now = deps.clock.nowMs();
-      if (now - last < progressEveryMs) return;
-      last = now;
-      context.progress({ create_backup_progress: `${(bytes / 1e6).toFixed(2)}MB` });
-    },
-    context.signal,
-  );
+  const write = (): Promise<void> =>
+    writeTarball(
+      { driver, pool },
+      {
+        path: backupPath(deps.dir, document.file),
+        packer,
+        index,
+        volume,
+        snapshots: content.snapshots.map(({ name }) => name),
+        optimized: document.optimizedStorage,
+        timeS: Math.floor(deps.clock.nowMs() / 1000),
+        ...(ownerOf === undefined ? {} : { ownerOf }),
+      },
+      (bytes) => {
+        const now = deps.clock.nowMs();
+        if (now - last < progressEveryMs) return;
+        last = now;
+        context.progress({ create_backup_progress: `${(bytes / 1e6).toFixed(2)}MB` });
+      },
+      context.signal,
+    );
+  const beside = join(driver.volumePath(pool, volume), 'backup.yaml');
+  await (document.optimizedStorage ? withFile(deps, beside, index.backup, write) : write());
+}
+
+/** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves harms nobody. */
+async function withFile(deps: BackupDeps, path: string, text: string, work: () => Promise<void>): Promise<void> {
+  await rm(path, { force: true });
+  await writeText(path, text, { mode: 0o400, flag: 'wx' }).catch((error: unknown) => {
+    deps.log.warn(`The backup goes without the file ${path}: ${errorText(error)}`);
+  });
+  try {
+    await work();
+  } finally {
+    await rm(path, { force: true });
+  }
 }
 
 /** Snapshots from the oldest to the newest. */
