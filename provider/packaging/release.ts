@@ -1,0 +1,72 @@
+// What a release of the provider consists of: the packages with their sums and manifest as registries want them, and a mirror
+// tree for machines without a registry. Makes no bundle and knows no command line.
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { zip, type ZipEntry } from './zip.ts';
+
+export const platforms = ['darwin_amd64', 'darwin_arm64', 'linux_amd64', 'linux_arm64'] as const;
+const registries = ['registry.terraform.io', 'registry.opentofu.org'] as const;
+const source = 'gantry/gantry';
+
+/** Plain sh: it tells of a missing Node in words that Terraform shows, and the .cjs beside it runs in any project. */
+const launcher = `#!/bin/sh
+if ! command -v node >/dev/null 2>&1; then
+  echo "terraform-provider-gantry needs Node.js 20.19 or newer as node on the PATH"
+  exit 1
+fi
+exec node "$(dirname "$0")/main.cjs" "$@"
+`;
+
+export interface ReleaseInput {
+  readonly version: string;
+  /** The bundled program. */
+  readonly main: Buffer;
+  readonly license: Buffer;
+}
+
+/** Paths below the release directory. */
+export type ReleaseFiles = ReadonlyMap<string, { readonly content: Buffer; readonly mode: number }>;
+
+export function packageEntries({ version, main, license }: ReleaseInput): readonly ZipEntry[] {
+  return [
+    { name: 'LICENSE', content: license, mode: 0o644 },
+    { name: 'main.cjs', content: main, mode: 0o644 },
+    { name: `terraform-provider-gantry_v${version}`, content: Buffer.from(launcher), mode: 0o755 },
+  ];
+}
+
+export function releaseFiles(input: ReleaseInput): ReleaseFiles {
+  const { version } = input;
+  const entries = packageEntries(input);
+  const archive = zip(entries);
+  const stem = `terraform-provider-gantry_${version}`;
+  const manifest = Buffer.from(
+    `${JSON.stringify({ version: 1, metadata: { protocol_versions: ['6.0'] } }, null, 2)}\n`,
+  );
+  const published = new Map<string, Buffer>([
+    ...platforms.map((platform) => [`${stem}_${platform}.zip`, archive] as const),
+    [`${stem}_manifest.json`, manifest],
+  ]);
+  const sums = [...published].map(([name, content]) => `${sha256(content)}  ${name}\n`).join('');
+  const files = new Map<string, { content: Buffer; mode: number }>();
+  for (const [name, content] of published) files.set(name, { content, mode: 0o644 });
+  files.set(`${stem}_SHA256SUMS`, { content: Buffer.from(sums), mode: 0o644 });
+  for (const registry of registries) {
+    for (const platform of platforms) {
+      const folder = `mirror/${registry}/${source}/${version}/${platform}`;
+      for (const { name, content, mode } of entries) files.set(`${folder}/${name}`, { content, mode });
+    }
+  }
+  return files;
+}
+
+export function writeRelease(files: ReleaseFiles, directory: string): void {
+  for (const [name, { content, mode }] of files) {
+    const path = join(directory, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content, { mode });
+  }
+}
+
+const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
