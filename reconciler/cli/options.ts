@@ -34,6 +34,8 @@ export interface CliOptions {
   readonly failFast?: boolean;
   readonly timeout?: string;
   readonly format?: string;
+  readonly output?: string;
+  readonly out?: string;
   readonly recursive?: boolean;
   readonly createDirs?: boolean;
   readonly uid?: string;

@@ -93,7 +93,9 @@ export function buildProgram(run: Runner): Command {
     (command) =>
       withPlan(withHost(withManifests(command)))
         .addOption(new Option('--destroy', 'show what destroy would do'))
-        .addOption(new Option('--format <format>', 'text, or plan-json for the whole plan as Terraform shows it')),
+        .addOption(new Option('-o, --output <format>', 'text, json (the whole plan as Terraform shows it) or markdown'))
+        .addOption(new Option('--out <file>', 'keep the plan, for gantry apply FILE'))
+        .addOption(new Option('--format <format>', 'text or plan-json').hideHelp()),
     async (context, args, options) =>
       (await import('./commands/plan.ts')).plan(
         context,
@@ -145,7 +147,8 @@ export function buildProgram(run: Runner): Command {
   add(
     'show',
     'live objects, one or all',
-    (command) => withHost(command.argument('[kind/name...]', 'what to show (default: a list of everything)')),
+    (command) =>
+      withHost(command.argument('[kind/name...]', 'what to show, or a kept plan (default: a list of everything)')),
     async (context, args) => (await import('./commands/show.ts')).show(context, args),
   );
   const file = program.command('file').description('files of containers: pull, push, delete');

@@ -2,8 +2,9 @@
 import { resolve } from 'node:path';
 import { connect, type Client } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
+import type { Document } from '../core/document.ts';
 import type { Observed } from '../core/observed.ts';
-import type { Plan, PlanInput, SetOwner } from '../core/plan.ts';
+import type { Plan, PlanInput, PlanOptions, SetOwner } from '../core/plan.ts';
 import type { Loaded, LoadInput } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -109,21 +110,35 @@ export async function planOf(
   loaded: Loaded,
   mode: Plan['mode'],
 ): Promise<Planned> {
+  const set = setNameOf(context.options, loaded.documents);
+  const options = planOptionsOf(context.options);
+  return planFor(context, client, { documents: loaded.documents, set, options, mode, locate: loaded.locate });
+}
+
+interface PlanRequest {
+  readonly documents: readonly Document[];
+  readonly set: string;
+  readonly options: PlanOptions;
+  readonly mode: Plan['mode'];
+  /** Adds places to what is wrong. */
+  readonly locate?: Loaded['locate'];
+}
+
+export async function planFor(context: CliContext, client: Client, request: PlanRequest): Promise<Planned> {
   const [{ observe }, { checkPlan }, { ownerOf }] = await Promise.all([
     import('../engine/observe.ts'),
     import('../core/check.ts'),
     import('../engine/key-hash.ts'),
   ]);
-  const set = setNameOf(context.options, loaded.documents);
+  const { documents, options, mode, locate = (found) => found } = request;
   const observed = await observe(client, context.stop);
-  const owner = ownerOf(set, observed);
-  const options = planOptionsOf(context.options);
-  const input: PlanInput = { documents: loaded.documents, observed, options, owner };
+  const owner = ownerOf(request.set, observed);
+  const input: PlanInput = { documents, observed, options, owner };
   const plan =
     mode === 'apply'
       ? (await import('../core/plan-changes.ts')).planChanges(input)
       : (await import('../core/plan-destroy.ts')).planDestroy(input);
-  await context.diagnostics(plan.diagnostics.map((diagnostic) => loaded.locate(diagnostic)));
+  await context.diagnostics(plan.diagnostics.map((diagnostic) => locate(diagnostic)));
   if (plan.diagnostics.some(({ severity }) => severity === 'error')) {
     throw new CliError('No plan can be made before this is corrected', exitCodes.error);
   }

@@ -53,6 +53,13 @@ const noChange = (plan: Plan): string =>
       ? 'No changes: nothing is declared.'
       : `No changes: ${plan.changes.length === 1 ? 'the declared object is' : `all ${plan.changes.length} declared objects are`} as declared.`;
 
+/** One change without colours, signs at the beginning of lines. */
+export const renderChangeText = (change: ResourceChange): string =>
+  renderChange(change, paints(false))
+    .split('\n')
+    .map((line) => line.replace(/^( +)([-+~!]) /, '$2$1'))
+    .join('\n');
+
 function renderChange(change: ResourceChange, paint: Paints): string {
   const isClaim = change.action === 'no-op' && change.power === undefined && change.claims.length > 0;
   const [symbol, tint] = isClaim ? (['<=', 'blue'] as const) : signs[change.action];

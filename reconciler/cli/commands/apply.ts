@@ -1,6 +1,7 @@
 // `gantry apply` and `gantry destroy`: plan, ask, carry out, report.
 import type { Client } from '../../../server/client/client.ts';
 import type { Plan } from '../../core/plan.ts';
+import type { SavedPlan } from '../../core/saved-plan.ts';
 import type { RunResult } from '../../engine/execute.ts';
 import type { Loaded } from '../../manifest/types.ts';
 import { confirm } from '../confirm.ts';
@@ -13,16 +14,39 @@ import { paintFor } from '../paint.ts';
 import { changeSummary } from '../render-json.ts';
 import { reporterFor, type Reporter } from '../reporter.ts';
 import { hostName, loadSet, planOf, printPlan, withClient, type Planned } from '../session.ts';
+import { planAgain, savedPlanAt } from '../saved-plan.ts';
+import { setNameOf } from '../set-name.ts';
 import { CliError } from '../usage-error.ts';
 
 export async function apply(context: OpenContext, args: readonly string[], mode: Plan['mode']): Promise<ExitCode> {
   parseCount('--parallelism', context.options.parallelism);
   parseDuration('--lock-timeout', context.options.lockTimeout);
+  const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
+  if (saved !== undefined) return withClient(context, (client) => applySaved(context, client, saved));
   const loaded = await loadSet(context, args);
   return withClient(context, async (client) => {
-    await resume(context, client, loaded);
+    await resume(context, client, setNameOf(context.options, loaded.documents));
     return applyOnce(context, client, loaded, mode, 1);
   });
+}
+
+/** Exactly what was looked at, without asking again; exit code 3 when the world has moved on. */
+async function applySaved(context: OpenContext, client: Client, saved: SavedPlan): Promise<ExitCode> {
+  await resume(context, client, saved.set);
+  const planned = await planAgain(context, client, saved);
+  const { plan } = planned;
+  if (context.isJson) await printPlan(context, plan, saved.mode);
+  if (plan.steps.length === 0) {
+    context.out('Nothing of the plan is left to do.');
+    return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
+  }
+  const { OvertakenError } = await import('../../engine/set-run.ts');
+  const code = await carryOut(context, client, planned).catch((error: unknown) => {
+    throw error instanceof OvertakenError ? new CliError(error.message, exitCodes.stale, error) : error;
+  });
+  if (code !== exitCodes.ok) return code;
+  if (plan.guards.length > 0) return exitCodes.guard;
+  return context.options.detailedExitcode === true ? exitCodes.changes : exitCodes.ok;
 }
 
 /** Plans again when another run of the set was quicker: approved in advance, what is done then is still what was asked for. */
@@ -58,13 +82,11 @@ const question = (mode: Plan['mode']): string =>
   mode === 'apply' ? 'Do you want to perform these actions?' : 'Do you really want to destroy all of this?';
 
 /** Work that an earlier run began and did not see end may still go on: its end comes first. */
-async function resume(context: CliContext, client: Client, loaded: Loaded): Promise<void> {
-  const [{ stateDirectory }, { openOperations }, { setNameOf }] = await Promise.all([
+async function resume(context: CliContext, client: Client, set: string): Promise<void> {
+  const [{ stateDirectory }, { openOperations }] = await Promise.all([
     import('../../engine/journal.ts'),
     import('../../engine/journal-read.ts'),
-    import('../set-name.ts'),
   ]);
-  const set = setNameOf(context.options, loaded.documents);
   const place = { directory: stateDirectory(context.io.env), set, host: hostName(context, client) };
   for (const id of await openOperations(place)) {
     const found = await client.operations.get(id, context.stop).catch(() => undefined);

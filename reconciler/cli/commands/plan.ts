@@ -1,23 +1,46 @@
-// `gantry plan`: shows what apply (or, with --destroy, destroy) would do; changes nothing.
+// `gantry plan`: shows what apply (or, with --destroy, destroy) would do, and keeps it with --out; changes nothing.
+import type { Plan } from '../../core/plan.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { loadSet, makePlan, printPlan, withClient } from '../session.ts';
+import { writePlan } from '../saved-plan.ts';
+import { loadSet, planOf, printPlan, withClient } from '../session.ts';
 import { usageError } from '../usage-error.ts';
 
+const formats = ['text', 'json', 'markdown'] as const;
+type Format = (typeof formats)[number];
+
 export async function plan(context: CliContext, args: readonly string[], isDestroy: boolean): Promise<ExitCode> {
-  const { options, io } = context;
-  if (!['text', 'plan-json', undefined].includes(options.format)) throw usageError('--format is text or plan-json');
+  const { options } = context;
+  const format = formatOf(options.output, options.format);
   const loaded = await loadSet(context, args);
-  const made = await withClient(context, (client) =>
-    makePlan(context, client, loaded, isDestroy ? 'destroy' : 'apply'),
-  );
-  if (options.format === 'plan-json') {
-    const { planJson } = await import('../../core/plan-json.ts');
-    io.stdout.write(`${JSON.stringify(planJson(made), null, 2)}\n`);
-  } else {
-    await printPlan(context, made, 'plan');
-  }
+  const made = await withClient(context, async (client) => {
+    const planned = await planOf(context, client, loaded, isDestroy ? 'destroy' : 'apply');
+    if (options.out !== undefined) await writePlan(context, client, loaded, planned, args, options.out);
+    return planned.plan;
+  });
+  await show(context, made, format);
+  if (options.out !== undefined)
+    context.note(`The plan is kept in ${options.out}: gantry apply ${options.out} does exactly that.`);
   if (made.guards.length > 0) return exitCodes.guard;
   const { hasChanges } = await import('../../core/summary.ts');
   return options.detailedExitcode === true && hasChanges(made) ? exitCodes.changes : exitCodes.ok;
+}
+
+function formatOf(output: string | undefined, format: string | undefined): Format {
+  if (format !== undefined && !['text', 'plan-json'].includes(format))
+    throw usageError('--format is text or plan-json');
+  const wanted = output ?? (format === 'plan-json' ? 'json' : 'text');
+  const known = formats.find((one) => one === wanted);
+  if (known === undefined) throw usageError(`--output ${JSON.stringify(wanted)} is none of ${formats.join(', ')}`);
+  return known;
+}
+
+async function show(context: CliContext, made: Plan, format: Format): Promise<void> {
+  if (format === 'json') {
+    const { planJson } = await import('../../core/plan-json.ts');
+    context.io.stdout.write(`${JSON.stringify(planJson(made), null, 2)}\n`);
+  } else if (format === 'markdown') {
+    const { renderMarkdown } = await import('../../core/render-markdown.ts');
+    context.io.stdout.write(renderMarkdown(made));
+  } else await printPlan(context, made, 'plan');
 }

@@ -7,6 +7,7 @@ import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { parseAddress } from '../options.ts';
 import { paintFor } from '../paint.ts';
+import { savedPlanAt } from '../saved-plan.ts';
 import { withClient } from '../session.ts';
 import { renderTable } from '../table.ts';
 import { CliError } from '../usage-error.ts';
@@ -14,6 +15,11 @@ import { CliError } from '../usage-error.ts';
 const listed: readonly KindName[] = ['storage_pool', 'network', 'profile', 'image', 'image_alias', 'container'];
 
 export async function show(context: CliContext, addresses: readonly string[]): Promise<ExitCode> {
+  const saved = await savedPlanAt(addresses, context);
+  if (saved !== undefined) {
+    context.io.stdout.write(context.isJson ? `${JSON.stringify(saved.plan)}\n` : saved.text);
+    return exitCodes.ok;
+  }
   const parsed = addresses.map(parseAddress);
   await withClient(context, async (client) => {
     if (parsed.length === 0) return showAll(context, client);
