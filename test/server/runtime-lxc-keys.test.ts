@@ -1,11 +1,14 @@
 // What config keys do to real containers: cpus, ids of files, and what the kernel is told of them.
-import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { lstatSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { readCgroupTree, readGroupFile } from '../../server/drivers/runtime/cgroup.ts';
-import type { IdMapEntry, RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
+import type { IdMapEntry, NicRun, RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
+import { loadModules } from '../../server/drivers/runtime/kernel-modules.ts';
+import { priorityTable } from '../../server/drivers/runtime/net-priority.ts';
+import { noParts } from '../../server/drivers/run-parts.ts';
 import { openLxcRuntime } from '../../server/drivers/runtime/lxc.ts';
 import { silentLog } from '../../server/lib/log.ts';
 import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../support/runtime-lxc-harness.ts';
@@ -85,6 +88,95 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     await driver.recover(names);
     expect(cpusOf(one)).toBe('1');
     if (online === 2) expect(cpusOf(two)).toBe('0');
+  });
+
+  it('limits.network.priority marks what the container sends, live, over a reboot and on nics plugged in, and nothing is left', async () => {
+    const table = (name: string): string => {
+      const nft = (family: string): string => {
+        const argv = ['list', 'table', family, priorityTable(name, harness.places.tag)];
+        return spawnSync('nft', argv, { encoding: 'utf8' }).stdout;
+      };
+      return nft('bridge') + nft('inet');
+    };
+    const run = await harness.prepare(`k${process.pid}-net`);
+    names.push(run.name);
+    const [nic] = run.nics;
+    await driver.start({ ...run, config: { 'limits.network.priority': '10' } }, never);
+    expect(table(run.name)).toContain(`iifname "${nic?.hostName}" meta priority set 0:a counter`);
+    expect(table(run.name)).toContain(`ether saddr ${nic?.hwaddr} meta priority set 0:a`);
+    await inside(run.name, 'ip addr add 10.254.253.2/30 dev eth0; ip link set eth0 up; ping -c 1 -W 1 10.254.253.1');
+    expect(Number(/0:a counter packets ([0-9]+)/.exec(table(run.name))?.[1])).toBeGreaterThan(0);
+    await driver.updateLimits(run.name, { 'limits.network.priority': '3' });
+    expect(table(run.name)).toContain('set 0:3');
+    const plugged = {
+      ...nic,
+      device: 'eth1',
+      name: 'eth1',
+      hostName: `${nic?.hostName}p`,
+      hwaddr: '00:16:3e:00:fe:01',
+    };
+    await driver.live?.plug(run.name, { ...noParts, device: 'eth1', properties: {}, nics: [plugged as NicRun] });
+    expect(table(run.name)).toContain(`iifname "${plugged.hostName}" meta priority set 0:3`);
+    const reborn = new Promise((resolve) => driver.onExit(resolve));
+    await harness.rebootInside(driver, run.name);
+    await reborn;
+    expect(table(run.name)).toContain('set 0:3');
+    await driver.updateLimits(run.name, {});
+    expect(table(run.name)).toBe('');
+    await driver.updateLimits(run.name, { 'limits.network.priority': '1' });
+    await stop(run.name);
+    expect(table(run.name)).toBe('');
+  });
+
+  describe('linux.kernel_modules', () => {
+    let dir: string;
+    let told: string;
+    let modular: RuntimeDriver;
+    const config = (value: string) => ({ 'linux.kernel_modules': value });
+
+    beforeEach(async () => {
+      dir = join(harness.base, `modules-${++count}`);
+      told = join(dir, 'told');
+      mkdirSync(join(dir, 'loaded/there'), { recursive: true });
+      writeFileSync(join(dir, 'filesystems'), 'nodev\tsysfs\n\text4\n');
+      writeFileSync(told, '');
+      const script = `#!/bin/sh\nfor m; do :; done\n[ "$m" = missing ] && { echo "modprobe: FATAL: Module $m not found." >&2; exit 1; }\necho "$m" >> ${told}; mkdir ${dir}/loaded/$m\n`;
+      writeFileSync(join(dir, 'modprobe'), script, { mode: 0o755 });
+      const modules = {
+        loaded: join(dir, 'loaded'),
+        fileSystems: join(dir, 'filesystems'),
+        modprobe: join(dir, 'modprobe'),
+      };
+      modular = await openLxcRuntime({ dir: harness.dir, log: silentLog, modules });
+    });
+    afterEach(() => modular.close());
+
+    it('are loaded before a start, those that are there already are not, and more at a change', async () => {
+      const run = await prepare({ config: config('there, nf-nat,ext4,br_netfilter') });
+      await modular.start(run, never);
+      try {
+        expect(readFileSync(told, 'utf8')).toBe('nf_nat\nbr_netfilter\n');
+        await modular.updateLimits(run.name, config('nf_nat,overlay'));
+        expect(readFileSync(told, 'utf8')).toBe('nf_nat\nbr_netfilter\noverlay\n');
+        await expect(modular.updateLimits(run.name, config('missing'))).rejects.toThrow(/missing.*not found/);
+      } finally {
+        await modular.stop(run.name, { force: true }, never);
+      }
+    });
+
+    it('that cannot be had refuse a start with the name and the reason, and nothing is left', async () => {
+      const run = await prepare({ config: config('there,missing') });
+      await expect(modular.start(run, never)).rejects.toMatchObject({
+        code: 'Failed',
+        cause: expect.objectContaining({
+          message: expect.stringMatching(/linux\.kernel_modules.*missing.*FATAL: Module missing not found/) as string,
+        }) as Error,
+      });
+      expect(harness.remains(run)).toEqual([]);
+      await expect(loadModules('x', { loaded: dir, fileSystems: '/none', modprobe: undefined })).rejects.toThrow(
+        /no modprobe/,
+      );
+    });
   });
 
   describe('where the kernel cannot mount through id maps', () => {

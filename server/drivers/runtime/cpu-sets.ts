@@ -4,13 +4,14 @@ import { errorText, type Log } from '../../lib/log.ts';
 import { type CgroupTree, groupDir } from './cgroup.ts';
 import { balanceCpus, type CpuClaim, parseCpuList, parseCpus } from './cpu-limits.ts';
 import { formatCpus } from './limits.ts';
+import { readOnlineCpus } from './lxc-host.ts';
+import type { LxcPlaces } from './lxc-places.ts';
 
 type Cpus = readonly number[];
 
 export interface CpuSetsDeps {
   readonly tree: CgroupTree;
-  readonly groupOf: (name: string) => string;
-  readonly online: () => Cpus;
+  readonly places: Pick<LxcPlaces, 'group'>;
   readonly log: Log;
 }
 
@@ -21,7 +22,7 @@ export class CpuSets {
 
   constructor(deps: CpuSetsDeps) {
     this.#deps = deps;
-    this.#online = deps.online();
+    this.#online = readOnlineCpus();
   }
 
   /** What `name` gets for its limits.cpu (undefined: all), with the others moved; it is for the caller to put it there. Throws
@@ -37,16 +38,16 @@ export class CpuSets {
 
   /** A container that an earlier daemon started; `settle` follows. */
   adopt(name: string, limit: string | undefined): void {
-    const dir = groupDir(this.#deps.tree, 'cpuset', this.#deps.groupOf(name));
+    const dir = groupDir(this.#deps.tree, 'cpuset', this.#deps.places.group(name));
     const held = dir === undefined ? [] : readCpus(dir);
     this.#claims.set(name, { wish: parseCpus(limit ?? ''), held: held.length === 0 ? undefined : held });
   }
 
   /** It has started with what it was given; who came or went meanwhile may have moved it. */
   confirm(name: string): void {
-    const { tree, groupOf, log } = this.#deps;
+    const { tree, places, log } = this.#deps;
     try {
-      confine(tree, groupOf(name), this.of(name), this.#online);
+      confine(tree, places.group(name), this.of(name), this.#online);
     } catch (error) {
       log.warn('a container cannot be moved to other cpus', { container: name, reason: errorText(error) });
     }
@@ -63,7 +64,7 @@ export class CpuSets {
   /** Also when cpus of the host came or went. */
   settle(): void {
     try {
-      this.#online = this.#deps.online();
+      this.#online = readOnlineCpus();
       this.#follow(balanceCpus(this.#claims, this.#online), undefined);
     } catch (error) {
       this.#deps.log.warn('cpus cannot be balanced', { reason: errorText(error) });
@@ -72,18 +73,19 @@ export class CpuSets {
 
   /** Cheap: for whoever looks every second. */
   settleIfChanged(): void {
-    if (formatCpus(this.#deps.online()) !== formatCpus(this.#online)) this.settle();
+    if (formatCpus(readOnlineCpus()) !== formatCpus(this.#online)) this.settle();
   }
 
   #follow(sets: ReadonlyMap<string, Cpus | undefined>, but: string | undefined): void {
-    const { tree, groupOf, log } = this.#deps;
+    const { tree, places, log } = this.#deps;
     for (const [name, cpus] of sets) {
       const claim = this.#claims.get(name);
       if (name === but || claim === undefined || formatCpus(cpus ?? []) === formatCpus(claim.held ?? [])) continue;
       this.#claims.set(name, { ...claim, held: cpus });
       try {
         // One that is just starting has no group yet: see confirm.
-        if (existsSync(groupDir(tree, 'cpuset', groupOf(name)) ?? '')) confine(tree, groupOf(name), cpus, this.#online);
+        if (existsSync(groupDir(tree, 'cpuset', places.group(name)) ?? ''))
+          confine(tree, places.group(name), cpus, this.#online);
       } catch (error) {
         log.warn('a container cannot be moved to other cpus', { container: name, reason: errorText(error) });
       }

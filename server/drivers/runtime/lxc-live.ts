@@ -11,6 +11,7 @@ import { diskRateValues } from './disk-rates.ts';
 import type { LiveDevices, MountRun, NicRun, NodeRun, Plug } from './driver.ts';
 import { type FileDeps, mapOfMount } from './lxc-files.ts';
 import { findProgram } from './lxc-host.ts';
+import { followPriority } from './lxc-keys.ts';
 import { makeNode, nodeMount, permitNode, removeNode } from './lxc-nodes.ts';
 import { openMountTree, unmount } from './mapped-mounts.ts';
 import { mountInside, unmountInside } from './mount-inside.ts';
@@ -93,6 +94,7 @@ export class LxcLive implements LiveDevices {
           now: joined(devices.now, plug),
           properties: { ...devices.properties, [plug.device]: plug.properties },
         });
+        if (plug.nics.length > 0) await followPriority(this.#deps, this.#book.need(name));
       });
     });
   }
@@ -283,6 +285,7 @@ export class LxcLive implements LiveDevices {
   async afterStart(state: RunState): Promise<void> {
     const { now } = needDevices(state);
     for (const nic of now.nics) if (isShaped(nic)) await shape(nic, this.#deps.places.tag);
+    await followPriority(this.#deps, state);
     this.#setRates(state, now, noParts);
   }
 

@@ -13,6 +13,8 @@ import { renderLxcConfig } from './lxc-config.ts';
 import { type FileDeps, prepareFiles, unmountFiles } from './lxc-files.ts';
 import { findApparmorProfile, findLxcfsFiles, findProgram, readHostFacts } from './lxc-host.ts';
 import { clearAfterFailedStart, findInit, findMonitor, interfaceGone } from './lxc-life.ts';
+import type { ModulePlaces } from './kernel-modules.ts';
+import { prepareKeys } from './lxc-keys.ts';
 import { applyDiskWeight, limitKeys } from './lxc-limits.ts';
 import { lentBy } from './lxc-live.ts';
 import { firstReason } from './lxc-log.ts';
@@ -24,6 +26,7 @@ import { renderSeccomp } from './seccomp.ts';
 
 export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
+  readonly modules: ModulePlaces | undefined;
   readonly spool: ExitSpool;
   /** What limits.cpu comes to; undefined: all. */
   readonly cpus: readonly number[] | undefined;
@@ -39,6 +42,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
   const nics = cablesOf(run);
   const lent = lentBy(run.nics);
   try {
+    await prepareModules(deps, run);
     await prepareNics(deps, run);
     const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
     await runLxcStart(places, run);
@@ -89,6 +93,12 @@ async function refuseSecondCopy({ tree, places }: StartDeps, run: RunConfig): Pr
       throw startFailure(run, errorText(error));
     }
   }
+}
+
+async function prepareModules(deps: StartDeps, run: RunConfig): Promise<void> {
+  await prepareKeys(deps, run.config).catch((error: unknown) => {
+    throw startFailure(run, errorText(error));
+  });
 }
 
 async function prepareNics({ places }: StartDeps, run: RunConfig): Promise<void> {

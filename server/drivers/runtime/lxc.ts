@@ -25,9 +25,10 @@ import type {
 import { viewThrough } from './file-view.ts';
 import { ExitSpool } from './exit-spool.ts';
 import { requestShutdown } from './halt-signal.ts';
-import { applyLimits, limitKeys } from './lxc-limits.ts';
+import { applyKeys, clearKeys, restoreLimits, sweepKeys } from './lxc-keys.ts';
 import { awaitOutcome, awaitRunning, buryRemains, findRemains, hasMonitor, isAlive } from './lxc-life.ts';
 import { spawnIn } from './lxc-spawn.ts';
+import type { ModulePlaces } from './kernel-modules.ts';
 import { LxcLive } from './lxc-live.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
 import { openLxcConsole } from './lxc-console.ts';
@@ -35,7 +36,7 @@ import { LxcPlaces } from './lxc-places.ts';
 import { findRun } from './lxc-recover.ts';
 import { startContainer } from './lxc-start.ts';
 import { CpuSets } from './cpu-sets.ts';
-import { findProgram, lxcAvailable, lxcVersion, readOnlineCpus } from './lxc-host.ts';
+import { findProgram, lxcAvailable, lxcVersion } from './lxc-host.ts';
 import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
 import { sweepShapes } from './nic-host.ts';
@@ -55,6 +56,8 @@ export interface LxcDeps {
   readonly log: Log;
   /** A directory on the file system that will hold root file systems; asked whether it can be mounted id-mapped. Default `dir`. */
   readonly probeDir?: string;
+  /** Other kernel modules than this host's. */
+  readonly modules?: ModulePlaces;
   /** False: as on a kernel that cannot mount through id maps. Default: what this one can. */
   readonly mappedMounts?: boolean;
 }
@@ -81,6 +84,7 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
       (await canMountMapped({ libc, namespaces }, deps.probeDir ?? deps.dir)),
     libc,
     namespaces,
+    modules: deps.modules,
   });
 }
 
@@ -93,6 +97,7 @@ const sweepMs = 1_000;
 const orphanSweepMs = 100;
 
 interface Deps extends FileDeps {
+  readonly modules: ModulePlaces | undefined;
   readonly tree: CgroupTree;
   readonly version: string;
 }
@@ -119,12 +124,7 @@ class LxcRuntime implements RuntimeDriver {
     this.version = deps.version;
     this.rootfsIdmapped = deps.rootfsIdmapped;
     this.#spool = new ExitSpool(deps.places.exits);
-    this.#cpus = new CpuSets({
-      tree: deps.tree,
-      groupOf: (name) => deps.places.group(name),
-      online: readOnlineCpus,
-      log: deps.log,
-    });
+    this.#cpus = new CpuSets(deps);
     this.#consoles = new ConsoleHub((name, size) => openLxcConsole(deps, name, size));
     this.live = new LxcLive(deps, {
       need: (name) => this.#need(name),
@@ -149,6 +149,7 @@ class LxcRuntime implements RuntimeDriver {
     this.#cpus.settle();
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
     await sweepShapes(cables, places.tag, this.#deps.log);
+    await sweepKeys(this.#deps, [...this.#live.keys()]);
   }
 
   async #recoverOne(name: string): Promise<void> {
@@ -269,9 +270,7 @@ class LxcRuntime implements RuntimeDriver {
   async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
     await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      const cpus = this.#cpus.claim(name, config['limits.cpu']);
-      applyLimits(this.#deps.tree, this.#deps.places.group(name), config, cpus);
-      this.#remember({ ...state, limits: limitKeys(config) });
+      this.#remember(await applyKeys(this.#deps, this.#cpus, state, config));
     });
   }
 
@@ -360,18 +359,12 @@ class LxcRuntime implements RuntimeDriver {
       const reborn = { ...state, initPid: outcome.init.pid, initStartTime: outcome.init.startTime };
       this.#remember(reborn);
       await this.live.afterReboot(reborn);
-      try {
-        applyLimits(tree, places.group(state.name), state.limits, this.#cpus.of(state.name));
-      } catch (error) {
-        log.warn('limits of before the reboot cannot be set again', {
-          container: state.name,
-          reason: errorText(error),
-        });
-      }
+      restoreLimits(this.#deps, this.#cpus, state);
       this.#announce({ name: state.name, target: 'reboot' });
       return;
     }
     await this.live.afterStop(state);
+    await clearKeys(this.#deps, state);
     await buryRemains(tree, places, state, log);
     unmountFiles(this.#deps, state.name);
     this.#live.delete(state.name);
