@@ -1,5 +1,6 @@
 // What is decided about other servers before and after they are asked: addresses, proxies, lists of simplestreams; and work that
 // several want at the same time.
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressRule, below, proxyFor, redirectTarget } from '../../server/drivers/remote/address.ts';
 import { progressText } from '../../server/drivers/remote/save.ts';
@@ -149,6 +150,20 @@ describe('lists of simplestreams', () => {
       ['20240104', 'd', 'whole'],
     ]);
     for (const nonsense of [null, 7, [], { products: 'x' }]) expect(parseStreamProducts(nonsense)).toEqual([]);
+  });
+
+  test('are read without a throw, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (one, two) => {
+        const products = {
+          products: { a: { arch: 'amd64', aliases: one, versions: { '20240101': { items: { x: two, y: one } } } } },
+        };
+        for (const document of [one, two, { index: { a: one } }, { products: { a: two } }, products]) {
+          parseStreamIndex(document);
+          sortStreamImages(parseStreamProducts(document));
+        }
+      }),
+    );
   });
 
   test('give the newest for the architecture that runs here best', () => {

@@ -98,6 +98,17 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     expect(readFileSync(join(daemon.dir, 'storage-pools/default/containers/two/rootfs/motd'), 'utf8')).toBe('hi');
   });
 
+  test('pulls from here as from its like', async () => {
+    const bytes = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: four}\n` }, rootfsDirectory);
+    await daemon.ok('POST', '/1.0/images', bytes, { 'x-svc-public': 'true', 'x-svc-aliases': 'alias=four/x' });
+    const { environment } = await daemon.get('/1.0');
+    const server = `https://${daemon.daemon.httpsAddress()}`;
+    const from = { type: 'image', mode: 'pull', server, protocol: 'lxd', certificate: environment.certificate };
+    const answer = await lxd!.call('POST', '/1.0/images', { source: { ...from, alias: 'four/x' }, auto_update: true });
+    const ended = await lxd!.get(`${answer.body.operation}/wait`);
+    expect([ended.err, ended.metadata.fingerprint]).toEqual(['', sha256(bytes)]);
+  });
+
   test('takes a published image as one of its own', async () => {
     const bytes = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: three}\n` }, rootfsDirectory, {
       name: 'rootfs/a',

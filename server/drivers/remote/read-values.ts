@@ -16,12 +16,15 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 export const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   Object.entries(mapOf(value)).filter(([key]) => key !== '__proto__');
 
-/** The texts of a map; other members are left out. */
+/** The texts of a map, as many as anybody needs; other members are left out. */
 export const textsOf = (value: unknown): Record<string, string> =>
   Object.fromEntries(
-    entriesOf(value).flatMap(([key, text]) => (typeof text === 'string' ? [[key, textOf(text)]] : [])),
+    entriesOf(value)
+      .slice(0, maxTexts)
+      .flatMap(([key, text]) => (typeof text === 'string' ? [[key, textOf(text)]] : [])),
   );
 
 export const isFingerprint = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
 
 const maxText = 16_384;
+const maxTexts = 1000;

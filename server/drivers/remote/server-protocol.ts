@@ -8,6 +8,8 @@ import { saveParts } from './multipart.ts';
 import { isFingerprint, listOf, mapOf, sizeOf, textOf, textsOf, type JsonMap } from './read-values.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 
+/** More have no use here. */
+const maxAliases = 256;
 /** Beyond the files: heads and boundaries of the parts. */
 const framingBytes = 64 * 1024;
 
@@ -18,12 +20,12 @@ export function findOnServer(
   signal: AbortSignal,
 ): Promise<RemoteImage> {
   return withConnection(options, async (connection) => {
-    const ask = async (path: string): Promise<JsonMap> => {
-      const body = await connection.json(addressOf(server, path, wanted.secret), options.limits.documentBytes, signal);
+    const ask = async (path: string, secret = ''): Promise<JsonMap> => {
+      const body = await connection.json(addressOf(server, path, secret), options.limits.documentBytes, signal);
       return mapOf(mapOf(body)['metadata']);
     };
     const prefix = await targetOf(ask, server, wanted);
-    const image = await ask(imagePath(prefix)).catch((error: unknown) => {
+    const image = await ask(imagePath(prefix), wanted.secret).catch((error: unknown) => {
       throw isMissing(error) ? notThere(server, `fingerprint ${prefix}`, wanted, error) : error;
     });
     const fingerprint = textOf(image['fingerprint']);
@@ -39,7 +41,7 @@ export function findOnServer(
       filename: textOf(image['filename']),
       properties: textsOf(image['properties']),
       aliases: aliasesOf(image),
-      expiresAt: Number.isNaN(Date.parse(expiresAt)) ? undefined : expiresAt,
+      expiresAt: isTimestamp(expiresAt) ? expiresAt : undefined,
       fetch: (target, report, fetchSignal) =>
         withConnection(options, (own) =>
           fetchImage(
@@ -54,6 +56,9 @@ export function findOnServer(
     };
   });
 }
+
+const isTimestamp = (text: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/.test(text) && !Number.isNaN(Date.parse(text));
 
 const imagePath = (fingerprint: string): string => `/1.0/images/${encodeURIComponent(fingerprint)}`;
 
@@ -87,7 +92,8 @@ function notThere(server: string, what: string, { secret }: ImageWanted, cause: 
 function aliasesOf(image: JsonMap): RemoteImage['aliases'] {
   return listOf(image['aliases'])
     .map((alias) => ({ name: textOf(mapOf(alias)['name']), description: textOf(mapOf(alias)['description']) }))
-    .filter(({ name }) => name !== '');
+    .filter(({ name }) => name !== '')
+    .slice(0, maxAliases);
 }
 
 interface Announced {
