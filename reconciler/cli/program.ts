@@ -1,5 +1,6 @@
 // The commands and flags of the CLI, as commander knows them; each command's code is loaded when it runs.
 import { Command, Option } from 'commander';
+import { addBackupCommands } from './backup-commands.ts';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { addImageCommands } from './image-commands.ts';
@@ -229,6 +230,7 @@ export function buildProgram(run: Runner): Command {
     async (context, args) => (await import('./commands/exec.ts')).attachConsole(context, args),
   );
   addImageCommands(add, program, withHost);
+  addBackupCommands(add, program, withHost);
   add(
     'schema',
     'print the JSON Schema of manifests',

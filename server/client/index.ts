@@ -1,4 +1,6 @@
 // The public door of the client: what other rooms and users of the package import.
+export { backupsOf, importBackup } from './backups.ts';
+export type { BackupExport, BackupImport, ContainerBackups } from './backups.ts';
 export { connect, createClient, dialectOf } from './client.ts';
 export type { Client, ClientOptions, Dialect, WriteOptions } from './client.ts';
 export { ClientError, errnoOf, isNotFound, isPreconditionFailed, remedyFor } from './client-error.ts';

@@ -34,6 +34,6 @@ export async function following(
 }
 
 function progressOf({ metadata }: Operation): string | undefined {
-  const found = metadata?.['download_progress'] ?? metadata?.['create_image_from_container_pack_progress'];
+  const found = Object.entries(metadata ?? {}).find(([key]) => key.endsWith('_progress'))?.[1];
   return typeof found === 'string' ? found : undefined;
 }
