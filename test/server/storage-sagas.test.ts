@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { openSimRuntime } from '../../server/drivers/runtime/sim.ts';
 import { openDirStorage } from '../../server/drivers/storage/dir.ts';
 import type { VolumeRef } from '../../server/drivers/storage/driver.ts';
 import { EventHub } from '../../server/events/hub.ts';
@@ -96,6 +97,7 @@ async function world() {
     changes.put('volumes', 'p/v', volumeDocument);
     changes.put('volumeSnapshots', 'v-uuid/s', volumeSnapshot);
   });
+  const runtime = await openSimRuntime({ dir: join(dir, 'runtime') });
   const look = async (): Promise<unknown> => ({
     records: kindNames.map((kind) => records[kind].list().map(({ name, document }) => ({ kind, name, document }))),
     files: (await readdir(dir, { recursive: true })).toSorted(),
@@ -103,6 +105,7 @@ async function world() {
   return {
     records,
     pools,
+    runtime,
     look: async () => JSON.parse(JSON.stringify(await look()).replaceAll(dir, 'DIR')) as unknown,
     cleanUp: () => rm(dir, { recursive: true, force: true }),
   };

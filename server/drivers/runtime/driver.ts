@@ -55,6 +55,53 @@ export interface LiveDevices {
   shown(name: string): readonly string[];
 }
 
+export type StatefulAbility = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+
+/**
+ * Power of runtimes that can store the run state of a container (memory, processes, open files) in a directory and let it go on
+ * from there, here or elsewhere. Directories exist, are private to the daemon and on a disk with room for the container's memory;
+ * their content is the runtime's, to be carried as plain files.
+ *
+ * Live migration: `available` on both servers (refuse with its reason before anything is moved); on the source, when
+ * migration.incremental.memory is set, rounds of `prepare` (services/containers/memory-rounds.ts runs them); then `checkpoint`
+ * with `leave: 'stopped'`; carry all those directories and the files of the root disk; on the target `restore` with a RunConfig
+ * whose rootfs, devices and id map are as on the source. A failed `checkpoint` leaves the container running as it was, so the
+ * source loses nothing; after a failed `restore` the source can restore from its own copy.
+ */
+export interface StatefulRuns {
+  /** Whether this host can do it now. Asks the host's tools once and again only when they were changed. Never rejects. */
+  available(): Promise<StatefulAbility>;
+  /** Copies memory while the container goes on, so that the next round or `checkpoint` only has what changed since. `previous` is
+   *  the directory of the round before, a sibling of `dir`. Resolves to the percentage of memory that had not changed. */
+  prepare(
+    name: string,
+    options: { readonly dir: string; readonly previous?: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly unchangedPercent: number }>;
+  /** `leave` stopped: the container ends with the last moment stored, as by a forced stop, and this resolves after the exit was
+   *  delivered to onExit listeners. Frozen: it stands at that moment, so that its files can be copied too. On a throw it goes on running, and what is in `dir` is worth nothing; `logFile` then has the
+   *  tool's whole output. Not running -> NotFound; frozen -> Failed; cannot be done here -> NotSupported. The signal only ends the
+   *  beginning: half a checkpoint is not broken off. */
+  checkpoint(
+    name: string,
+    options: {
+      readonly dir: string;
+      readonly previous?: string;
+      readonly leave: 'running' | 'frozen' | 'stopped';
+      readonly logFile?: string;
+    },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Whether `dir` has all of a checkpoint; also of one whose daemon died while it was made. */
+  isComplete(dir: string): boolean;
+  /** As `start`, with the same errors, but the processes go on from what is in `dir`, which stays as it is. */
+  restore(
+    run: RunConfig,
+    options: { readonly dir: string; readonly logFile?: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly initPid: number }>;
+}
+
 /** Who opened the other end of a local connection: root of that container, another of its users, or no process of it. */
 export type RuntimePeer = 'root' | 'user' | 'stranger';
 
@@ -196,6 +243,8 @@ export interface RuntimeDriver {
   ): Promise<RuntimeExecResult>;
   /** Power of runtimes that plug devices while a container runs. */
   readonly live?: LiveDevices;
+  /** Absent: this runtime never keeps run state. */
+  readonly stateful?: StatefulRuns;
   /** Power of runtimes whose containers see more than the directory `rootfs`. Undefined when it does not run (any more). */
   fileView?(name: string): FileView | undefined;
   /** Power of runtimes whose containers have processes of this host: asks the kernel about a connected local socket, given as

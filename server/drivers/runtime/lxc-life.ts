@@ -40,12 +40,16 @@ export function findRemains(tree: CgroupTree, places: LxcPlaces): ReadonlySet<st
 export function findMonitor(initPid: number): LiveProcess | undefined {
   const parent = readProcess(initPid)?.parentPid ?? 0;
   const facts = parent > 1 ? readProcess(parent) : undefined;
-  if (facts === undefined || !readCommandLine(parent).startsWith('[lxc monitor]')) return undefined;
+  if (facts === undefined || !isMonitor(readCommandLine(parent))) return undefined;
   return { pid: parent, startTime: facts.startTime };
 }
 
 export const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
 export const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
+
+/** That of a restored container is the program that restored it, which keeps its own name. */
+const isMonitor = (commandLine: string): boolean =>
+  commandLine.startsWith('[lxc monitor]') || /(^|\/)lxc-checkpoint\s/.test(commandLine);
 
 export type Outcome = { readonly kind: 'stop' } | { readonly kind: 'reboot'; readonly init: LiveProcess };
 

@@ -30,7 +30,12 @@ export interface StartDeps extends FileDeps {
   readonly spool: ExitSpool;
   /** What limits.cpu comes to; undefined: all. */
   readonly cpus: readonly number[] | undefined;
+  /** Undefined: lxc-start. */
+  readonly launch: Launch | undefined;
 }
+
+/** Brings the prepared container to life. */
+export type Launch = (places: LxcPlaces, run: RunConfig) => Promise<void>;
 
 const startTimeoutMs = 60_000;
 
@@ -45,7 +50,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
     await prepareModules(deps, run);
     await prepareNics(deps, run);
     const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
-    await runLxcStart(places, run);
+    await (deps.launch ?? runLxcStart)(places, run);
     signal.throwIfAborted();
     const init = findInit(tree, places.group(run.name));
     const monitor = init && findMonitor(init.pid);
@@ -174,5 +179,5 @@ function readLog(run: RunConfig): string {
   }
 }
 
-const startFailure = (run: RunConfig, reason: string): DriverError =>
+export const startFailure = (run: RunConfig, reason: string): DriverError =>
   new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));

@@ -34,8 +34,10 @@ import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from '.
 import { openLxcConsole } from './lxc-console.ts';
 import { LxcPlaces } from './lxc-places.ts';
 import { findRun } from './lxc-recover.ts';
-import { startContainer } from './lxc-start.ts';
+import { type Launch, startContainer } from './lxc-start.ts';
+import { LxcStateful } from './lxc-stateful.ts';
 import { CpuSets } from './cpu-sets.ts';
+import type { CheckpointPrograms } from './criu.ts';
 import { findProgram, lxcAvailable, lxcVersion } from './lxc-host.ts';
 import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
@@ -60,6 +62,8 @@ export interface LxcDeps {
   readonly modules?: ModulePlaces;
   /** False: as on a kernel that cannot mount through id maps. Default: what this one can. */
   readonly mappedMounts?: boolean;
+  /** Other programs than those of the host's usual places. */
+  readonly programs?: CheckpointPrograms;
 }
 
 /** Throws DriverError NotSupported with the reason when this host cannot run it. */
@@ -85,6 +89,7 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
     libc,
     namespaces,
     modules: deps.modules,
+    programs: deps.programs,
   });
 }
 
@@ -100,6 +105,7 @@ interface Deps extends FileDeps {
   readonly modules: ModulePlaces | undefined;
   readonly tree: CgroupTree;
   readonly version: string;
+  readonly programs: CheckpointPrograms | undefined;
 }
 
 class LxcRuntime implements RuntimeDriver {
@@ -115,6 +121,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly #cpus: CpuSets;
   readonly #attach: SealedProgram;
   readonly live: LxcLive;
+  readonly stateful: LxcStateful;
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
   #sweeper: NodeJS.Timeout | undefined;
   #closed = false;
@@ -131,6 +138,12 @@ class LxcRuntime implements RuntimeDriver {
       remember: (state) => this.#remember(state),
       lock: (name, work) => this.#mutex.run(name, work),
     });
+    this.stateful = new LxcStateful(deps, {
+      need: (name) => this.#need(name),
+      lock: (name, work) => this.#mutex.run(name, work),
+      nextStop: (name) => nextStop(this, name),
+      start: (run, signal, launch) => this.start(run, signal, launch),
+    });
     this.#attach = new SealedProgram(deps.libc, findProgram('lxc-attach') ?? 'lxc-attach');
     endOrphans(deps.places.lxcPath);
     this.#spool.start(
@@ -142,6 +155,7 @@ class LxcRuntime implements RuntimeDriver {
 
   async recover(names: readonly string[]): Promise<void> {
     const { places, tree } = this.#deps;
+    await this.stateful.awaitOrphans();
     const remains = findRemains(tree, places);
     const found = names.filter((name) => remains.has(places.key(name)));
     await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
@@ -170,22 +184,22 @@ class LxcRuntime implements RuntimeDriver {
     if (rebooted) this.#announce({ name, target: 'reboot' });
   }
 
-  async start(run: RunConfig, signal: AbortSignal): Promise<{ readonly initPid: number }> {
+  async start(run: RunConfig, signal: AbortSignal, launch?: Launch): Promise<{ readonly initPid: number }> {
     return this.#mutex.run(run.name, async () => {
       const before = this.#live.get(run.name);
       if (before !== undefined && !isAlive(before)) await this.#settle(before);
       if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
-      const state = await this.#slots.run(() => this.#startOn(run, signal));
+      const state = await this.#slots.run(() => this.#startOn(run, signal, launch));
       this.#remember(state);
       await this.live.afterStart(state).catch((error: unknown) => this.#undoStart(state, error));
       return { initPid: state.initPid };
     });
   }
 
-  async #startOn(run: RunConfig, signal: AbortSignal): Promise<RunState> {
+  async #startOn(run: RunConfig, signal: AbortSignal, launch: Launch | undefined): Promise<RunState> {
     const cpus = this.#cpus.claim(run.name, run.config['limits.cpu']);
     try {
-      const state = await startContainer({ ...this.#deps, spool: this.#spool, cpus }, run, signal);
+      const state = await startContainer({ ...this.#deps, spool: this.#spool, cpus, launch }, run, signal);
       this.#cpus.confirm(run.name);
       return state;
     } catch (error) {

@@ -14,7 +14,9 @@ export type SimOperation =
   | 'forget'
   | 'plug'
   | 'adjust'
-  | 'unplug';
+  | 'unplug'
+  | 'checkpoint'
+  | 'restore';
 
 /** What is to happen before the named operation does its work. */
 export interface SimFault {
@@ -34,13 +36,15 @@ export interface SimFault {
  *   `inject({ operation: 'start', container: 'web', error: 'no space', times: 1 })` -> the next start of web fails;
  *   `inject({ operation: 'stop', delayMs: 500 })` -> every stop takes longer;
  *   `ignoreShutdown('web')` -> clean stops of web run into their time limit, forced ones work;
- *   `exitAtOnce('web')` -> its init ends during the start, which then fails.
+ *   `exitAtOnce('web')` -> its init ends during the start, which then fails;
+ *   `refuseStateful('no tool')` -> run state can neither be stored nor restored here, for this reason.
  * All return a function that takes the fault back; `clear()` takes back all.
  */
 export class SimFaults {
   readonly #faults: { readonly fault: SimFault; left: number }[] = [];
   readonly #deaf = new Set<string>();
   readonly #shortLived = new Set<string>();
+  #statefulMissing: string | undefined;
 
   inject(fault: SimFault): () => void {
     const entry = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
@@ -58,8 +62,20 @@ export class SimFaults {
     return () => this.#shortLived.delete(container);
   }
 
+  refuseStateful(reason: string): () => void {
+    this.#statefulMissing = reason;
+    return () => {
+      this.#statefulMissing = undefined;
+    };
+  }
+
+  get statefulMissing(): string | undefined {
+    return this.#statefulMissing;
+  }
+
   clear(): void {
     this.#faults.length = 0;
+    this.#statefulMissing = undefined;
     this.#deaf.clear();
     this.#shortLived.clear();
   }

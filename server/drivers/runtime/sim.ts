@@ -29,6 +29,7 @@ import { linkMounts, unlinkMounts } from './sim-mounts.ts';
 import { simHost, simMetrics } from './sim-metrics.ts';
 import { startSimProcess } from './sim-process.ts';
 import { type SimState, SimStateFiles } from './sim-state.ts';
+import { SimStateful } from './sim-stateful.ts';
 import { nextStop } from './wait-exit.ts';
 
 export { SimFaults } from './sim-faults.ts';
@@ -78,6 +79,7 @@ class Sim implements SimRuntime {
   readonly #processes = new Map<string, Set<RuntimeProcess>>();
   readonly #consoles = new ConsoleHub((name, size) => this.#openConsole(name, size));
   readonly live: SimLive;
+  readonly stateful: SimStateful;
   #lastPid = firstPid;
   #closed = false;
 
@@ -91,6 +93,16 @@ class Sim implements SimRuntime {
       lock: <T>(name: string, work: () => Promise<T>) => this.#mutex.run(name, work),
     };
     this.live = new SimLive(book, this.faults);
+    this.stateful = new SimStateful(
+      {
+        ...book,
+        freeze: (name) => this.#remember({ ...this.#need(name), status: 'frozen' }),
+        end: (name) => this.#mutex.run(name, async () => this.#end(name)),
+        start: (run, signal, ageMs) => this.start(run, signal, ageMs),
+        now: () => this.#now(),
+      },
+      this.faults,
+    );
     for (const state of this.#files.readAll()) this.#lastPid = Math.max(this.#lastPid, state.initPid);
   }
 
@@ -107,7 +119,8 @@ class Sim implements SimRuntime {
     }
   }
 
-  async start(run: RunConfig, signal: AbortSignal): Promise<{ readonly initPid: number }> {
+  /** `ageMs`: not from the beginning, but from where it was then. */
+  async start(run: RunConfig, signal: AbortSignal, ageMs?: number): Promise<{ readonly initPid: number }> {
     return this.#mutex.run(run.name, async () => {
       signal.throwIfAborted();
       if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
@@ -119,16 +132,22 @@ class Sim implements SimRuntime {
       if (!existsSync(run.rootfs)) fail('its root file system is missing');
       if (this.faults.exitsAtOnce(run.name)) fail('its init ended at once');
       const limits = Object.fromEntries(Object.entries(run.config).filter(([key]) => key.startsWith('limits.')));
-      return { initPid: this.#begin({ properties: {}, ...run }, limits).initPid };
+      return { initPid: this.#begin({ properties: {}, ...run }, limits, undefined, ageMs).initPid };
     });
   }
 
-  #begin(run: RunConfig, limits: Readonly<Record<string, string>>, announce?: 'reboot'): SimState {
+  #begin(
+    run: RunConfig,
+    limits: Readonly<Record<string, string>>,
+    announce?: 'reboot',
+    ageMs?: number,
+  ): SimState {
     this.#lastPid++;
     this.#killAll(run.name);
-    appendConsole(join(run.logDir, 'console.log'), Buffer.from('sim: init started\n'));
+    appendConsole(join(run.logDir, 'console.log'), Buffer.from(ageMs === undefined ? 'sim: init started\n' : 'sim: init goes on\n'));
     linkMounts(run);
-    const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt: this.#now(), limits };
+    const startedAt = this.#now() - (ageMs ?? 0);
+    const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt, limits };
     this.#remember(state);
     if (announce !== undefined) this.#announce({ name: run.name, target: announce });
     return state;

@@ -25,6 +25,7 @@ import { restoreSnapshot } from './restore.ts';
 import { snapshotsOf } from './snapshot-records.ts';
 import { renderSnapshot } from './snapshots.ts';
 import { afterStop, putState, rememberFoundRunning, startNow, type StateDeps } from './state.ts';
+import { dropState, dropStateSaga, storeStateSaga } from './stateful.ts';
 import { patchContainer, putContainer } from './update.ts';
 import type { ContainerEntry } from './view.ts';
 
@@ -41,7 +42,13 @@ export class Containers {
   }
 
   sagas(): readonly Saga<never>[] {
-    return [createContainerSaga(this.#deps), deleteContainerSaga(this.#deps), renameContainerSaga(this.#deps)];
+    return [
+      createContainerSaga(this.#deps),
+      deleteContainerSaga(this.#deps),
+      renameContainerSaga(this.#deps),
+      storeStateSaga(this.#deps, true),
+      dropStateSaga(this.#deps),
+    ];
   }
 
   names(): readonly string[] {
@@ -116,6 +123,7 @@ export class Containers {
     this.#unsettled = undefined;
     for (const exit of ends) await this.#ended(exit);
     await Promise.all(this.#deps.records.containers.list().map((entry) => this.#recordRunning(entry)));
+    for (const entry of this.#deps.records.containers.list()) await this.#dropUsedState(entry);
   }
 
   detach(): void {
@@ -178,6 +186,15 @@ export class Containers {
     if (this.#deps.runtime.probe(name).status === 'stopped') return;
     await rememberFoundRunning(this.#deps, entry).catch((error: unknown) => {
       this.#deps.log.error(`Recording that ${name} runs failed: ${errorText(error)}`);
+    });
+  }
+
+  /** A daemon died after it let this container go on from its run state: that is used up. */
+  async #dropUsedState({ name, document }: ContainerEntry): Promise<void> {
+    if (!document.stateful || document.lifecycle !== 'ready') return;
+    if (this.#deps.runtime.probe(name).status === 'stopped') return;
+    await dropState(this.#deps, name).catch((error: unknown) => {
+      this.#deps.log.error(`Removing the used run state of ${name} failed: ${errorText(error)}`);
     });
   }
 

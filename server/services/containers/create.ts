@@ -23,6 +23,7 @@ import type { NetworkHosts } from './network-hosts.ts';
 import { petName } from './pet-name.ts';
 import { limitNewRoot } from './root-size.ts';
 import { dropSnapshots, type SnapshotEntry } from './snapshot-records.ts';
+import { removeState, stateDirOf } from './stateful.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
@@ -95,6 +96,14 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
         },
         // Their files go with the volume.
         undo: ({ document }) => dropSnapshots(deps.records, document.uuid),
+      },
+      {
+        // A copy is another machine: it cannot go on where the original stood.
+        name: 'state',
+        async execute({ name, document, copied }) {
+          if (copied !== undefined) await removeState(stateDirOf(deps, { name, pool: document.pool }));
+        },
+        undo: () => Promise.resolve(),
       },
     ],
     commit: (changes, { name, document }) => changes.put('containers', name, document),

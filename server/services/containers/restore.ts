@@ -14,6 +14,7 @@ import { idMapKeys } from './id-maps.ts';
 import { snapshotKey } from './snapshot-records.ts';
 import { restoreSnapshotSaga } from './snapshot-sagas.ts';
 import { halt, startNow, type StateDeps } from './state.ts';
+import { needStateful } from './stateful.ts';
 
 export function restoreSnapshot(
   deps: StateDeps,
@@ -22,17 +23,22 @@ export function restoreSnapshot(
   body: ContainerPut & { readonly restore: string },
   ifMatch: string | undefined,
 ): Operation {
-  if (body.stateful === true)
-    throw errors.notImplemented('Restoring run state (stateful) needs CRIU and is not available in this release');
   const { document } = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
-  restored(deps, name, document, findSnapshot(deps, name, document, body.restore));
+  const wanted: Wanted = { snapshot: body.restore, stateful: body.stateful === true };
+  restored(deps, name, document, wanted);
   return deps.operations.start({
     description: 'Restoring snapshot',
     resources: { containers: [urlOf(name)] },
     run: (_handle, signal) =>
-      deps.locks.run(lockOf(name), () => restoreNow(deps, caller, name, body.restore, ifMatch, signal)),
+      deps.locks.run(lockOf(name), () => restoreNow(deps, caller, name, wanted, ifMatch, signal)),
   });
+}
+
+interface Wanted {
+  readonly snapshot: string;
+  /** The run state of then is gone on from. */
+  readonly stateful: boolean;
 }
 
 /** The caller holds the container's lock. A running container is stopped, and started again whatever happens. */
@@ -40,21 +46,22 @@ async function restoreNow(
   deps: StateDeps,
   caller: Caller,
   name: string,
-  snapshot: string,
+  wanted: Wanted,
   ifMatch: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { document } = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
   // Refused before the container is stopped for nothing.
-  restored(deps, name, document, findSnapshot(deps, name, document, snapshot));
+  restored(deps, name, document, wanted);
+  if (wanted.stateful) await needStateful(deps.runtime, `Going on from the run state in ${name}/${wanted.snapshot}`);
   const wasRunning = deps.runtime.probe(name).status !== 'stopped';
   if (wasRunning) {
     await halt(deps, name, { force: true, timeoutMs: undefined }, signal);
     deps.events.lifecycle('container-stopped', urlOf(name), undefined, caller.requestor);
   }
   try {
-    await putBack(deps, name, snapshot, signal);
+    await putBack(deps, name, wanted, signal);
   } catch (error) {
     if (wasRunning) await startNow(deps, caller, name, signal).catch(logAs(deps, `Starting ${name} again`));
     throw error;
@@ -64,17 +71,18 @@ async function restoreNow(
   deps.events.lifecycle(
     'container-snapshot-restored',
     urlOf(name),
-    { snapshot_name: `${name}/${snapshot}` },
+    { snapshot_name: `${name}/${wanted.snapshot}` },
     requestor,
   );
-  if (wasRunning) await startNow(deps, caller, name, signal);
+  if (wasRunning || wanted.stateful) await startNow(deps, caller, name, signal, wanted.stateful);
 }
 
-async function putBack(deps: StateDeps, name: string, snapshot: string, signal: AbortSignal): Promise<void> {
+async function putBack(deps: StateDeps, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
   const entry = readyContainer(deps.records, name);
   const before = deps.view.expanded(entry);
   const { uuid, pool } = entry.document;
-  const document = restored(deps, name, entry.document, findSnapshot(deps, name, entry.document, snapshot));
+  const { snapshot } = wanted;
+  const document = restored(deps, name, entry.document, wanted);
   await deps.idMaps.reserving((reserve) =>
     deps.sagas.run(
       restoreSnapshotSaga(deps),
@@ -103,8 +111,12 @@ function restored(
   deps: Pick<StateDeps, 'records'>,
   name: string,
   now: ContainerDocument,
-  then: SnapshotDocument,
+  { snapshot, stateful }: Wanted,
 ): ContainerDocument {
+  const then = findSnapshot(deps, name, now, snapshot);
+  if (stateful && !then.stateful) {
+    throw errors.badRequest(`The snapshot ${name}/${snapshot} holds no run state: restore it without stateful`);
+  }
   const isToday = (key: string): boolean =>
     key.startsWith('volatile.') && key !== idMapKeys.files && !/^volatile\.(.+)\.(hwaddr|name|host_name)$/.test(key);
   const config = Object.fromEntries([
@@ -118,6 +130,7 @@ function restored(
     ephemeral: then.ephemeral,
     config,
     devices: then.devices,
+    stateful,
   };
   const own = Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
   checkDraft(deps.records, name, { ...wanted, config: own }, now);

@@ -9,8 +9,10 @@ import { requirePlaces } from './draft.ts';
 import { readyContainer } from './find.ts';
 import { limitNewRoot } from './root-size.ts';
 import { snapshotKey } from './snapshot-records.ts';
+import { makeStateDir, needStateful, removeState, stateDirOf } from './stateful.ts';
 
 type SagaDeps = Pick<ContainerDeps, 'records' | 'pools'>;
+type StateDeps = SagaDeps & Pick<ContainerDeps, 'runtime'>;
 
 /** The container may not change its name or pool while a saga is under way: its lock is held, and recovery runs alone. */
 interface Place {
@@ -28,9 +30,13 @@ const refOf = (container: string, snapshot: string): SnapshotRef => ({
   snapshot,
 });
 
-export type CreateSnapshotParams = SnapshotParams & { readonly document: SnapshotDocument };
+export type CreateSnapshotParams = SnapshotParams & {
+  readonly document: SnapshotDocument;
+  /** The run state is to be kept with the files. */
+  readonly state?: { readonly wasFrozen: boolean };
+};
 
-export function createSnapshotSaga(deps: SagaDeps): Saga<CreateSnapshotParams> {
+export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> {
   return {
     kind: 'snapshot-create',
     onRestart: 'unwind',
@@ -48,11 +54,18 @@ export function createSnapshotSaga(deps: SagaDeps): Saga<CreateSnapshotParams> {
         undo: () => Promise.resolve(),
       },
       {
+        // Left frozen, so that the files are those of the moment that the memory is of.
+        name: 'state',
+        execute: (params, context) => storeState(deps, params, context.signal),
+        undo: (params) => forgetState(deps, params),
+      },
+      {
         name: 'snapshot',
         execute: ({ container, pool, snapshot }, context) =>
           deps.pools.createSnapshot(pool, refOf(container, snapshot), { kind: 'now' }, context.signal),
         undo: (params) => dropNow(deps, params),
       },
+      { name: 'go on', execute: (params) => forgetState(deps, params), undo: () => Promise.resolve() },
     ],
     commit: (changes, { uuid, snapshot, document }) =>
       changes.put('snapshots', snapshotKey(uuid, snapshot), { ...document, lifecycle: 'ready' }),
@@ -61,6 +74,27 @@ export function createSnapshotSaga(deps: SagaDeps): Saga<CreateSnapshotParams> {
       if (deps.records.snapshots.has(key)) changes.delete('snapshots', key);
     },
   };
+}
+
+const stateDir = (deps: SagaDeps, { container, pool }: Place): string => stateDirOf(deps, { name: container, pool });
+
+async function storeState(deps: StateDeps, params: CreateSnapshotParams, signal: AbortSignal): Promise<void> {
+  const { container, state } = params;
+  if (state === undefined) return;
+  const stateful = await needStateful(deps.runtime, `A stateful snapshot of ${container}`);
+  await makeStateDir(stateDir(deps, params));
+  if (deps.runtime.probe(container).status === 'frozen') await deps.runtime.unfreeze(container);
+  await stateful.checkpoint(container, { dir: stateDir(deps, params), leave: 'frozen' }, signal);
+}
+
+/** The container goes on as before; what was stored is in the snapshot. */
+async function forgetState(deps: StateDeps, params: CreateSnapshotParams): Promise<void> {
+  const { container, state } = params;
+  if (state === undefined) return;
+  await removeState(stateDir(deps, params));
+  const { status } = deps.runtime.probe(container);
+  if (state.wasFrozen && status === 'running') await deps.runtime.freeze(container);
+  if (!state.wasFrozen && status === 'frozen') await deps.runtime.unfreeze(container);
 }
 
 export function deleteSnapshotSaga(deps: SagaDeps): Saga<SnapshotParams> {
@@ -145,6 +179,13 @@ export function restoreSnapshotSaga(deps: SagaDeps): Saga<RestoreParams> {
           await driver.restoreSnapshot(spec, refOf(container, snapshot), context.signal);
         },
         // All or nothing in the driver: after a failure the old content is there.
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'state',
+        async execute(params) {
+          if (!params.document.stateful) await removeState(stateDir(deps, params));
+        },
         undo: () => Promise.resolve(),
       },
       {

@@ -12,6 +12,7 @@ import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { anyContainer, readyContainer } from './find.ts';
 import { configuredExpiry, nextSnapshotName, sentExpiry } from './snapshot-names.ts';
 import { snapshotKey, snapshotsOf, type SnapshotEntry } from './snapshot-records.ts';
+import { needStateful } from './stateful.ts';
 import {
   createSnapshotSaga,
   deleteSnapshotSaga,
@@ -60,7 +61,8 @@ export class Snapshots {
 
   create(caller: Caller, container: string, body: SnapshotCreate): Operation {
     const { document } = readyContainer(this.#deps.records, container);
-    if (body.stateful === true) refuseStateful(container, this.#deps.runtime.probe(container).status);
+    if (body.stateful === true && this.#deps.runtime.probe(container).status === 'stopped')
+      throw errors.badRequest(`A stateful snapshot needs a running container: ${container} is stopped`);
     const wanted = body.name === undefined || body.name === '' ? undefined : body.name;
     if (wanted !== undefined) {
       checkName(wanted);
@@ -122,7 +124,7 @@ export class Snapshots {
   async takeNow(
     caller: Caller,
     container: string,
-    wanted: { readonly name?: string | undefined } & Pick<SnapshotCreate, 'expires_at' | 'description'>,
+    wanted: { readonly name?: string | undefined } & Pick<SnapshotCreate, 'expires_at' | 'description' | 'stateful'>,
     signal: AbortSignal,
   ): Promise<string> {
     const entry = readyContainer(this.#deps.records, container);
@@ -130,6 +132,12 @@ export class Snapshots {
     const { config } = this.#deps.view.expanded(entry);
     const now = new Date(this.#deps.clock.nowMs());
     const name = wanted.name ?? this.#nextName(document.uuid, config['snapshots.pattern'], now);
+    const withState = wanted.stateful === true;
+    const { status } = this.#deps.runtime.probe(container);
+    if (withState) {
+      if (status === 'stopped') throw errors.badRequest(`The run state of ${container} is gone: it has stopped`);
+      await needStateful(this.#deps.runtime, `A stateful snapshot of ${container}`);
+    }
     const expiresAt = checkExpiry(wanted.expires_at) ?? configuredExpiry(config['snapshots.expiry'], now);
     const params = {
       container,
@@ -146,12 +154,14 @@ export class Snapshots {
         description: wanted.description ?? '',
         createdAt: this.#deps.clock.timestamp(),
         lastUsedAt: document.lastUsedAt,
-        stateful: false,
+        // What a stopped container has stored lies among its files.
+        stateful: withState || document.stateful,
         expiresAt,
         lifecycle: 'ready',
       } satisfies SnapshotDocument,
     };
-    await this.#deps.sagas.run(createSnapshotSaga(this.#deps), params, quiet(signal));
+    const state = withState ? { state: { wasFrozen: status === 'frozen' } } : {};
+    await this.#deps.sagas.run(createSnapshotSaga(this.#deps), { ...params, ...state }, quiet(signal));
     const context = { snapshot_name: `${container}/${name}` };
     this.#deps.events.lifecycle('container-snapshot-created', urlOf(container), context, caller.requestor);
     return name;

@@ -5,6 +5,7 @@ import { stateActions, type ContainerStatePut, type StateAction } from '../../ap
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
+import type { RunConfig } from '../../drivers/runtime/driver.ts';
 import { assertNever } from '../../lib/assert-never.ts';
 import type { Caller } from '../caller.ts';
 import { nicNetworks } from '../expand.ts';
@@ -16,6 +17,7 @@ import type { NetworkHosts } from './network-hosts.ts';
 import { removeNow } from './remove.ts';
 import { prepareRun, type PreparedRun } from './run-config.ts';
 import { keepAddresses } from './running-devices.ts';
+import { dropState, needStateful, stateDirOf, stateLogName, storeStateSaga } from './stateful.ts';
 import type { ContainerEntry } from './view.ts';
 
 export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
@@ -23,6 +25,8 @@ export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
 export interface Wanted {
   readonly force: boolean;
   readonly timeoutMs: number | undefined;
+  /** Of start and stop: the run state is gone on from, respectively kept. */
+  readonly stateful?: boolean;
 }
 
 /** What a timer can hold, some 24 days. */
@@ -55,6 +59,7 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
   const wanted: Wanted = {
     force: body.force === true || timeout === 0,
     timeoutMs: timeout > 0 ? Math.min(timeout * 1000, longestMs) : undefined,
+    stateful: body.stateful === true,
   };
   return deps.operations.start({
     description: descriptions[action],
@@ -73,9 +78,11 @@ async function act(
 ): Promise<void> {
   switch (action) {
     case 'start':
-      return startNow(deps, caller, name, signal);
+      return startNow(deps, caller, name, signal, wanted.stateful);
     case 'stop':
-      return stopNow(deps, caller, name, wanted, signal);
+      return wanted.stateful === true
+        ? stopStateful(deps, caller, name, signal)
+        : stopNow(deps, caller, name, wanted, signal);
     case 'restart':
       return restartNow(deps, caller, name, wanted, signal);
     case 'freeze':
@@ -87,11 +94,19 @@ async function act(
   }
 }
 
-/** The caller holds the container's lock. */
-export async function startNow(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+/** The caller holds the container's lock. `stateful`: it goes on from its stored run state, which any other start throws away. */
+export async function startNow(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  signal: AbortSignal,
+  stateful = false,
+): Promise<void> {
   if (deps.runtime.probe(name).status !== 'stopped')
     throw errors.badRequest(`The container ${name} is already running`);
   const found = readyContainer(deps.records, name);
+  if (stateful) await needStored(deps, found);
+  else await dropState(deps, name);
   await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
   const idmap = await deps.idMaps.settle(name);
   const entry = readyContainer(deps.records, name);
@@ -106,15 +121,36 @@ export async function startNow(deps: StateDeps, caller: Caller, name: string, si
       idmap,
       fileMaps: deps.idMaps.filesOf(entry.document),
     });
-    await applyTemplates(deps, entry, rootfs, signal);
+    if (!stateful) await applyTemplates(deps, entry, rootfs, signal);
     const run = { ...prepared.run, mounts: [...prepared.run.mounts, ...deps.guests.mounts(entry)] };
     await deps.guests.whileStarting(entry, () =>
-      deps.hosts.whileStarting(name, prepared.networks, () => deps.runtime.start(run, signal)),
+      deps.hosts.whileStarting(name, prepared.networks, () => launch(deps, entry, run, stateful, signal)),
     );
     await followStart(deps, name, prepared);
     await remember(deps, name, volatileOf(deps, prepared, entry));
   });
-  deps.events.lifecycle('container-started', urlOf(name), undefined, caller.requestor);
+  if (stateful) await dropState(deps, name);
+  // Real system section 6: what goes on from its state has not been started.
+  else deps.events.lifecycle('container-started', urlOf(name), undefined, caller.requestor);
+}
+
+async function needStored(deps: StateDeps, { name, document }: ContainerEntry): Promise<void> {
+  if (!document.stateful) throw errors.badRequest(`The container ${name} has no stored run state to go on from`);
+  await needStateful(deps.runtime, `Going on from the run state of ${name}`);
+}
+
+async function launch(
+  deps: StateDeps,
+  { name, document }: ContainerEntry,
+  run: RunConfig,
+  stateful: boolean,
+  signal: AbortSignal,
+): Promise<{ readonly initPid: number }> {
+  if (!stateful) return deps.runtime.start(run, signal);
+  const able = await needStateful(deps.runtime, `Going on from the run state of ${name}`);
+  const dir = stateDirOf(deps, { name, pool: document.pool });
+  const logFile = join(run.logDir, stateLogName('restore', deps.clock.nowMs()));
+  return able.restore(run, { dir, logFile }, signal);
 }
 
 /** Without its forwards a container does not run. */
@@ -174,6 +210,25 @@ async function stopNow(
     undefined,
     caller.requestor,
   );
+  await afterStop(deps, caller, name, signal);
+}
+
+/** The container ends at once, as by force, but with its run state kept. */
+async function stopStateful(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+  const { status } = deps.runtime.probe(name);
+  if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
+  const { ephemeral, pool } = readyContainer(deps.records, name).document;
+  if (ephemeral) {
+    throw errors.badRequest(`The run state of ${name} cannot be kept: the container is ephemeral and goes when it stops`);
+  }
+  await needStateful(deps.runtime, `Storing the run state of ${name}`);
+  await deps.view.during(name, statusCodes.stopping, async () => {
+    // What is frozen cannot be stored. As at a clean stop it stays thawed when that fails.
+    if (status === 'frozen') await deps.runtime.unfreeze(name);
+    const logFile = join(deps.logsDir, name, stateLogName('dump', deps.clock.nowMs()));
+    await deps.sagas.run(storeStateSaga(deps), { name, pool, logFile }, { signal, progress: () => {} });
+  });
+  deps.events.lifecycle('container-stopped', urlOf(name), undefined, caller.requestor);
   await afterStop(deps, caller, name, signal);
 }
 
