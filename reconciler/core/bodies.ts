@@ -3,19 +3,25 @@ import type { Change } from './change.ts';
 import type { Document, Json, JsonObject } from './document.ts';
 import { putBody } from './edit.ts';
 import { coreKind } from './kinds/index.ts';
+import { poolOfVolume, volumeWithin } from './kinds/storage-volume.ts';
 import { mapOf, presentDevices, presentTexts } from './kinds/values.ts';
 
 /** Told at creation only. */
-const creationFields = ['source', 'instance_type'];
+const creationFields = ['source', 'instance_type', 'certificate'];
 
 export function createBody(document: Document): JsonObject {
-  const body: Record<string, Json> = document.kind === 'image' ? {} : { name: document.name };
+  const body: Record<string, Json> = namePart(document);
   for (const [field, shape] of Object.entries(coreKind(document.kind).fields)) {
     const value = document.values[field];
     if (value === undefined || value === null) continue;
     body[field] = shape === 'map' ? presentTexts(value) : shape === 'devices' ? presentDevices(value) : value;
   }
   return { ...body, ...creationPart(document) };
+}
+
+function namePart({ kind, name }: Document): Record<string, Json> {
+  if (kind === 'image') return {};
+  return kind === 'storage_volume' ? { name: volumeWithin(name), pool: poolOfVolume(name) } : { name };
 }
 
 function creationPart(document: Document): JsonObject {

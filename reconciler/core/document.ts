@@ -86,4 +86,6 @@ export interface Document {
   readonly state?: PowerState;
   /** Images only. */
   readonly files?: ImageFiles;
+  /** Certificates only: SHA-256 of the DER form, hexadecimal. */
+  readonly fingerprint?: string;
 }

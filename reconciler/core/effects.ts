@@ -8,7 +8,12 @@ import { effectOfDeviceChange, isRoot, validateDevices, type Devices } from '../
 import type { Effect } from '../../server/api/field.ts';
 import { validateNetworkConfig } from '../../server/api/network-validate.ts';
 import type { Problem } from '../../server/api/problem.ts';
-import { poolConfigKeys, validatePoolConfig, type StorageConfigKey } from '../../server/api/storage-config.ts';
+import {
+  poolConfigKeys,
+  validatePoolConfig,
+  volumeConfigKeys,
+  type StorageConfigKey,
+} from '../../server/api/storage-config.ts';
 
 type Config = Readonly<Record<string, string>>;
 
@@ -42,6 +47,25 @@ export function poolEffect(driver: string, key: string): Effect {
     : undefined;
   return row === undefined || row.changeable.some((name) => name === driver) ? 'live' : 'recreate';
 }
+
+/** Of volumes in any pool: a key that no driver takes later needs another volume. */
+export function volumeEffect(key: string): Effect {
+  const row: StorageConfigKey | undefined = Object.hasOwn(volumeConfigKeys, key)
+    ? volumeConfigKeys[key as keyof typeof volumeConfigKeys]
+    : undefined;
+  return row === undefined || row.changeable.length > 0 ? 'live' : 'recreate';
+}
+
+/** Which driver the pool has is not known here; the server judges by it. */
+export const volumeProblems = (config: Config): readonly Problem[] =>
+  Object.entries(config).flatMap(([key, value]) => {
+    if (/^user\..+/.test(key)) return [];
+    const row: StorageConfigKey | undefined = Object.hasOwn(volumeConfigKeys, key)
+      ? volumeConfigKeys[key as keyof typeof volumeConfigKeys]
+      : undefined;
+    const message = row === undefined ? 'is not a config key of a storage volume' : row.check(value);
+    return message === undefined ? [] : [{ path: `config.${key}`, message }];
+  });
 
 export const configProblems = (config: Config, profile: boolean): readonly Problem[] =>
   validateContainerConfig(config, { profile });

@@ -1,9 +1,11 @@
 // The live world as the plan sees it: plain data of the list calls (recursion=1). Reading it is the engine's work.
+import type { Certificate } from '../../server/api/certificate.ts';
 import type { Container } from '../../server/api/container.ts';
 import type { Image, ImageAlias } from '../../server/api/image.ts';
 import type { Network } from '../../server/api/network.ts';
 import type { StoragePool } from '../../server/api/pool.ts';
 import type { Profile } from '../../server/api/profile.ts';
+import type { StorageVolume } from '../../server/api/volume.ts';
 import type { SetState } from './set-state.ts';
 
 export interface Live<T> {
@@ -11,6 +13,8 @@ export interface Live<T> {
   /** Verbatim ETag header of a GET of this object, when one was made. */
   readonly etag?: string;
 }
+
+export type PooledVolume = StorageVolume & { readonly pool: string };
 
 export interface Observed {
   readonly server: {
@@ -28,6 +32,10 @@ export interface Observed {
   /** By full fingerprint. */
   readonly images: ReadonlyMap<string, Live<Image>>;
   readonly aliases: ReadonlyMap<string, Live<ImageAlias>>;
+  /** Custom volumes, by `POOL/VOLUME`. */
+  readonly volumes: ReadonlyMap<string, Live<PooledVolume>>;
+  /** By fingerprint. */
+  readonly certificates: ReadonlyMap<string, Live<Certificate>>;
 }
 
 export const emptyWorld: Observed = {
@@ -38,4 +46,6 @@ export const emptyWorld: Observed = {
   pools: new Map(),
   images: new Map(),
   aliases: new Map(),
+  volumes: new Map(),
+  certificates: new Map(),
 };

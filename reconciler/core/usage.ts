@@ -4,7 +4,7 @@ import { addressOf, type Address, type JsonObject } from './document.ts';
 import { deviceReferences } from './kinds/devices.ts';
 import type { Observed } from './observed.ts';
 
-/** Addresses, and labels of things that are no kind of ours (a custom volume). */
+/** Addresses of users, by what they use. */
 export type Usage = ReadonlyMap<Address, readonly string[]>;
 
 export function findUsage(observed: Observed): Usage {
@@ -25,12 +25,8 @@ export function findUsage(observed: Observed): Usage {
   for (const [name, { object }] of observed.profiles) addDevices(addressOf('profile', name), object.devices);
   for (const [name, { object }] of observed.aliases)
     add(addressOf('image', object.target), addressOf('image_alias', name));
-  for (const [name, { object }] of observed.pools) {
-    for (const url of object.used_by ?? []) {
-      const volume = /\/volumes\/custom\/([^/?]+)/.exec(url)?.[1];
-      if (volume !== undefined) add(addressOf('storage_pool', name), `the custom volume ${volume}`);
-    }
-  }
+  for (const [name, { object }] of observed.volumes)
+    add(addressOf('storage_pool', object.pool), addressOf('storage_volume', name));
   for (const users of usage.values()) users.sort();
   return usage;
 }

@@ -6,7 +6,7 @@ import type { Reply } from '../../server/client/reply.ts';
 import type { Live, Observed } from '../core/observed.ts';
 import { readSetStates } from '../core/set-state.ts';
 
-/** Seven calls. ETags are not among the answers of lists: a step reads its object again before it changes it. */
+/** One call a kind, and one a pool for its volumes. ETags are not among the answers of lists: a step reads its object again before it changes it. */
 export async function observe(client: Pick<Client, 'list' | 'server'>, signal?: AbortSignal): Promise<Observed> {
   const listed = async <K extends ClientKind>(
     kind: K,
@@ -14,7 +14,7 @@ export async function observe(client: Pick<Client, 'list' | 'server'>, signal?: 
   ): Promise<ReadonlyMap<string, Live<KindTypes[K]['object']>>> =>
     new Map((await client.list(kind, signal)).map((object) => [keyOf(object), { object }]));
   const byName = (object: { readonly name: string }): string => object.name;
-  const [server, containers, profiles, networks, pools, images, aliases] = await Promise.all([
+  const [server, containers, profiles, networks, pools, images, aliases, volumes, certificates] = await Promise.all([
     client.server(signal),
     listed('container', byName),
     listed('profile', byName),
@@ -22,6 +22,8 @@ export async function observe(client: Pick<Client, 'list' | 'server'>, signal?: 
     listed('storage_pool', byName),
     listed('image', (image) => image.fingerprint),
     listed('image_alias', byName),
+    listed('storage_volume', ({ pool, name }) => `${pool}/${name}`),
+    listed('certificate', (certificate) => certificate.fingerprint),
   ]);
   return {
     ...serverPart(server),
@@ -31,6 +33,8 @@ export async function observe(client: Pick<Client, 'list' | 'server'>, signal?: 
     pools,
     images,
     aliases,
+    volumes,
+    certificates,
   };
 }
 

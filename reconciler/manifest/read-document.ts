@@ -1,4 +1,5 @@
 // Makes a document of the value of one YAML document, or says everything that is wrong with it.
+import { X509Certificate } from 'node:crypto';
 import { hint } from '../../server/api/nearest.ts';
 import { isKindName, kindNames, kinds, type KindName } from '../../server/api/kinds.ts';
 import { documentSchema, laterKeys, laterManageKeys, type JsonSchema } from '../../server/api/manifest-schema.ts';
@@ -87,7 +88,7 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
   if (schema === undefined) schemas.set(kind, (schema = documentSchema(kind)));
   const coerced = coerce(value, schema);
   findings.push(...schemaFindings(coerced, schema));
-  const name = typeof coerced['name'] === 'string' ? coerced['name'] : undefined;
+  const name = nameOf(kind, coerced);
   const broken = name === undefined ? undefined : kinds[kind].nameRule(name);
   if (broken !== undefined) findings.push(wrong('bad-name', 'name', `the name ${JSON.stringify(name)} ${broken}`));
   const address = name === undefined ? {} : { address: addressOf(kind, name) };
@@ -96,7 +97,8 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
     return { ...address, findings: [...findings, ...ruleFindings(kind, coerced, findings)] };
   }
   const manage = readManage(coerced['manage'], findings);
-  const values = Object.fromEntries(Object.entries(coerced).filter(([key]) => !reserved.has(key)));
+  const certificate = kind === 'certificate' ? readCertificate(coerced['certificate'], findings) : undefined;
+  const values = { ...valuesOf(kind, coerced), ...(certificate === undefined ? {} : { certificate: certificate.der }) };
   findings.push(...ruleFindings(kind, coerced, findings));
   if (hasError(findings) || name === undefined) return { ...address, findings };
   const files = kind === 'image' ? readFiles(coerced) : undefined;
@@ -110,9 +112,43 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
       manage,
       ...(state === undefined ? {} : { state }),
       ...(files === undefined ? {} : { files }),
+      ...(certificate === undefined ? {} : { fingerprint: certificate.fingerprint }),
     },
     findings,
   };
+}
+
+/** A volume is named with its pool, which its document may tell apart. */
+function nameOf(kind: KindName, value: JsonObject): string | undefined {
+  const { name, pool } = value;
+  if (typeof name !== 'string') return undefined;
+  return kind === 'storage_volume' && typeof pool === 'string' ? `${pool}/${name}` : name;
+}
+
+function valuesOf(kind: KindName, value: JsonObject): JsonObject {
+  const entries = Object.entries(value).filter(([key]) => !reserved.has(key));
+  // The name of a certificate is one of its fields, since the server knows it by another.
+  const name = kind === 'certificate' ? { name: value['name'] ?? '', type: value['type'] ?? 'client' } : {};
+  return { ...Object.fromEntries(entries), ...name };
+}
+
+/** PEM or base64, in the one form that all servers take, with the name they give it. */
+function readCertificate(
+  value: Json | undefined,
+  findings: Finding[],
+): { readonly der: string; readonly fingerprint: string } | undefined {
+  try {
+    const text = typeof value === 'string' ? value : '';
+    const isPem = text.includes('-----BEGIN CERTIFICATE-----');
+    const parsed = new X509Certificate(isPem ? text : Buffer.from(text, 'base64'));
+    const fingerprint = parsed.fingerprint256.replaceAll(':', '').toLowerCase();
+    return { der: parsed.raw.toString('base64'), fingerprint };
+  } catch {
+    findings.push(
+      wrong('bad-certificate', 'certificate', 'must be an X.509 certificate in PEM form, or base64 of DER'),
+    );
+    return undefined;
+  }
 }
 
 const hasError = (findings: readonly Finding[]): boolean => findings.some((finding) => finding.severity === 'error');

@@ -1,12 +1,22 @@
 // The kinds of objects a manifest, a plan or a Terraform resource can name: one row each. What the reconciler does with a
 // kind is in reconciler/core/kinds; this table holds only what the API says.
 import type { TSchema } from 'typebox';
+import { Certificate, CertificateCreate, CertificatePut } from './certificate.ts';
 import { Container, ContainerCreate, ContainerPut } from './container.ts';
 import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image.ts';
-import { aliasName, containerName, networkName, poolName, profileName, type NameRule } from './names.ts';
+import {
+  aliasName,
+  containerName,
+  networkName,
+  poolName,
+  profileName,
+  volumePathName,
+  type NameRule,
+} from './names.ts';
 import { Network, NetworkCreate, NetworkPut } from './network.ts';
 import { StoragePool, StoragePoolCreate, StoragePoolPut } from './pool.ts';
 import { Profile, ProfileCreate, ProfilePut } from './profile.ts';
+import { PooledVolumeCreate, StorageVolume, StorageVolumePut } from './volume.ts';
 
 export interface KindRow {
   readonly doc: string;
@@ -22,6 +32,15 @@ export interface KindRow {
 
 /** In the order in which they are made. */
 export const kinds = {
+  certificate: {
+    doc: 'A client certificate that the server trusts. The server knows it by its fingerprint.',
+    label: 'certificate',
+    collection: '/1.0/certificates',
+    object: Certificate,
+    create: CertificateCreate,
+    put: CertificatePut,
+    nameRule: aliasName,
+  },
   storage_pool: {
     doc: 'Storage for root file systems and volumes.',
     label: 'storage pool',
@@ -30,6 +49,15 @@ export const kinds = {
     create: StoragePoolCreate,
     put: StoragePoolPut,
     nameRule: poolName,
+  },
+  storage_volume: {
+    doc: 'A custom volume in a storage pool. Named `POOL/VOLUME` where documents refer to it.',
+    label: 'storage volume',
+    collection: '/1.0/storage-pools/{pool}/volumes/custom',
+    object: StorageVolume,
+    create: PooledVolumeCreate,
+    put: StorageVolumePut,
+    nameRule: volumePathName,
   },
   network: {
     doc: 'A managed bridge.',

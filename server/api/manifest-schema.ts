@@ -14,6 +14,7 @@ const omitted: Readonly<Partial<Record<KindName, readonly string[]>>> = {
   container: ['name', 'stateful'],
   network: ['name', 'managed'],
   image: ['source', 'filename', 'compression_algorithm'],
+  certificate: ['name', 'password'],
 };
 
 const omittedSource = ['operation', 'base-image', 'live', 'refresh', 'secrets'];
@@ -132,8 +133,14 @@ export function documentSchema(kind: KindName): JsonSchema {
   };
 }
 
-const requiredOf = (kind: KindName): readonly string[] =>
-  kind === 'storage_pool' ? ['driver'] : kind === 'image_alias' ? ['target'] : [];
+const requiredOf = (kind: KindName): readonly string[] => requiredFields[kind] ?? [];
+
+const requiredFields: Readonly<Partial<Record<KindName, readonly string[]>>> = {
+  storage_pool: ['driver'],
+  storage_volume: ['pool'],
+  image_alias: ['target'],
+  certificate: ['certificate'],
+};
 
 interface ObjectSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;

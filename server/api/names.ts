@@ -39,6 +39,14 @@ export const poolName: NameRule = (name) =>
     : 'must be 1 to 63 of letters, digits, . _ - and start with a letter or digit';
 export const volumeName: NameRule = poolName;
 
+/** `POOL/VOLUME`: how a volume is named where its pool is not told beside it. */
+export const volumePathName: NameRule = (name) => {
+  const [pool = '', volume = '', ...rest] = name.split('/');
+  if (rest.length > 0 || !name.includes('/')) return 'must be POOL/VOLUME';
+  const broken = poolName(pool);
+  return broken === undefined ? volumeName(volume) : `names the pool ${JSON.stringify(pool)}, which ${broken}`;
+};
+
 /** A network is a host interface: the kernel's limit of 15 characters holds. */
 export const networkName: NameRule = (name) => {
   if (!/^[-_a-zA-Z0-9.]{2,15}$/.test(name)) return 'must be 2 to 15 of letters, digits, - _ .';

@@ -4,7 +4,7 @@ import type { ContainerState, ContainerStatePut } from '../api/container.ts';
 import type { NetworkLease } from '../api/network.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Server, ServerPut } from '../api/server.ts';
-import { ClientError } from './client-error.ts';
+import { ClientError, isNotFound } from './client-error.ts';
 import { parseEndpoint, renderEndpoint } from './endpoint.ts';
 import { EventSocket, type EventSocketHandlers } from './event-socket.ts';
 import { eventStream, type EventsOptions } from './events.ts';
@@ -19,7 +19,7 @@ import {
 } from './exec.ts';
 import { createHttp, type Call, type Http } from './http.ts';
 import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './images.ts';
-import { collections, pathOf, type ClientKind, type KindTypes } from './kind-paths.ts';
+import { collections, partsOfVolume, pathOf, volumesOf, type ClientKind, type KindTypes } from './kind-paths.ts';
 import { OperationFollower, type Operations } from './operations.ts';
 import { isObject, type Reply } from './reply.ts';
 import { Transport, type TlsOptions } from './transport.ts';
@@ -128,13 +128,16 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
     putServer: (json, write = {}, signal) => send({ method: 'PUT', path: '/1.0', json, ...writing(write) }, signal),
     patchServer: (json, write = {}, signal) => send({ method: 'PATCH', path: '/1.0', json, ...writing(write) }, signal),
     list: async <K extends ClientKind>(kind: K, signal?: AbortSignal) =>
-      readList(
-        await send({ method: 'GET', path: collections[kind], query: { recursion: 1 } }, signal),
-        collections[kind],
-      ) as readonly KindTypes[K]['object'][],
-    get: (kind, name, signal) => send({ method: 'GET', path: pathOf(kind, name) }, signal),
+      (kind === 'storage_volume'
+        ? await listVolumes(send, signal)
+        : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
+    get: async (kind, name, signal) => {
+      const reply: Reply<object> = await send({ method: 'GET', path: pathOf(kind, name) }, signal);
+      const { pool } = partsOfVolume(name);
+      return (kind === 'storage_volume' ? { ...reply, metadata: { ...reply.metadata, pool } } : reply) as never;
+    },
     create: (kind, json, write = {}, signal) =>
-      send({ method: 'POST', path: collections[kind], json, ...writing(write) }, signal),
+      send({ method: 'POST', ...creating(kind, json), ...writing(write) }, signal),
     put: (kind, name, json, write = {}, signal) =>
       send({ method: 'PUT', path: pathOf(kind, name), json, ...writing(write) }, signal),
     patch: (kind, name, json, write = {}, signal) =>
@@ -193,6 +196,32 @@ export function dialectOf(server: Server): Dialect {
   const environment: unknown = server.environment;
   const name = isObject(environment) ? environment['server'] : undefined;
   return name === 'lxd' || name === 'incus' ? 'lxd' : 'svc';
+}
+
+type Send = <T>(call: Call, signal?: AbortSignal) => Promise<Reply<T>>;
+
+const listOf = async (send: Send, path: string, signal?: AbortSignal): Promise<readonly unknown[]> =>
+  readList(await send({ method: 'GET', path, query: { recursion: 1 } }, signal), path);
+
+/** Custom volumes of all pools. A pool that goes meanwhile has none. */
+async function listVolumes(send: Send, signal?: AbortSignal): Promise<readonly unknown[]> {
+  const pools = (await listOf(send, collections.storage_pool, signal)) as readonly { readonly name: string }[];
+  const lists = await Promise.all(
+    pools.map(async ({ name: pool }) => {
+      const volumes = await listOf(send, volumesOf(pool), signal).catch((error: unknown) => {
+        if (isNotFound(error)) return [];
+        throw error;
+      });
+      return volumes.map((volume) => ({ ...(volume as object), pool }));
+    }),
+  );
+  return lists.flat();
+}
+
+function creating(kind: ClientKind, json: object): Pick<Call, 'path' | 'json'> {
+  if (kind !== 'storage_volume') return { path: collections[kind], json };
+  const { pool, ...volume } = json as KindTypes['storage_volume']['create'];
+  return { path: volumesOf(pool), json: { ...volume, type: 'custom' } };
 }
 
 function writing(options: WriteOptions): Pick<Call, 'ifMatch' | 'query'> {

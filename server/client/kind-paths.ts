@@ -4,6 +4,7 @@ import type { Container, ContainerCreate, ContainerPut } from '../api/container.
 import type { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../api/image.ts';
 import type { Network, NetworkCreate, NetworkPut } from '../api/network.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
+import type { PooledVolumeCreate, StorageVolume, StorageVolumePut } from '../api/volume.ts';
 import type { Profile, ProfileCreate, ProfilePut } from '../api/profile.ts';
 
 export interface KindTypes {
@@ -14,6 +15,12 @@ export interface KindTypes {
     readonly object: StoragePool;
     readonly create: StoragePoolCreate;
     readonly put: StoragePoolPut;
+  };
+  /** Named `POOL/VOLUME`; `pool` is put into what lists and reads answer. */
+  readonly storage_volume: {
+    readonly object: StorageVolume & { readonly pool: string };
+    readonly create: PooledVolumeCreate;
+    readonly put: StorageVolumePut;
   };
   readonly image: { readonly object: Image; readonly create: ImageCreate; readonly put: ImagePut };
   readonly image_alias: {
@@ -34,10 +41,24 @@ export const collections = {
   profile: '/1.0/profiles',
   network: '/1.0/networks',
   storage_pool: '/1.0/storage-pools',
+  storage_volume: '/1.0/storage-pools/{pool}/volumes/custom',
   image: '/1.0/images',
   image_alias: '/1.0/images/aliases',
   certificate: '/1.0/certificates',
 } as const satisfies Record<ClientKind, string>;
 
 /** Names may hold slashes (aliases): each is one path segment. */
-export const pathOf = (kind: ClientKind, name: string): string => `${collections[kind]}/${encodeURIComponent(name)}`;
+export const pathOf = (kind: ClientKind, name: string): string => {
+  if (kind !== 'storage_volume') return `${collections[kind]}/${encodeURIComponent(name)}`;
+  const { pool, volume } = partsOfVolume(name);
+  return `${volumesOf(pool)}/${encodeURIComponent(volume)}`;
+};
+
+export const volumesOf = (pool: string): string =>
+  collections.storage_volume.replace('{pool}', encodeURIComponent(pool));
+
+/** `POOL/VOLUME`. */
+export function partsOfVolume(name: string): { readonly pool: string; readonly volume: string } {
+  const slash = name.indexOf('/');
+  return { pool: name.slice(0, Math.max(0, slash)), volume: name.slice(slash + 1) };
+}

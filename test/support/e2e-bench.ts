@@ -13,7 +13,7 @@ export const network = 'gtef0';
 
 /** gantryd on either runtime, or a stock LXD server. */
 export type BenchHost = 'sim' | 'lxc' | 'lxd';
-type Server = Pick<TestDaemon, 'socketPath' | 'get' | 'cleanUp'>;
+type Server = Pick<TestDaemon, 'dir' | 'socketPath' | 'call' | 'get' | 'cleanUp'>;
 
 interface Lines {
   readonly type: string;

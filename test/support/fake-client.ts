@@ -20,6 +20,7 @@ export class FakeWorld {
     image: new Map(),
     image_alias: new Map(),
     certificate: new Map(),
+    storage_volume: new Map(),
   };
   /** Changing calls in order: `create container/web1`. */
   readonly changes: string[] = [];

@@ -8,7 +8,17 @@ import type { Live, Observed } from '../../reconciler/core/observed.ts';
 import { hasConfig, isRelease, makeRecord, withOwnership } from '../../reconciler/core/ownership.ts';
 import type { CreateStep, Plan, SetOwner, Step, UpdateStep } from '../../reconciler/core/plan.ts';
 import { emptySetState, type SetState } from '../../reconciler/core/set-state.ts';
-import { expanded, liveAlias, liveContainer, liveImage, liveNetwork, livePool, liveProfile } from './worlds.ts';
+import {
+  expanded,
+  liveAlias,
+  liveCertificate,
+  liveContainer,
+  liveImage,
+  liveNetwork,
+  livePool,
+  liveProfile,
+  liveVolume,
+} from './worlds.ts';
 
 type Table = Map<string, Live<object>>;
 
@@ -30,7 +40,9 @@ class ModelDaemon {
     this.#sets = new Map(observed.sets);
     this.#owner = owner;
     this.#tables = {
+      certificate: new Map(observed.certificates),
       storage_pool: new Map(observed.pools),
+      storage_volume: new Map(observed.volumes),
       network: new Map(observed.networks),
       profile: new Map(observed.profiles),
       image: new Map(observed.images),
@@ -54,6 +66,8 @@ class ModelDaemon {
       pools: tables.storage_pool as Map<string, never>,
       images: tables.image as Map<string, never>,
       aliases: tables.image_alias as Map<string, never>,
+      volumes: tables.storage_volume as Map<string, never>,
+      certificates: tables.certificate as Map<string, never>,
     };
   }
 
@@ -119,11 +133,15 @@ class ModelDaemon {
   }
 
   #usersOf(kind: KindName, name: string): readonly string[] {
-    const { containers, profiles } = this.observed();
+    const { containers, profiles, volumes } = this.observed();
     const property = kind === 'storage_pool' ? 'pool' : kind === 'network' ? 'parent' : undefined;
     const uses = (devices: Readonly<Record<string, Readonly<Record<string, string>>>>): boolean =>
-      property !== undefined && Object.values(devices).some((device) => device[property] === name);
+      kind === 'storage_volume'
+        ? Object.values(devices).some((device) => `${device['pool'] ?? ''}/${device['source'] ?? ''}` === name)
+        : property !== undefined && Object.values(devices).some((device) => device[property] === name);
+    const within = [...volumes].filter(([, { object }]) => kind === 'storage_pool' && object.pool === name);
     return [
+      ...within.map(([volume]) => volume),
       ...[...containers.values()]
         .filter(({ object }) => uses(object.expanded_devices))
         .map(({ object }) => object.name),
@@ -136,6 +154,8 @@ class ModelDaemon {
 }
 
 const blanks: Record<KindName, (name: string) => object> = {
+  certificate: (name) => liveCertificate(name),
+  storage_volume: (name) => liveVolume(name),
   storage_pool: (name) => livePool(name),
   network: (name) => liveNetwork(name),
   profile: (name) => liveProfile(name),

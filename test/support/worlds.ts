@@ -1,4 +1,5 @@
 // Documents and live worlds made up for tests and benchmarks: builders with sensible defaults, and whole hosts of a size.
+import type { Certificate } from '../../server/api/certificate.ts';
 import type { Container } from '../../server/api/container.ts';
 import type { Image, ImageAlias } from '../../server/api/image.ts';
 import type { KindName } from '../../server/api/kinds.ts';
@@ -6,7 +7,7 @@ import type { Network } from '../../server/api/network.ts';
 import type { StoragePool } from '../../server/api/pool.ts';
 import type { Profile } from '../../server/api/profile.ts';
 import { addressOf, defaultManage, type Document, type JsonObject } from '../../reconciler/core/document.ts';
-import type { Live, Observed } from '../../reconciler/core/observed.ts';
+import type { Live, Observed, PooledVolume } from '../../reconciler/core/observed.ts';
 
 type Extra = Partial<Omit<Document, 'manage' | 'values'>> & { readonly manage?: Partial<Document['manage']> };
 
@@ -113,6 +114,25 @@ export const liveAlias = (name: string, target: string, description = ''): Image
   description,
 });
 
+export const liveVolume = (name: string, part: Partial<PooledVolume> = {}): PooledVolume => ({
+  name: name.slice(name.indexOf('/') + 1),
+  pool: name.slice(0, name.indexOf('/')),
+  type: 'custom',
+  description: '',
+  config: {},
+  location: 'none',
+  used_by: [],
+  ...part,
+});
+
+export const liveCertificate = (fingerprint: string, part: Partial<Certificate> = {}): Certificate => ({
+  name: '',
+  type: 'client',
+  certificate: '',
+  fingerprint,
+  ...part,
+});
+
 interface Parts {
   readonly containers?: readonly Container[];
   readonly profiles?: readonly Profile[];
@@ -120,6 +140,8 @@ interface Parts {
   readonly pools?: readonly StoragePool[];
   readonly images?: readonly Image[];
   readonly aliases?: readonly ImageAlias[];
+  readonly volumes?: readonly PooledVolume[];
+  readonly certificates?: readonly Certificate[];
 }
 
 /** A world of these objects; containers get their expanded parts from the profiles given. */
@@ -134,6 +156,8 @@ export function world(parts: Parts = {}): Observed {
     pools: byName(parts.pools ?? []),
     images: new Map(images.map((image) => [image.fingerprint, { object: image }])),
     aliases: byName(parts.aliases ?? []),
+    volumes: new Map((parts.volumes ?? []).map((volume) => [`${volume.pool}/${volume.name}`, { object: volume }])),
+    certificates: new Map((parts.certificates ?? []).map((object) => [object.fingerprint, { object }])),
   };
 }
 

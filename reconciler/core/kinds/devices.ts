@@ -10,6 +10,15 @@ export function deviceReferences(devices: Json | undefined): readonly Reference[
     const pool = textOf(device['pool']);
     if (device['type'] === 'disk' && pool !== undefined && pool !== '') {
       references.push({ kind: 'storage_pool', name: pool, path: `devices.${name}.pool`, severity: 'error' });
+      const volume = textOf(device['source']);
+      if (volume !== undefined && volume !== '' && device['path'] !== '/') {
+        references.push({
+          kind: 'storage_volume',
+          name: `${pool}/${volume}`,
+          path: `devices.${name}.source`,
+          severity: 'error',
+        });
+      }
     }
     const parent = textOf(device['parent']);
     if (device['type'] === 'nic' && parent !== undefined && parent !== '') {

@@ -1,5 +1,6 @@
 // The table of kinds as the reconciler knows them; one file each.
 import type { KindName } from '../../../server/api/kinds.ts';
+import { certificate } from './certificate.ts';
 import { container } from './container.ts';
 import { imageAlias } from './image-alias.ts';
 import { image } from './image.ts';
@@ -7,9 +8,12 @@ import type { CoreKind } from './kind.ts';
 import { network } from './network.ts';
 import { profile } from './profile.ts';
 import { storagePool } from './storage-pool.ts';
+import { storageVolume } from './storage-volume.ts';
 
 export const coreKinds = {
+  certificate,
   storage_pool: storagePool,
+  storage_volume: storageVolume,
   network,
   profile,
   image,

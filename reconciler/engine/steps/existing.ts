@@ -7,7 +7,15 @@ import { StaleError, type EngineClient } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 /** Told at creation only, never shown again. */
-const creationOnly = new Set(['name', 'source', 'instance_type', 'managed', 'compression_algorithm']);
+const creationOnly = new Set([
+  'name',
+  'pool',
+  'certificate',
+  'source',
+  'instance_type',
+  'managed',
+  'compression_algorithm',
+]);
 
 /** True when the creation may have happened, by us or by others, so that the object has to be read to know. */
 export function mayExist(error: unknown): boolean {
