@@ -16,7 +16,8 @@ import {
 import { Network, NetworkCreate, NetworkPut } from './network.ts';
 import { StoragePool, StoragePoolCreate, StoragePoolPut } from './pool.ts';
 import { Profile, ProfileCreate, ProfilePut } from './profile.ts';
-import { PooledVolumeCreate, StorageVolume, StorageVolumePut } from './volume.ts';
+import { PooledVolumeCreate } from './pooled-volume.ts';
+import { StorageVolume, StorageVolumePut } from './volume.ts';
 
 export interface KindRow {
   readonly doc: string;

@@ -38,14 +38,6 @@ export const StorageVolumePut = Type.Object({
   restore: Type.Optional(Type.String()),
 });
 export type StorageVolumePut = Static<typeof StorageVolumePut>;
-/** A custom volume with the pool that it is in, as manifests tell it. */
-export const PooledVolumeCreate = Type.Object({
-  name: Type.String(),
-  pool: Type.String(facts({ immutable: true, doc: 'Pool that the volume is in.' })),
-  description: Type.Optional(Type.String()),
-  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
-});
-export type PooledVolumeCreate = Static<typeof PooledVolumeCreate>;
 export const StorageVolumePost = Type.Object({
   name: Type.String(),
   pool: Type.Optional(Type.String()),

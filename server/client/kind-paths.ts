@@ -4,7 +4,8 @@ import type { Container, ContainerCreate, ContainerPut } from '../api/container.
 import type { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../api/image.ts';
 import type { Network, NetworkCreate, NetworkPut } from '../api/network.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
-import type { PooledVolumeCreate, StorageVolume, StorageVolumePut } from '../api/volume.ts';
+import type { PooledVolumeCreate } from '../api/pooled-volume.ts';
+import type { StorageVolume, StorageVolumePut } from '../api/volume.ts';
 import type { Profile, ProfileCreate, ProfilePut } from '../api/profile.ts';
 
 export interface KindTypes {
