@@ -227,8 +227,11 @@ export interface RuntimeDriver {
   probe(name: string): RuntimeProbe;
   /** DriverError NotFound when not running. */
   metrics(name: string): Promise<RuntimeMetrics>;
-  /** Applies the live keys among limits.* of the whole expanded config to a running container. */
+  /** Brings the live keys of the whole expanded config (limits.*, linux.kernel_modules) into force in a running container: all
+   *  of them, or on a throw those of before. */
   updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void>;
+  /** Power of runtimes that are quicker when they hear of a command before `spawn`: its client is still connecting, say. */
+  expectCommand?(): void;
   /** Starts a command in a running container. Not running -> DriverError NotFound; frozen -> Failed. Its life ends with
    *  `kill`, not with the signal, which only ends the starting. */
   spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess>;

@@ -24,6 +24,7 @@ import type {
 } from './driver.ts';
 import { viewThrough } from './file-view.ts';
 import { ExitSpool } from './exit-spool.ts';
+import { GroupMoves } from './group-moves.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyKeys, clearKeys, restoreLimits, sweepKeys } from './lxc-keys.ts';
 import { awaitOutcome, awaitRunning, buryRemains, findRemains, hasMonitor, isAlive } from './lxc-life.ts';
@@ -120,6 +121,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly #consoles: ConsoleHub;
   readonly #cpus: CpuSets;
   readonly #attach: SealedProgram;
+  readonly #moves: GroupMoves;
   readonly live: LxcLive;
   readonly stateful: LxcStateful;
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
@@ -144,6 +146,7 @@ class LxcRuntime implements RuntimeDriver {
       nextStop: (name) => nextStop(this, name),
       start: (run, signal, launch) => this.start(run, signal, launch),
     });
+    this.#moves = new GroupMoves(deps.tree);
     this.#attach = new SealedProgram(deps.libc, findProgram('lxc-attach') ?? 'lxc-attach');
     endOrphans(deps.places.lxcPath);
     this.#spool.start(
@@ -185,6 +188,7 @@ class LxcRuntime implements RuntimeDriver {
   }
 
   async start(run: RunConfig, signal: AbortSignal, launch?: Launch): Promise<{ readonly initPid: number }> {
+    this.#moves.expect();
     return this.#mutex.run(run.name, async () => {
       const before = this.#live.get(run.name);
       if (before !== undefined && !isAlive(before)) await this.#settle(before);
@@ -288,9 +292,14 @@ class LxcRuntime implements RuntimeDriver {
     });
   }
 
+  expectCommand(): void {
+    this.#moves.expect();
+  }
+
   async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
     signal.throwIfAborted();
     const state = this.#need(name);
+    this.#moves.expect();
     return spawnIn(this.#deps, state, this.#attach.path, command);
   }
 
@@ -341,6 +350,7 @@ class LxcRuntime implements RuntimeDriver {
     this.#spool.close();
     this.#consoles.close();
     this.#attach.close();
+    this.#moves.close();
     await this.#deps.namespaces.close();
     if (this.#live.size > 0) return;
     // Empty ones only: what still runs, known or not, keeps its own.

@@ -29,6 +29,7 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
   requireRunning(deps, name, 'run a command in it');
   const problems = execProblems(body);
   if (problems.length > 0) throw errors.invalid('command', problems);
+  deps.runtime.expectCommand?.();
   const command = commandOf(body, deps.view.expanded(entry).config);
   const interactive = body.interactive === true;
   const isConnected = body['wait-for-websocket'] === true;
