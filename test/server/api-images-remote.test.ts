@@ -22,16 +22,19 @@ import {
 import { testMinutes } from '../support/minutes.ts';
 import { until } from '../support/until.ts';
 
-const limits = { connectMs: 5000, answerMs: 2000, paceMs: 1000, paceBytes: 1024, indexBytes: 200_000 };
+const indexBytes = 200_000;
 const minutes = testMinutes(new Date().toISOString());
 let local: TestDaemon;
 let remote: TestDaemon;
+/** Waits for nobody: only for servers that are to be given up. */
+let impatient: TestDaemon;
 let certificate = '';
 const servers: FakeServer[] = [];
 
 beforeAll(async () => {
   remote = await makeDaemon({ https: '127.0.0.1:0' });
-  local = await makeDaemon({ remoteLimits: limits, time: minutes.time });
+  local = await makeDaemon({ remoteLimits: { indexBytes }, time: minutes.time });
+  impatient = await makeDaemon({ remoteLimits: { answerMs: 3000, paceMs: 1000, paceBytes: 1024 } });
   await seed(local);
   certificate = (await remote.get('/1.0')).environment.certificate;
 });
@@ -40,6 +43,7 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await local?.cleanUp();
+  await impatient?.cleanUp();
   await remote?.cleanUp();
 });
 
@@ -74,17 +78,17 @@ const fingerprintOf = (operation: Operation): string => {
   return String(operation.metadata?.['fingerprint']);
 };
 const image = (fingerprint: string): Promise<Json> => local.get(`/1.0/images/${fingerprint}`);
-const files = (): string[] => {
-  const names = readdirSync(join(local.dir, 'images'));
-  const uploads = names.includes('.uploads') ? readdirSync(join(local.dir, 'images/.uploads')) : [];
+const files = (daemon = local): string[] => {
+  const names = readdirSync(join(daemon.dir, 'images'));
+  const uploads = names.includes('.uploads') ? readdirSync(join(daemon.dir, 'images/.uploads')) : [];
   return [...names.filter((name) => name !== '.uploads'), ...uploads];
 };
 /** Fails, says why in these words, and nothing is left. */
-async function expectFailure(work: () => Promise<Operation>, words: RegExp): Promise<void> {
-  const before = [files(), (await local.get('/1.0/images')).length];
+async function expectFailure(work: () => Promise<Operation>, words: RegExp, daemon = local): Promise<void> {
+  const before = [files(daemon), (await daemon.get('/1.0/images')).length];
   const operation = await work();
   expect([operation.status, operation.err]).toEqual(['Failure', expect.stringMatching(words)]);
-  expect([files(), (await local.get('/1.0/images')).length]).toEqual(before);
+  expect([files(daemon), (await daemon.get('/1.0/images')).length]).toEqual(before);
 }
 
 describe('pulling from another daemon', () => {
@@ -415,7 +419,8 @@ describe('a server that', () => {
       response.writeHead(200, { 'content-length': bytes.length });
       response.write(bytes.subarray(0, 700), () => then(response));
     };
-  const run = (url: string): Promise<Operation> => local.run('POST', '/1.0/images', { source: { type: 'url', url } });
+  const run = (url: string): Promise<Operation> =>
+    impatient.run('POST', '/1.0/images', { source: { type: 'url', url } });
 
   test.each<[string, Handler, RegExp]>([
     ['dies in the middle', partly(tarball(), (response) => response.destroy()), /broke off/],
@@ -449,7 +454,7 @@ describe('a server that', () => {
     ],
   ])('%s makes the pull fail and leaves nothing', async (_what, handle, words) => {
     const server = await serve('http', handle);
-    await expectFailure(() => run(`${server.url}/image`), words);
+    await expectFailure(() => run(`${server.url}/image`), words, impatient);
   });
 
   test.each<[string, Json, RegExp]>([
@@ -500,8 +505,8 @@ describe('a server that', () => {
       (await local.call('POST', '/1.0/images', { source: { type: 'url', url: server.url } })).body.operation as string;
     const before = files();
     const [first, second] = [await start(), await start()];
-    await until(() => open.length === 1);
-    await until(async () => (await local.get(second)).metadata?.fingerprint !== undefined);
+    await until(() => open.length === 1, 20_000);
+    await until(async () => (await local.get(second)).metadata?.fingerprint !== undefined, 20_000);
     await local.call('DELETE', first);
     expect(await local.wait(first)).toMatchObject({ status: 'Cancelled' });
     for (const response of open) response.end(bytes.subarray(700));
@@ -509,7 +514,7 @@ describe('a server that', () => {
     expect(server.asked.filter((line) => line.startsWith('GET'))).toHaveLength(1);
     await local.ok('DELETE', `/1.0/images/${sha256(bytes)}`);
     const third = await start();
-    await until(() => open.length === 2);
+    await until(() => open.length === 2, 20_000);
     await local.call('DELETE', third);
     expect(await local.wait(third)).toMatchObject({ status: 'Cancelled' });
     expect(files()).toEqual(before);
@@ -684,7 +689,9 @@ describe('by itself', () => {
     const making = names.map((name) =>
       local.run('POST', '/1.0/containers', { name, source: { type: 'image', fingerprint } }),
     );
-    await until(async () => ((await local.get('/1.0/containers')) as string[]).some((url) => url.includes(names[0]!)));
+    const isBegun = async (): Promise<boolean> =>
+      ((await local.get('/1.0/containers')) as string[]).some((url) => url.includes(names[0]!));
+    await until(isBegun, 20_000);
     const deleted = await local.run('DELETE', `/1.0/images/${fingerprint}`);
     expect(deleted.err).toBe('');
     const made = await Promise.all(making);

@@ -1,5 +1,7 @@
 // Images to and from a real LXD, where one is installed: pulled from it as a guest, and what is published here unpacked there.
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +14,15 @@ import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: images of a real LXD, since ${missing}`);
 
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 describe.skipIf(missing !== undefined)('a real LXD', () => {
   let lxd: StockLxd | undefined;
   let daemon: TestDaemon;
@@ -22,7 +33,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     daemon = await makeDaemon({ https: '127.0.0.1:0' });
     await seed(daemon);
     lxd = await startStockLxd();
-    const port = 20_000 + (process.pid % 20_000);
+    const port = await freePort();
     await lxd.call('PUT', '/1.0', { config: { 'core.https_address': `127.0.0.1:${port}` } });
     const { environment } = await lxd.get('/1.0');
     source = {
