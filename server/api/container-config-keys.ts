@@ -110,6 +110,11 @@ export const containerConfigKeys = {
     default: '30',
   }),
   'boot.stop.priority': count()('none', 'Higher ones stop first; equal ones together.', { default: '0' }),
+  'cluster.evacuate': word(is.oneOf('auto', 'live-migrate', 'migrate', 'stop'))(
+    'none',
+    'What happens to it when its cluster member is emptied. Without a cluster: nothing.',
+    { default: 'auto' },
+  ),
   'environment.*': text('none', 'Environment of commands run in the container, and of init from its next start.', {
     part: is.matches(/^[^=\s]+$/, 'must be the name of a variable: not empty, no = and no white space'),
   }),
@@ -124,6 +129,9 @@ export const containerConfigKeys = {
   ),
   'limits.cpu.priority': count(0, 10)('live', 'CPU share among containers of equal allowance.', { default: '10' }),
   'limits.disk.priority': count(0, 10)('live', 'Share of disk time when contended.', { default: '5' }),
+  'limits.hugepages.*': make('size', is.size)('live', 'Memory in huge pages of that size. Unset: no limit.', {
+    part: is.oneOf('64KB', '1MB', '2MB', '1GB'),
+  }),
   'limits.kernel.*': word(
     is.matches(
       new RegExp(`^${limitValue}(?::${limitValue})?$`),

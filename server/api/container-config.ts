@@ -59,8 +59,21 @@ export function validateContainerConfig(config: Config, context: ConfigContext):
   return [...problems, ...conflicts(config)];
 }
 
+/** Keys of the field that this daemon knows of and does not have. */
+const foreign: readonly (readonly [pattern: RegExp, why: string])[] = [
+  [
+    /^security\.syscalls\.intercept\./,
+    'this daemon answers no system calls for containers: what the kernel refuses in a user namespace stays refused',
+  ],
+  [/^security\.syscalls\.deny$/, 'here it is called security.syscalls.blacklist'],
+  [/^security\.syscalls\.deny_(?:default|compat)$/, 'here it is called security.syscalls.blacklist_default or _compat'],
+  [/^security\.syscalls\.allow$/, 'here it is called security.syscalls.whitelist'],
+];
+
 function wrongKey(key: string, context: ConfigContext): string | undefined {
   const known = containerConfigKey(key);
+  const why = foreign.find(([pattern]) => pattern.test(key))?.[1];
+  if (known === undefined && why !== undefined) return `unknown key ${shown(key)}: ${why}`;
   if (known === undefined) return `unknown key ${shown(key)}${hint(key, plainKeys)}`;
   if (context.profile && known.fact.profile === false)
     return `${key} belongs to one container: a profile cannot hold it`;

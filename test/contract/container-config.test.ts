@@ -20,6 +20,9 @@ const accepted: Record<string, readonly string[]> = {
   'limits.cpu.allowance': ['50%', '100%', '25ms/100ms'],
   'limits.cpu.priority': ['0', '10'],
   'limits.memory': ['512', '512MB', '2GiB', '512 bytes', '50%', '100%'],
+  'limits.hugepages.2MB': ['64MiB', '1GB'],
+  'cluster.evacuate': ['auto', 'stop', 'migrate', 'live-migrate'],
+  'security.idmap.size': ['65536', '1000000'],
   'limits.kernel.nofile': ['1024', '1024:2048', 'unlimited', '1:unlimited'],
   'limits.processes': ['1', '500'],
   'linux.kernel_modules': ['overlay', 'overlay,nf_nat', 'overlay, nf_nat'],
@@ -41,6 +44,9 @@ const refused: Record<string, readonly string[]> = {
   'limits.cpu.allowance': ['50', '0%', '25ms', '25/100', '25ms/2000ms', '0ms/100ms'],
   'limits.cpu.priority': ['-1', '11'],
   'limits.memory': ['5 GB', '1.5GiB', '512mb', '0', '0%', '101%', '-1'],
+  'limits.hugepages.1GB': ['many', '50%'],
+  'cluster.evacuate': ['never'],
+  'security.idmap.size': ['1', '65535', '4294967296'],
   'limits.kernel.nofile': ['many', '1:2:3', '-1'],
   'limits.processes': ['0', '-1', 'max'],
   'linux.kernel_modules': ['-f', 'a/b', 'a,,b', 'a b'],
@@ -74,9 +80,12 @@ describe('container config', () => {
 
   it('empty text is fine for every key, since it means unset', () => {
     for (const key of Object.keys(containerConfigKeys)) {
-      expect(check({ [key.replace('limits.kernel.*', 'limits.kernel.nofile').replace('*', 'x')]: '' }), key).toEqual(
-        [],
-      );
+      expect(
+        check({
+          [key.replace('kernel.*', 'kernel.nofile').replace('hugepages.*', 'hugepages.2MB').replace('*', 'x')]: '',
+        }),
+        key,
+      ).toEqual([]);
     }
   });
 
@@ -98,6 +107,14 @@ describe('container config', () => {
     expect(check({ 'user.*': 'x' })).toEqual([]);
     expect(check({ 'environment.A B': 'x' })[0]?.message).toContain('name of a variable');
     expect(check({ 'environment.A\nB': 'x' })).toHaveLength(1);
+  });
+
+  it('keys of the field that this daemon does not have are refused with what to do instead', () => {
+    const messageOf = (key: string) => check({ [key]: 'true' })[0]?.message ?? '';
+    expect(messageOf('security.syscalls.intercept.mknod')).toMatch(/unknown key.*answers no system calls/);
+    expect(messageOf('security.syscalls.deny')).toContain('security.syscalls.blacklist');
+    expect(messageOf('security.syscalls.allow')).toContain('security.syscalls.whitelist');
+    expect(messageOf('limits.hugepages.3MB')).toContain('must be one of 64KB, 1MB, 2MB, 1GB');
   });
 
   it('collects all problems of a config', () => {

@@ -15,6 +15,7 @@ import {
 } from '../../server/drivers/runtime/id-map.ts';
 import { cgroup1Values, cgroup2Values, formatCpus, readLimits } from '../../server/drivers/runtime/limits.ts';
 import { escapeField, renderLxcConfig } from '../../server/drivers/runtime/lxc-config.ts';
+import { hugePageSizes } from '../../server/drivers/runtime/lxc-host.ts';
 import { firstReason } from '../../server/drivers/runtime/lxc-log.ts';
 import { encodeName, quoteShell } from '../../server/drivers/runtime/lxc-names.ts';
 import { formatIpv6, parseIpJson, scopeOf } from '../../server/drivers/runtime/net-links.ts';
@@ -23,7 +24,7 @@ import { renderSeccomp } from '../../server/drivers/runtime/seccomp.ts';
 import { shiftId } from '../../server/drivers/runtime/shift-ownership.ts';
 import { linkLocal } from '../../server/drivers/runtime/sim-metrics.ts';
 
-const host = { onlineCpus: [0, 1, 2, 3], memoryBytes: 1000 * 1024 * 1024, hasMemsw: true };
+const host = { onlineCpus: [0, 1, 2, 3], memoryBytes: 1000 * 1024 * 1024, hasMemsw: true, hugePages: ['2MB'] };
 const map: readonly IdMapEntry[] = [
   { isuid: true, isgid: false, hostid: 100_000, nsid: 0, maprange: 65_536 },
   { isuid: false, isgid: true, hostid: 200_000, nsid: 0, maprange: 65_536 },
@@ -196,6 +197,19 @@ describe('limits', () => {
     expect(values2({}, true)).toMatchObject({ 'memory.max': 'max', 'pids.max': 'max', 'cpu.max': 'max 100000' });
   });
 
+  it('huge pages, of the sizes that the host can limit', () => {
+    const config = { 'limits.hugepages.2MB': '64MiB' };
+    expect(values(config)).toEqual({ 'hugetlb.2MB.limit_in_bytes': `${64 * 1024 ** 2}` });
+    expect(values2(config)).toEqual({ 'hugetlb.2MB.max': `${64 * 1024 ** 2}` });
+    expect([values({}, true)['hugetlb.2MB.limit_in_bytes'], values2({}, true)['hugetlb.2MB.max']]).toEqual([
+      '-1',
+      'max',
+    ]);
+    expect(() => values({ 'limits.hugepages.1GB': '1GiB' })).toThrow(/limits\.hugepages\.1GB.*this host can limit 2MB/);
+    const sizes = ['hugepages-2048kB', 'hugepages-1048576kB', 'hugepages-64kB', 'other'];
+    expect(hugePageSizes(sizes)).toEqual(['2MB', '1GB', '64KB']);
+  });
+
   it('refuses what is no limit', () => {
     for (const [key, value] of [
       ['limits.memory', '1.5GB'],
@@ -252,6 +266,22 @@ describe('the configuration file', () => {
     expect(text).not.toContain('lxc.idmap');
     expect(text).toContain('proc:mixed sys:mixed');
     expect(text).toContain('lxc.cap.drop = mac_admin mac_override');
+  });
+
+  it('lines for AppArmor go into the profile that LXC makes, and nowhere without one', () => {
+    const config = { 'raw.apparmor': 'mount fstype=nfs,\n\n  deny /proc/x rw,', 'security.nesting': 'true' };
+    const withProfile = (apparmorProfile: string): readonly string[] =>
+      renderLxcConfig({ ...run, config }, { ...settings, apparmorProfile })
+        .split('\n')
+        .filter((line) => line.includes('apparmor'));
+    expect(withProfile('generated')).toEqual([
+      'lxc.apparmor.profile = generated',
+      'lxc.apparmor.allow_nesting = 1',
+      'lxc.apparmor.raw = mount fstype=nfs,',
+      'lxc.apparmor.raw = deny /proc/x rw,',
+    ]);
+    expect(withProfile('unconfined')).toEqual(['lxc.apparmor.profile = unconfined']);
+    expect(lines({ config }).join('\n')).not.toContain('apparmor');
   });
 
   it('AppArmor is not mentioned where the kernel has none', () => {

@@ -128,6 +128,58 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(table(run.name)).toBe('');
   });
 
+  it('security.nesting lets a container make containers: processes and system files of their own', async () => {
+    const nested =
+      'unshare -Urmpf -n sh -c "mount -t proc proc /proc && mount -t sysfs sys /sys && echo pid $$ && ls /sys/class/net"';
+    const plain = await started();
+    const nesting = await started({ config: { 'security.nesting': 'true' } });
+    const out = await inside(nesting.name, nested);
+    expect(out).toMatch(/pid [0-9]+/);
+    expect(out).toMatch(/^lo$/m);
+    expect(await inside(nesting.name, 'ls /dev/.lxc/proc/1/comm')).toBe('/dev/.lxc/proc/1/comm');
+    expect(await inside(plain.name, 'ls /dev/.lxc 2>&1')).toMatch(/No such file/);
+  });
+
+  it('limits of huge pages that this host cannot keep are refused, at a start and live', async () => {
+    const config = { 'limits.hugepages.64KB': '1MiB' };
+    const refused = { code: 'Invalid', message: expect.stringMatching(/limits\.hugepages\.64KB/) as string };
+    await expect(driver.start(await prepare({ config }), never)).rejects.toMatchObject(refused);
+    const run = await started({ config: { 'limits.processes': '50' } });
+    await expect(driver.updateLimits(run.name, config)).rejects.toMatchObject(refused);
+    expect(readGroupFile(tree, harness.places.group(run.name), 'pids.max')).toBe('50');
+  });
+
+  it('limits of the kernel and of processes, weights and swap are in force, live where they can be', async () => {
+    const group = (file: string, run: RunConfig): string | undefined =>
+      readGroupFile(tree, harness.places.group(run.name), file);
+    const run = await started({
+      config: { 'limits.kernel.nofile': '100:200', 'limits.processes': '77', 'limits.memory': '64MiB' },
+    });
+    expect(await inside(run.name, 'ulimit -Sn; ulimit -Hn')).toBe('100\n200');
+    expect(group('pids.max', run)).toBe('77');
+    await driver.updateLimits(run.name, {
+      'limits.processes': '88',
+      'limits.memory': '96MiB',
+      'limits.memory.enforce': 'soft',
+      'limits.memory.swap.priority': '4',
+      'limits.cpu.priority': '3',
+      'limits.disk.priority': '0',
+    });
+    expect(group('pids.max', run)).toBe('88');
+    if (tree.version === 1) {
+      expect(Number(group('memory.limit_in_bytes', run))).toBeGreaterThan(2 ** 60);
+      expect(group('memory.soft_limit_in_bytes', run)).toBe(`${96 * 1024 ** 2}`);
+      expect(group('memory.swappiness', run)).toBe('54');
+      expect(group('cpu.shares', run)).toBe('1017');
+      expect([undefined, '10']).toContain(group('blkio.weight', run));
+    } else {
+      expect(group('memory.high', run)).toBe(`${96 * 1024 ** 2}`);
+      expect(group('cpu.weight', run)).toBe('93');
+    }
+    await driver.updateLimits(run.name, {});
+    expect(group('pids.max', run)).toBe('max');
+  });
+
   describe('linux.kernel_modules', () => {
     let dir: string;
     let told: string;

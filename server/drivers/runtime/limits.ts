@@ -13,6 +13,8 @@ export interface HostFacts {
   readonly memoryBytes: number;
   /** cgroup v1 accounts memory and swap together (memory.memsw.* exists). */
   readonly hasMemsw: boolean;
+  /** Sizes of huge pages that the control groups of this host can limit: `2MB`. */
+  readonly hugePages: readonly string[];
 }
 
 export interface Limits {
@@ -26,6 +28,8 @@ export interface Limits {
   };
   readonly processes: number | undefined;
   readonly diskPriority: number | undefined;
+  /** By page size; undefined = no limit. */
+  readonly hugePages: ReadonlyMap<string, number | undefined>;
 }
 
 /** One control group file: `file` includes its controller prefix (`memory.max`). */
@@ -47,6 +51,7 @@ export function readLimits(config: Config, host: HostFacts, cpus: readonly numbe
     },
     processes: parseCount('limits.processes', get('limits.processes')),
     diskPriority: parseLevel('limits.disk.priority', get('limits.disk.priority')),
+    hugePages: readHugePages(config, host),
   };
 }
 
@@ -56,6 +61,26 @@ function parseMemory(text: string, totalBytes: number): number | undefined {
   const bytes = percent === null ? parseBytes(text) : Math.floor((totalBytes * Number(percent[1])) / 100);
   if (bytes === undefined) throw new DriverError('Invalid', `limits.memory "${text}" is neither a size nor N%`);
   return bytes === 0 ? undefined : bytes;
+}
+
+const hugePrefix = 'limits.hugepages.';
+
+function readHugePages(config: Config, host: HostFacts): ReadonlyMap<string, number | undefined> {
+  for (const [key, value] of Object.entries(config)) {
+    const size = key.slice(hugePrefix.length);
+    if (!key.startsWith(hugePrefix) || value === '' || host.hugePages.includes(size)) continue;
+    const has = host.hugePages.length === 0 ? 'none' : host.hugePages.join(', ');
+    throw new DriverError('Invalid', `${key} cannot be set: of huge pages this host can limit ${has}`);
+  }
+  return new Map(
+    host.hugePages.map((size) => {
+      const value = config[`${hugePrefix}${size}`] ?? '';
+      const bytes = value === '' ? undefined : parseBytes(value);
+      if (value !== '' && bytes === undefined)
+        throw new DriverError('Invalid', `${hugePrefix}${size} "${value}" is no size`);
+      return [size, bytes];
+    }),
+  );
 }
 
 function parseCount(key: string, text: string): number | undefined {
@@ -96,6 +121,7 @@ export function cgroup1Values(limits: Limits, host: HostFacts, unset: boolean): 
   put('memory.swappiness', memory.swap ? swappiness?.toString() : '0', '60');
 
   put('pids.max', limits.processes?.toString(), 'max');
+  for (const [size, bytes] of limits.hugePages) put(`hugetlb.${size}.limit_in_bytes`, bytes?.toString(), '-1');
   return values;
 }
 
@@ -115,6 +141,7 @@ export function cgroup2Values(limits: Limits, unset: boolean): readonly CgroupVa
   put('memory.high', memory.enforce === 'soft' ? memory.bytes?.toString() : undefined, 'max');
   put('memory.swap.max', memory.swap ? undefined : '0', 'max');
   put('pids.max', limits.processes?.toString(), 'max');
+  for (const [size, bytes] of limits.hugePages) put(`hugetlb.${size}.max`, bytes?.toString(), 'max');
   return values;
 }
 

@@ -5,7 +5,12 @@ import type { HostFacts } from './limits.ts';
 import { readLimits } from './limits.ts';
 import type { SimState } from './sim-state.ts';
 
-export const simHost: HostFacts = { onlineCpus: [0, 1, 2, 3], memoryBytes: 8 * 1024 ** 3, hasMemsw: true };
+export const simHost: HostFacts = {
+  onlineCpus: [0, 1, 2, 3],
+  memoryBytes: 8 * 1024 ** 3,
+  hasMemsw: true,
+  hugePages: ['2MB', '1GB'],
+};
 
 const ordinaryMemory = 24 * 1024 * 1024;
 const processes = 3;
