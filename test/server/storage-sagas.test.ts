@@ -26,6 +26,9 @@ import {
   renameSnapshotSaga,
   restoreSnapshotSaga,
 } from '../../server/services/containers/snapshot-sagas.ts';
+import { receiveContainerSaga } from '../../server/services/migration/container-target.ts';
+import { refreshSaga } from '../../server/services/migration/refresh-saga.ts';
+import { receiveVolumeSaga } from '../../server/services/migration/volume-target.ts';
 import { Pools } from '../../server/services/pools.ts';
 import {
   createVolumeSaga,
@@ -164,6 +167,44 @@ proveSaga(
       document: { ...container, uuid: 'd-uuid', devices: { root } },
       source: { kind: 'copy', from: { type: 'container', name: 'c' } } as const,
       copied: { from: { container: 'c', pool: 'p' }, snapshots: [{ name: 's', document: snapshot }] },
+    },
+  })),
+);
+const arrive = async (at: World, ref: VolumeRef): Promise<void> => {
+  await at.pools.createVolume('p', ref, { kind: 'empty' }, () => {}, signal);
+  await at.pools.createSnapshot('p', { volume: ref, snapshot: 's' }, { kind: 'now' }, signal);
+};
+proveSaga(
+  'container-receive',
+  { restores: true },
+  subject((at) => ({
+    saga: receiveContainerSaga(at, ({ name }) => arrive(at, { type: 'container', name })),
+    params: {
+      name: 'd',
+      document: { ...container, uuid: 'd-uuid', devices: { root } },
+      snapshots: [{ name: 's', document: snapshot }],
+    },
+  })),
+);
+proveSaga(
+  'container-refresh',
+  { restores: true },
+  subject((at) => {
+    const ref = { volume: { type: 'container', name: 'c' }, snapshot: 't' } as const;
+    const bring = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
+    const params = { name: 'c', uuid: 'c-uuid', pool: 'p', added: [{ name: 't', document: snapshot }] };
+    return { saga: refreshSaga(at, { bring }), params };
+  }),
+);
+proveSaga(
+  'volume-receive',
+  { restores: true },
+  subject((at) => ({
+    saga: receiveVolumeSaga(at, () => arrive(at, { type: 'custom', name: 'w' })),
+    params: {
+      volume: { pool: 'p', name: 'w' },
+      document: { ...volumeDocument, uuid: 'w-uuid' },
+      snapshots: [{ name: 's', document: volumeSnapshot }],
     },
   })),
 );

@@ -18,6 +18,7 @@ import type { NetworkHosts } from '../containers/network-hosts.ts';
 import { petName } from '../containers/pet-name.ts';
 import { limitNewRoot } from '../containers/root-size.ts';
 import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../containers/snapshot-records.ts';
+import { removeState, stateDirOf } from '../containers/stateful.ts';
 import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';
@@ -76,6 +77,12 @@ export function receiveContainerSaga(
         execute: ({ document, snapshots }) => putSnapshots(deps.records, document.uuid, snapshots),
         // Their files go with the volume.
         undo: ({ document }) => dropSnapshots(deps.records, document.uuid),
+      },
+      {
+        // A copy is another machine: it cannot go on where the original stood.
+        name: 'state',
+        execute: ({ name, document }) => removeState(stateDirOf(deps, { name, pool: document.pool })),
+        undo: () => Promise.resolve(),
       },
     ],
     commit: (changes, { name, document }) => changes.put('containers', name, document),

@@ -7,6 +7,7 @@ import type { ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
 import { limitNewRoot } from '../containers/root-size.ts';
 import { putSnapshots, snapshotKey, type SnapshotEntry } from '../containers/snapshot-records.ts';
+import { removeState, stateDirOf } from '../containers/stateful.ts';
 import { expand } from '../expand.ts';
 
 export interface RefreshParams {
@@ -79,8 +80,17 @@ export function refreshSaga(
           }
         },
       },
+      {
+        // Run state belongs to the files that were there.
+        name: 'state',
+        execute: (place) => removeState(stateDirOf(deps, place)),
+        undo: () => Promise.resolve(),
+      },
     ],
-    commit: () => {},
+    commit(changes, { name }) {
+      const entry = deps.records.containers.get(name);
+      if (entry?.document.stateful === true) changes.put('containers', name, { ...entry.document, stateful: false });
+    },
     rollBack: () => {},
   };
 }
