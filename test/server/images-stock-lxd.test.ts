@@ -1,11 +1,12 @@
 // Images to and from a real LXD, where one is installed: pulled from it as a guest, and what is published here unpacked there.
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Operation } from '../../server/api/operation.ts';
+import { cli } from '../support/cli-io.ts';
 import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../support/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../support/image-hostile.ts';
 import { sha256 } from '../support/image-remotes.ts';
@@ -118,6 +119,28 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     const answer = await lxd!.call('POST', '/1.0/images', { source: { ...from, alias: 'four/x' }, auto_update: true });
     const ended = await lxd!.get(`${answer.body.operation}/wait`);
     expect([ended.err, ended.metadata.fingerprint]).toEqual(['', sha256(bytes)]);
+  });
+
+  test('is served by gantry image as a daemon of ours is', async () => {
+    const gantry = async (...words: string[]): Promise<string> => {
+      const ran = await cli(['image', ...words], { env: { GANTRY_HOST: `unix://${lxd!.socketPath}` } });
+      expect(ran.code, ran.stderr).toBe(0);
+      return ran.stdout.trim();
+    };
+    const bytes = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: five}\n` }, rootfsDirectory);
+    const [file, back, cert] = ['five.tar', 'back.tar', 'cert.pem'].map((name) => join(folder, name));
+    writeFileSync(file!, bytes);
+    expect(await gantry('import', file!, '--alias', 'five')).toBe(sha256(bytes));
+    expect(await gantry('list', 'five')).toContain(sha256(bytes).slice(0, 12));
+    await gantry('alias', 'six', 'five');
+    await gantry('export', 'six', back!);
+    expect(sha256(readFileSync(back!))).toBe(sha256(bytes));
+    await gantry('delete', 'six');
+    await daemon.ok('POST', '/1.0/images', bytes, { 'x-svc-public': '1', 'x-svc-aliases': 'alias=five' });
+    writeFileSync(cert!, (await daemon.get('/1.0')).environment.certificate as string);
+    const from = ['--from', `https://${daemon.daemon.httpsAddress()}`, '--from-cert', cert!];
+    expect(await gantry('copy', 'five', ...from, '--alias', 'five')).toBe(sha256(bytes));
+    expect((await lxd!.get('/1.0/images/aliases/five')).target).toBe(sha256(bytes));
   });
 
   test('takes a published image as one of its own', async () => {

@@ -53,7 +53,8 @@ export async function copyImage(
       type: 'image',
       mode: 'pull',
       server: given.from ?? '',
-      protocol: given.protocol ?? 'svc',
+      // Servers of either dialect speak to their like unless told otherwise.
+      ...(given.protocol === undefined ? {} : { protocol: given.protocol }),
       alias: name,
       ...(certificate === undefined ? {} : { certificate }),
       ...(given.secret === undefined ? {} : { secret: given.secret }),
