@@ -8,7 +8,8 @@ import { DriverError } from '../driver-error.ts';
 import { hasCode, toolEnv } from './remove-tree.ts';
 
 const dayMs = 86_400_000;
-const keptStderrBytes = 16_384;
+/** Of the words of a program; what comes after is dropped. */
+export const keptStderrBytes = 16_384;
 
 /**
  * For trees that nobody changes meanwhile, such as unpacked images. `target` must not exist. On a throw (also by abort) a part of

@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { DriverError } from '../driver-error.ts';
-import { ended, keepAll } from './copy-tree.ts';
+import type { ExecError } from '../../lib/exec.ts';
+import { ended, keepAll, keptStderrBytes } from './copy-tree.ts';
 import { toolEnv } from './remove-tree.ts';
 
 /** Reads what the program writes; must read to the end, where a failure of the program is thrown. */
@@ -11,7 +12,7 @@ export type Consume = (bytes: AsyncIterable<Buffer>) => Promise<void>;
 /** The program has ended when this returns or throws. */
 export async function readFrom(
   argv: readonly string[],
-  okCodes: readonly number[],
+  isGood: (how: ExecError) => boolean,
   consume: Consume,
   signal: AbortSignal,
 ): Promise<void> {
@@ -25,7 +26,7 @@ export async function readFrom(
   async function* bytes(): AsyncGenerator<Buffer> {
     for await (const chunk of child.stdout as AsyncIterable<Buffer>) yield chunk;
     const how = await end;
-    if (!okCodes.includes(how.code)) throw how;
+    if (!isGood(how)) throw how;
   }
   try {
     await consume(bytes());
@@ -72,7 +73,7 @@ export async function writeTo(
   }
 }
 
-/** Members are called `PREFIX/…`. 1 is a good end as well: some files changed or vanished while they were read. */
+/** Members are called `PREFIX/…`. */
 export function packTree(
   path: string,
   { prefix, without, asRoot }: { prefix: string; without: readonly string[]; asRoot: boolean },
@@ -94,7 +95,22 @@ export function packTree(
     '.',
   ];
 }
-export const packCodes = [0, 1];
+
+const changed =
+  /^tar: (?:.*: (?:file changed as we read it|File removed before we read it|File shrank by .*|socket ignored|Cannot open: (?:Too many levels of symbolic links|Not a directory))|Exiting with failure status due to previous errors)$/;
+
+/** Also when files changed, vanished or became others while they were read: whoever is in the tree may do that all the time. */
+export const isPacked = (how: ExecError): boolean =>
+  how.code === 0 ||
+  how.code === 1 ||
+  (how.code === 2 &&
+    how.stderr.length < keptStderrBytes &&
+    how.stderr
+      .trim()
+      .split('\n')
+      .every((line) => changed.test(line)));
+
+export const isSuccess = (how: ExecError): boolean => how.code === 0;
 
 /** Into a directory that is there and empty. */
 export function unpackTree(path: string, prefix: string, asRoot: boolean): readonly string[] {

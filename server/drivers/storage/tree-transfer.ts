@@ -14,7 +14,8 @@ import { exists, isDirectory, type TreePlace } from './tree-place.ts';
 import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
 import {
   guardedSource,
-  packCodes,
+  isPacked,
+  isSuccess,
   packTree,
   readFrom,
   unpackTree,
@@ -60,7 +61,7 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
       const parent = form.parent === undefined ? undefined : pathOf(pool, { ...from, snapshot: form.parent });
       if (parent !== undefined && !(await isDirectory(parent)))
         throw new DriverError('NotFound', `there is no ${labelOf({ ...from, snapshot: form.parent ?? '' })}`);
-      return still(pool, from, (path) => readFrom(native.send(path, parent), [0], consume, signal), signal);
+      return still(pool, from, (path) => readFrom(native.send(path, parent), isSuccess, consume, signal), signal);
     }
     const { ownerOf, isPart, prefix = '.', without = [] } = form;
     const isPlain = isPart !== true && ownerOf === undefined;
@@ -69,7 +70,7 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
     await still(
       pool,
       from,
-      (path) => readFrom(packTree(path, { prefix, without, asRoot: deps.asRoot }), packCodes, convert, signal),
+      (path) => readFrom(packTree(path, { prefix, without, asRoot: deps.asRoot }), isPacked, convert, signal),
       signal,
     );
   }
