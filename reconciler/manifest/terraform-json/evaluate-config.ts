@@ -27,7 +27,7 @@ import type { Code } from './unsupported.ts';
 export interface ReferableType {
   readonly arguments: ReadonlySet<string>;
   /** From the arguments, or unknown before an apply. */
-  readonly computed: Readonly<Record<string, (values: Readonly<Record<string, Value>>) => Value>>;
+  readonly computed: Readonly<Record<string, (values: Readonly<Record<string, Value>>, resourceName: string) => Value>>;
 }
 
 export interface Instance {
@@ -277,7 +277,9 @@ export class Evaluation {
     const own = mapFrom(written.map(([name, json]) => [name, this.evaluate(json, inside(context, name))] as const));
     for (const [name, json] of written) if (this.#isTainted(json)) sensitive.add(name);
     const left = [...(type?.arguments ?? [])].map((name) => [name, null] as const);
-    const made = Object.entries(type?.computed ?? {}).map(([name, compute]) => [name, compute(own)] as const);
+    const made = Object.entries(type?.computed ?? {}).map(
+      ([name, compute]) => [name, compute(own, `${resource.name}${key}`)] as const,
+    );
     const values = mapFrom([...left, ...made, ...Object.entries(own)]);
     this.#checkPreconditions(resource, context);
     return { resource, address: `${resource.address}${key}`, values, sensitive };

@@ -133,7 +133,11 @@ function documentOf(
   const args = Object.fromEntries(values.map(([name, value]) => [name, toPlain(value) as Json]));
   try {
     const manage = { ...type.manage?.(args), ...lifecycleOf(resource), ...dependsOn(resource, all, typeOf) };
-    const value = { kind: type.kind, ...type.document(args), ...(Object.keys(manage).length === 0 ? {} : { manage }) };
+    const value = {
+      kind: type.kind,
+      ...type.document(args, `${resource.name}${address.slice(resource.address.length)}`),
+      ...(Object.keys(manage).length === 0 ? {} : { manage }),
+    };
     const { writtenAs = {} } = type;
     const shown = Object.entries(writtenAs);
     const sensitive = [...instance.sensitive].map((name) => shown.find(([, written]) => written === name)?.[0] ?? name);

@@ -21,13 +21,15 @@ export class ArgumentError extends Error {
 export interface ResourceType extends ReferableType {
   readonly kind: KindName;
   /** Keys of the document beside `kind` and `manage`. Throws ArgumentError. */
-  readonly document: (args: Arguments) => JsonObject;
+  readonly document: (args: Arguments, resourceName: string) => JsonObject;
   readonly manage?: (args: Arguments) => JsonObject;
   /** Where a key of the document is written, when under another name. */
   readonly writtenAs?: Readonly<Record<string, string>>;
 }
 
 const later = (): Value => unknown;
+/** Documents of images are called after their resources. */
+const resourceName = (_values: Readonly<Record<string, Value>>, name: string): Value => name;
 const ownName = (values: Readonly<Record<string, Value>>): Value => values['name'] ?? unknown;
 const computedOf = (...names: readonly string[]): ReferableType['computed'] => ({
   id: ownName,
@@ -159,23 +161,30 @@ function execOf(commands: Json | undefined): JsonObject {
   };
 }
 
+/** The server knows images by fingerprint alone: documents of one configuration call it by its resource name. */
 const image: ResourceType = {
   kind: 'image',
-  arguments: new Set([
-    'name',
-    'file',
-    'metadata',
-    'rootfs',
-    'public',
-    'auto_update',
-    'properties',
-    'aliases',
-    'source',
-    'timeouts',
-  ]),
-  computed: { ...computedOf('architecture', 'created_at', 'size'), fingerprint: ownName },
-  document: same('name', 'file', 'metadata', 'rootfs', 'public', 'auto_update', 'properties', 'aliases', 'source'),
+  arguments: new Set(['source', 'properties', 'public', 'auto_update', 'timeouts']),
+  computed: { ...computedOf('architecture', 'created_at', 'size_bytes'), id: resourceName, fingerprint: resourceName },
+  document: (args, name) => ({
+    name,
+    ...same('public', 'auto_update', 'properties')(args),
+    ...imageFilesOf(args['source']),
+  }),
+  writtenAs: { file: 'source', metadata: 'source', rootfs: 'source' },
 };
+
+function imageFilesOf(source: Json | undefined): JsonObject {
+  if (!isMap(source)) return {};
+  const { type = 'file', file, metadata, ...others } = withoutNull(source);
+  if (type !== 'file' || file === undefined || Object.keys(others).length > 0) {
+    throw new ArgumentError(
+      'source',
+      'only images from local files are made from Terraform JSON: type file, with file and metadata',
+    );
+  }
+  return metadata === undefined ? { file } : { metadata, rootfs: file };
+}
 
 /** Provider arguments that are about the connection. */
 const links = ['remote', 'project', 'target', 'timeouts'];
@@ -325,15 +334,22 @@ export const resourceTypes: Readonly<Record<string, ResourceType>> = {
     ['timeouts'],
   ),
   gantry_profile: simple('profile', ['name', 'description', 'config', 'devices'], ['used_by'], ['timeouts']),
-  gantry_image: image,
-  gantry_image_alias: {
-    ...simple('image_alias', ['name', 'description', 'target'], [], ['fingerprint', 'timeouts']),
-    document: (args) => ({
-      ...same('name', 'description')(args),
-      target: args['target'] ?? args['fingerprint'] ?? null,
-    }),
-    writtenAs: { target: 'fingerprint' },
+  gantry_storage_volume: {
+    ...simple(
+      'storage_volume',
+      ['name', 'pool', 'description', 'config'],
+      ['effective_config', 'location', 'used_by'],
+      ['source', 'target', 'timeouts'],
+    ),
+    document: (args) => {
+      if (isSet(args['source']))
+        throw new ArgumentError('source', 'copies of volumes are not made from Terraform JSON');
+      return same('name', 'pool', 'description', 'config')(args);
+    },
   },
+  gantry_certificate: simple('certificate', ['name', 'certificate'], ['fingerprint'], ['timeouts']),
+  gantry_image: image,
+  gantry_image_alias: simple('image_alias', ['name', 'description', 'target'], [], ['timeouts']),
   gantry_container: container,
   ...ofBoth('lxd'),
   ...ofBoth('incus'),

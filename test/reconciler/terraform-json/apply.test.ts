@@ -31,7 +31,7 @@ const stack = (prefix: string): object => ({
   variable: { memory: { type: 'string', default: '64MiB' }, count: { type: 'number', default: 2 } },
   resource: {
     gantry_storage_pool: { pool: { name: `${prefix}pool`, driver: 'dir' } },
-    gantry_image: { base: { name: `${prefix}base`, file: 'image.tar.gz' } },
+    gantry_image: { base: { source: { type: 'file', file: 'image.tar.gz' } } },
     gantry_image_alias: { base: { name: `${prefix}/base`, target: '${gantry_image.base.fingerprint}' } },
     gantry_profile: {
       small: {
