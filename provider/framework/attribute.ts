@@ -1,7 +1,7 @@
 // The attributes that schemas are built of: one constructor a type, which carries the TypeScript type of its values.
 import type { Path } from './path.ts';
 import type { Type } from './type.ts';
-import type { Value } from './value.ts';
+import type { Value, ValueMap } from './value.ts';
 
 export interface AttributeFacts {
   readonly doc: string;
@@ -26,6 +26,8 @@ export interface AttributeOptions<T> extends AttributeFacts {
   readonly replace?: true | ((before: T | null, after: T | null) => boolean);
   /** Values that mean the same: the stored spelling stays, without a difference. */
   readonly same?: (before: T, after: T) => boolean;
+  /** Whether the object has what is asked for already, although this attribute of it does not say so. */
+  readonly fulfilled?: (after: T, prior: ValueMap) => boolean;
   readonly check?: Check<T>;
 }
 
@@ -43,6 +45,7 @@ export interface Attribute<out T> extends AttributeFacts {
   readonly default?: Value;
   readonly replace?: true | ((before: Value, after: Value) => boolean);
   readonly same?: (before: Value, after: Value) => boolean;
+  readonly fulfilled?: (after: Value, prior: ValueMap) => boolean;
   readonly check?: Check<Value>;
   /** Only for the compiler. */
   readonly value?: T;

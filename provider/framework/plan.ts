@@ -1,7 +1,16 @@
 // The plan of one object: from configuration and prior state to what will be, and whether that takes another object. Pure.
 import type { Attribute, Attributes, Nested } from './attribute.ts';
 import type { Path } from './path.ts';
-import { equalValues, isList, isMap, isUnknown, unknownValue, type Value, type ValueMap } from './value.ts';
+import {
+  equalValues,
+  isList,
+  isMap,
+  isUnknown,
+  isWhollyKnown,
+  unknownValue,
+  type Value,
+  type ValueMap,
+} from './value.ts';
 
 export interface PlannedChange {
   readonly planned: ValueMap;
@@ -26,17 +35,19 @@ function wantedObject(attributes: Attributes, config: ValueMap, prior: ValueMap 
   const wanted: Record<string, Value> = {};
   for (const name in attributes) {
     const attribute = attributes[name];
-    if (attribute !== undefined) wanted[name] = wantedValue(attribute, config[name] ?? null, prior?.[name] ?? null);
+    if (attribute !== undefined)
+      wanted[name] = wantedValue(attribute, config[name] ?? null, prior?.[name] ?? null, prior);
   }
   return wanted;
 }
 
-function wantedValue(attribute: Attribute<unknown>, config: Value, prior: Value): Value {
+function wantedValue(attribute: Attribute<unknown>, config: Value, prior: Value, object: ValueMap | null): Value {
   if (attribute.writeOnly === true) return null;
   if (config === null) return attribute.default ?? (attribute.computed === true ? prior : null);
   if (isUnknown(config)) return config;
-  const isSame = prior !== null && attribute.same?.(prior, config) === true;
-  if (isSame) return prior;
+  if (prior !== null && attribute.same?.(prior, config) === true) return prior;
+  // Terraform takes what the state has for an answer to any configuration.
+  if (object !== null && isWhollyKnown(config) && attribute.fulfilled?.(config, object) === true) return prior;
   return attribute.nested === undefined
     ? config
     : eachObject(attribute.nested, config, prior, (item, before) =>

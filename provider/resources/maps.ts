@@ -1,6 +1,7 @@
 // Config and device maps between state and server: what of the live object belongs into the state, and what is sent back. Pure.
 import { sameText } from '../../server/api/equal.ts';
 import type { TextMap, TextMaps } from '../framework/attribute.ts';
+import type { ValueMap } from '../framework/value.ts';
 
 export interface MapRules {
   /** The server fills it in: in the state only when the configuration has it. */
@@ -13,8 +14,8 @@ export interface MapRules {
 
 const nothingComputed: MapRules = { isComputed: () => false };
 
-/** The state's map after a read: written spellings stay as long as they mean the same. Null and {} stay apart. */
-export function readMap(live: TextMap, before: TextMap | null, rules: MapRules = nothingComputed): TextMap | null {
+/** The state's map after a read: written spellings stay as long as they mean the same. */
+export function readMap(live: TextMap, before: TextMap | null, rules: MapRules = nothingComputed): TextMap {
   const found: Record<string, string> = {};
   for (const [key, value] of Object.entries(live)) {
     const written = before?.[key];
@@ -26,7 +27,7 @@ export function readMap(live: TextMap, before: TextMap | null, rules: MapRules =
     // Empty means unset, which it is.
     if (!(key in live) && (written === '' || rules.isProvenance?.(key) === true)) found[key] = written;
   }
-  return before === null && Object.keys(found).length === 0 ? null : found;
+  return found;
 }
 
 const fits = (key: string, live: string, written: string, rules: MapRules): boolean =>
@@ -51,15 +52,29 @@ export function writtenMap(
 export const present = (map: TextMap): Record<string, string> =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== ''));
 
-export function readMaps(live: TextMaps, before: TextMaps | null): TextMaps | null {
-  const found = Object.entries(live).map(
-    ([name, properties]) => [name, readMap(properties, before?.[name] ?? {}) ?? {}] as const,
+export const readMaps = (live: TextMaps, before: TextMaps | null): TextMaps =>
+  Object.fromEntries(
+    Object.entries(live).map(([name, properties]) => [name, readMap(properties, before?.[name] ?? null)]),
   );
-  return before === null && found.length === 0 ? null : Object.fromEntries(found);
-}
 
 export const writtenMaps = (wanted: TextMaps | null): Record<string, Record<string, string>> =>
   Object.fromEntries(Object.entries(wanted ?? {}).map(([name, properties]) => [name, present(properties)]));
+
+/**
+ * Whether an object has all that is asked for although its state holds less of it: after an import, when nobody can know which of
+ * the keys that the server may fill in are somebody's wish.
+ */
+export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules): boolean {
+  const effective = (prior['effective_config'] ?? {}) as TextMap;
+  const before = (prior['config'] ?? {}) as TextMap;
+  return (
+    Object.keys(before).every((key) => key in wanted) &&
+    Object.entries(wanted).every(([key, value]) => {
+      const live = effective[key];
+      return live === undefined ? value === '' : fits(key, live, value, rules);
+    })
+  );
+}
 
 /** Whether two maps mean the same, so that the one in the state may stay. */
 export function sameMap(before: TextMap, after: TextMap, rules: MapRules = nothingComputed): boolean {

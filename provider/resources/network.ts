@@ -4,9 +4,9 @@ import { networkName } from '../../server/api/names.ts';
 import { validateNetworkConfig } from '../../server/api/network-validate.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { unknownValue } from '../framework/value.ts';
+import { unknownValue, type ValueMap } from '../framework/value.ts';
 import { parseImportId } from './ids.ts';
-import { present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
 import { createOnMembers, memberOverridesAttribute, memberProblems } from './members.ts';
 import {
   descriptionAttribute,
@@ -31,7 +31,9 @@ const attributes = {
   type: text({ doc: 'Kind of network; `bridge` is what servers make.', default: 'bridge', replace: true }),
   config: textMap({
     doc: 'Config keys. What the server fills in by itself (addresses, NAT) is in `effective_config`.',
+    default: {},
     same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
   }),
   member_overrides: memberOverridesAttribute,
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),

@@ -6,9 +6,10 @@ import { ClientError } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';
 import { textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
+import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
-import { present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
-import { descriptionAttribute, gantryResource, nameAttribute } from './shared.ts';
+import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { descriptionAttribute, gantryResource, nameAttribute, shownMap } from './shared.ts';
 import { differing, keepEtag, performCreate } from './write.ts';
 
 const rules: MapRules = { isComputed: (key) => key.startsWith('features.') };
@@ -17,8 +18,11 @@ const attributes = {
   description: descriptionAttribute,
   config: textMap({
     doc: 'Config keys; `features.*` that are left out are as the server has them.',
+    default: {},
     same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
   }),
+  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
@@ -27,6 +31,7 @@ const pathOf = (name: string): string => `/1.0/projects/${segment(name)}`;
 const readProject = (live: Live, state: State) => ({
   description: live.description,
   config: readMap(live.config, state.config, rules),
+  effective_config: shownMap(live.config),
 });
 
 export const project = gantryResource({

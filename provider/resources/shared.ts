@@ -49,12 +49,14 @@ export const containerRules: MapRules = { isComputed: isContainerComputed };
 export const containerConfigAttribute = (profile: boolean) =>
   textMap({
     doc: `Config keys. Keys that the server keeps for itself (\`volatile.*\`${profile ? '' : ', `image.*`'}) are left out.`,
+    default: {},
     check: (config: TextMap) => stepsIn(validateContainerConfig(config, { profile }), 'config'),
     same: (before: TextMap, after: TextMap) => sameMap(before, after, containerRules),
   });
 
 export const devicesAttribute = textMaps({
   doc: 'Devices by name, each with its `type` and the properties of that type.',
+  default: {},
   check: (devices: TextMaps) => stepsIn(validateDevices(devices), 'devices'),
   same: (before: TextMaps, after: TextMaps) => {
     const names = Object.keys(before);

@@ -6,9 +6,9 @@ import { poolConfigKeys, validatePoolConfig, type StorageConfigKey } from '../..
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { isMap, isUnknown } from '../framework/value.ts';
+import { isMap, isUnknown, type ValueMap } from '../framework/value.ts';
 import { parseImportId } from './ids.ts';
-import { present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
 import { createOnMembers, memberOverridesAttribute, memberProblems } from './members.ts';
 import {
   descriptionAttribute,
@@ -32,7 +32,9 @@ const attributes = {
   driver: text({ doc: `One of ${poolDrivers.join(', ')}.`, required: true, replace: true }),
   config: textMap({
     doc: 'Config keys. What the server fills in by itself (`source`, `size`) is in `effective_config`.',
+    default: {},
     same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
   }),
   member_overrides: memberOverridesAttribute,
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),

@@ -4,9 +4,10 @@ import type { StorageVolume } from '../../server/api/volume.ts';
 import { needCluster } from '../connection/link.ts';
 import { object, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
+import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { parseImportId } from './ids.ts';
-import { present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
 import { descriptionAttribute, gantryResource, nameAttribute, shownMap, usedByAttribute } from './shared.ts';
 import { differing, keepEtag, performCreate } from './write.ts';
 
@@ -26,7 +27,9 @@ const attributes = {
   description: descriptionAttribute,
   config: textMap({
     doc: 'Config keys. What the pool gives it is in `effective_config`.',
+    default: {},
     same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
   }),
   source: object(
     {
