@@ -4,6 +4,7 @@ import { addBackupCommands } from './backup-commands.ts';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { addImageCommands } from './image-commands.ts';
+import { addSnapshotCommands } from './snapshot-commands.ts';
 import type { CliOptions } from './options.ts';
 import { version } from '../../server/api/version.ts';
 
@@ -47,6 +48,7 @@ function withPlan(command: Command): Command {
       new Option('--replace <kind/name>', 'recreate it even without a change; may be repeated').argParser(collect),
     )
     .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
+    .addOption(new Option('--lock-file <file>', 'pinned images (default: gantry.lock beside the first manifest)'))
     .addOption(new Option('--force-conflicts', 'take over keys that another set owns'))
     .addOption(new Option('--prune', 'delete what the set owns and no manifest declares'))
     .addOption(new Option('--prune-limit <n|n%>', 'refuse to prune more than this (default: half of the set)'))
@@ -124,6 +126,15 @@ export function buildProgram(run: Runner): Command {
         .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
         .addOption(new Option('--detailed-exitcode', 'exit with 2 when something differs')),
     async (context, args) => (await import('./commands/status.ts')).status(context, args),
+  );
+  add(
+    'update',
+    'note in gantry.lock to which images aliases point by now',
+    (command) =>
+      withHost(withManifests(command))
+        .addOption(new Option('--lock-file <file>', 'where (default: gantry.lock beside the first manifest)'))
+        .addOption(new Option('--detailed-exitcode', 'exit with 2 when something moved')),
+    async (context, args) => (await import('./commands/update.ts')).update(context, args),
   );
   add(
     'lock',
@@ -230,6 +241,7 @@ export function buildProgram(run: Runner): Command {
     async (context, args) => (await import('./commands/exec.ts')).attachConsole(context, args),
   );
   addImageCommands(add, program, withHost);
+  addSnapshotCommands(add, program, withHost);
   addBackupCommands(add, program, withHost);
   add(
     'schema',
