@@ -218,7 +218,7 @@ export function buildProgram(run: Runner): Command {
     (command) => withCopy(command).addOption(new Option('--refresh', 'bring an older copy up to date')),
     async (context, args, options) => (await import('./commands/copy.ts')).copy(context, 'copy', args, options),
   ).alias('cp');
-  add('move', 'move a stopped container to another server, pool or name', withCopy, async (context, args, options) =>
+  add('move', 'move a container to another server, pool or name', withCopy, async (context, args, options) =>
     (await import('./commands/copy.ts')).copy(context, 'move', args, options),
   ).alias('mv');
   add(

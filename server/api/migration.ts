@@ -60,6 +60,8 @@ const offerOf = <K extends string, O extends Parameters<typeof Type.Object>[0][s
     /** How the source can send files, best first: `tar` with ids as in the container, or what two pools of one driver share (`btrfs`). */
     formats: Type.Array(Type.String()),
     object,
+    /** The container runs, and its run state will be in its volume: it is to go on at the target. */
+    live: Type.Optional(Type.Boolean()),
     /** Oldest first: in this order they are sent. */
     snapshots: Type.Array(snapshot),
   });

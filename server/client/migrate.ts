@@ -21,7 +21,7 @@ export interface CopyOptions {
   readonly refresh?: boolean;
   /** Pool for the root disk at the target. */
   readonly storage?: string;
-  /** False: a running container is copied as its files are. */
+  /** False: a running container is copied as its files are. Else it goes on at the target, and is stopped here. */
   readonly live?: boolean;
   /** The addresses of its network interfaces travel along: it is the same machine afterwards. */
   readonly keepAddresses?: boolean;
@@ -43,8 +43,11 @@ export async function copyContainer(
   signal?: AbortSignal,
 ): Promise<void> {
   const source = await describe(from, signal);
-  const body = { name: to.name, ...wantedOf(source, options) };
-  if (from.client.host === to.client.host) {
+  const isElsewhere = from.client.host !== to.client.host;
+  const live = isElsewhere && isRunning(source) && options.refresh !== true && options.live !== false;
+  // What goes on running has the addresses it has.
+  const body = { name: to.name, ...wantedOf(source, live ? { ...options, keepAddresses: true } : options) };
+  if (!isElsewhere) {
     const copy: ContainerSource = { type: 'copy', source: from.name, ...flagsOf(options) };
     await to.client.operations.run(
       () => to.client.create('container', { ...body, source: copy }, {}, signal),
@@ -54,10 +57,10 @@ export async function copyContainer(
     return;
   }
   const mode = options.mode ?? usualMode(from.client, to.client);
-  await travel[mode]({ from, to, body, options, signal });
+  await travel[mode]({ from, to, body, options: { ...options, live }, signal });
 }
 
-/** The source has to be stopped. What is left of the original after a failed deletion is told by the error. */
+/** A running container goes on there, where both servers can do that. What is left of the original after a failed deletion is told by the error. */
 export async function moveContainer(
   from: ContainerAt,
   to: ContainerAt,
@@ -69,7 +72,7 @@ export async function moveContainer(
     return;
   }
   const { status } = (await from.client.get('container', from.name, signal)).metadata;
-  if (status !== 'Stopped')
+  if (status !== 'Stopped' && (options.live === false || from.client.host === to.client.host))
     throw new ClientError('running', `The container ${from.name} is ${status}: stop it before moving it`);
   // Into another pool of its server it gets its name once the original is gone.
   const isHere = from.client.host === to.client.host && from.name === to.name;
@@ -82,7 +85,9 @@ export async function moveContainer(
 type Wanted = Pick<
   Container,
   'architecture' | 'config' | 'devices' | 'profiles' | 'ephemeral' | 'description' | 'expanded_devices'
->;
+> & { readonly status?: string };
+
+const isRunning = ({ status }: Wanted): boolean => status !== undefined && status !== 'Stopped';
 
 async function describe({ client, name }: ContainerAt, signal: AbortSignal | undefined): Promise<Wanted> {
   const slash = name.indexOf('/');
@@ -220,7 +225,8 @@ async function startTarget(
   more: object,
   signal: AbortSignal | undefined,
 ): Promise<Operation> {
-  const source = { type: 'migration', mode: options.mode, ...flagsOf(options), ...more };
+  const live = options.live === true ? { live: true } : {};
+  const source = { type: 'migration', mode: options.mode, ...flagsOf(options), ...live, ...more };
   const path = '/1.0/containers';
   return operationOf(await client.http.send({ method: 'POST', path, json: { ...body, source } }, signal), path);
 }

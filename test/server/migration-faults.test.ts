@@ -92,10 +92,12 @@ describe('what is wrong in a request', () => {
     const name = fresh();
     await filled(name);
     await two.a.daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
+    const take = two.a.daemon.sim.faults.refuseStateful('CRIU is not installed');
     for (const more of [{ live: true }, { live: undefined }]) {
       const answer = await startSource(name, more);
       expect([answer.status, answer.metadata.message]).toEqual([400, expect.stringContaining('live: false')]);
     }
+    take();
     await copyContainer({ client: two.a.remote, name }, { client: two.b.remote, name }, { live: false });
     expect(existsSync(join(volumeDir(two.b, name), 'rootfs/random'))).toBe(true);
     await two.a.daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'stop', force: true });

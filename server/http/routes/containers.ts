@@ -38,7 +38,8 @@ export function containerRoutes(
     },
     'containers.post': async (context) => {
       const body = context.body as ContainerPost;
-      if (body.migration === true) return async_(await migrations.sendContainer(param(context, 'name'), body));
+      if (body.migration === true)
+        return async_(await migrations.sendContainer(context.caller, param(context, 'name'), body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
       return async_(containers.rename(context.caller, param(context, 'name'), body.name));
     },

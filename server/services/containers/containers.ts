@@ -20,11 +20,11 @@ import { createContainer, createContainerSaga } from './create.ts';
 import { lockOf, urlOf } from './deps.ts';
 import { anyContainer } from './find.ts';
 import { stopForHost } from './host-shutdown.ts';
-import { deleteContainer, deleteContainerSaga, renameContainer, renameContainerSaga } from './remove.ts';
+import { deleteContainer, deleteContainerSaga, removeNow, renameContainer, renameContainerSaga } from './remove.ts';
 import { restoreSnapshot } from './restore.ts';
 import { snapshotsOf } from './snapshot-records.ts';
 import { renderSnapshot } from './snapshots.ts';
-import { afterStop, putState, rememberFoundRunning, startNow, type StateDeps } from './state.ts';
+import { afterStop, putState, rememberFoundRunning, startNow, stopStateful, type StateDeps } from './state.ts';
 import { dropState, dropStateSaga, storeStateSaga } from './stateful.ts';
 import { patchContainer, putContainer } from './update.ts';
 import type { ContainerEntry } from './view.ts';
@@ -105,6 +105,21 @@ export class Containers {
 
   putState(caller: Caller, name: string, body: ContainerStatePut): Operation {
     return putState(this.#deps, caller, name, body);
+  }
+
+  /** The caller holds the container's lock. It ends with its run state kept, as by a stateful stop. */
+  storeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+    return stopStateful(this.#deps, caller, name, signal);
+  }
+
+  /** The caller holds the container's lock. It goes on from its run state. */
+  goOnHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+    return startNow(this.#deps, caller, name, signal, true);
+  }
+
+  /** The caller holds the lock of the container, which is stopped. */
+  removeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+    return removeNow(this.#deps, caller, name, anyContainer(this.#deps.records, name).document.pool, signal);
   }
 
   /** At daemon start: finds the containers that still run. Ends that are noticed wait for `settle`: until then half-done

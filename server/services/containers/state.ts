@@ -213,8 +213,8 @@ async function stopNow(
   await afterStop(deps, caller, name, signal);
 }
 
-/** The container ends at once, as by force, but with its run state kept. */
-async function stopStateful(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+/** The container ends at once, as by force, but with its run state kept. The caller holds its lock. */
+export async function stopStateful(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   const { ephemeral, pool } = readyContainer(deps.records, name).document;

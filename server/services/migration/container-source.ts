@@ -5,18 +5,20 @@ import type { ContainerMigrationOffer, ContainerOffer, ContainerSnapshotOffer } 
 import type { Operation } from '../../api/operation.ts';
 import type { TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import type { Caller } from '../caller.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
 import { snapshotKey, snapshotsOf } from '../containers/snapshot-records.ts';
 import { snapshotUrlOf } from '../containers/snapshots.ts';
+import { dropState } from '../containers/stateful.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
-import { refuseLive, type LiveDeps } from './live.ts';
+import { isLive, withRunState, type LiveDeps } from './live.ts';
 import { ownersOf } from './owners.ts';
 import { offerHead, serve, startSource, type ServeDeps } from './source.ts';
 
 export type ContainerSourceDeps = Pick<
   ContainerDeps,
-  'records' | 'operations' | 'locks' | 'pools' | 'runtime' | 'idMaps'
+  'records' | 'operations' | 'locks' | 'sagas' | 'pools' | 'runtime' | 'idMaps'
 > &
   ServeDeps &
   ConnectDeps &
@@ -25,31 +27,40 @@ export type ContainerSourceDeps = Pick<
 /** POST containers/NAME {migration: true}. Everything that can be refused is refused before the operation starts. */
 export async function migrateContainer(
   deps: ContainerSourceDeps,
+  caller: Caller,
   name: string,
   body: ContainerPost,
 ): Promise<Operation> {
-  readyContainer(deps.records, name);
-  await refuseLive(deps, name, body.live);
+  const { ephemeral } = readyContainer(deps.records, name).document;
+  const live = await isLive(deps, name, body.live, ephemeral);
   const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
   return startSource(deps, {
     description: 'Migrating container',
     resources: { containers: [urlOf(name)] },
     meeting,
+    live,
     run: (peer, handle, signal) =>
       deps.locks.run(lockOf(name), async () => {
         const { document } = readyContainer(deps.records, name);
-        await refuseLive(deps, name, body.live);
+        const isRunning = await isLive(deps, name, body.live, document.ephemeral);
         const all = body.container_only === true ? [] : snapshotsOf(deps.records, document.uuid);
         const snapshots = all.filter((one) => one.document.lifecycle === 'ready').toSorted(byAge);
         const volume = { pool: document.pool, ref: { type: 'container', name } as const };
         const offer: ContainerMigrationOffer = {
           ...(await headOf(deps, name, document, volume.ref)),
           object: offerOf(document),
+          ...(isRunning ? { live: true } : {}),
           snapshots: await Promise.all(snapshots.map((one) => snapshotOffer(deps, volume, one.name, one.document))),
         };
         const owners = (snapshot: string | undefined): ReturnType<typeof ownersOf> =>
           ownersOf(deps, volume.pool, treeOf(volume.ref, snapshot));
-        await serve(deps, peer, { volume, offer, ownersOf: owners }, handle, signal);
+        const sending = { volume, offer, ownersOf: owners };
+        if (!isRunning) return serve(deps, peer, sending, handle, signal);
+        const converse = (store: () => Promise<void>, sent: () => void): Promise<void> =>
+          serve(deps, peer, { ...sending, store, sent }, handle, signal);
+        await withRunState(deps, caller, name, converse, signal);
+        // It goes on elsewhere.
+        await dropState(deps, name);
       }),
   });
 }

@@ -18,15 +18,17 @@ import type { NetworkHosts } from '../containers/network-hosts.ts';
 import { petName } from '../containers/pet-name.ts';
 import { limitNewRoot } from '../containers/root-size.ts';
 import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../containers/snapshot-records.ts';
-import { removeState, stateDirOf } from '../containers/stateful.ts';
+import { needStateful, removeState, stateDirOf } from '../containers/stateful.ts';
 import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';
+import { goOnOrRemove, type LiveDeps } from './live.ts';
 import { targetMeeting, startTarget, takeOffer, receiveAll, type TargetDeps } from './target.ts';
 
 export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'architecture'> &
   TargetDeps &
-  ConnectDeps & { readonly hosts: NetworkHosts };
+  ConnectDeps &
+  LiveDeps & { readonly hosts: NetworkHosts };
 
 export interface ReceiveContainerParams {
   readonly name: string;
@@ -81,7 +83,9 @@ export function receiveContainerSaga(
       {
         // A copy is another machine: it cannot go on where the original stood.
         name: 'state',
-        execute: ({ name, document }) => removeState(stateDirOf(deps, { name, pool: document.pool })),
+        async execute({ name, document }) {
+          if (!document.stateful) await removeState(stateDirOf(deps, { name, pool: document.pool }));
+        },
         undo: () => Promise.resolve(),
       },
     ],
@@ -105,8 +109,10 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
     description: 'Creating container',
     resources: { containers: [urlOf(name)] },
     meeting,
+    live: body.source.live === true,
     run: async (peer, handle, signal) => {
       const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      if (offer.live === true) await needStateful(deps.runtime, `Going on from the run state of ${name}`);
       const params = draft(deps, name, body, offer);
       const receive: Receive = ({ document, snapshots }, context) =>
         receiveAll(
@@ -117,9 +123,10 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
           handle,
           context.signal,
         );
-      await deps.locks.run(lockOf(name), () =>
-        deps.sagas.run(receiveContainerSaga(deps, receive), params, { signal, progress: () => {} }),
-      );
+      await deps.locks.run(lockOf(name), async () => {
+        await deps.sagas.run(receiveContainerSaga(deps, receive), params, { signal, progress: () => {} });
+        if (offer.live === true) await goOnOrRemove(deps, caller, name);
+      });
       // It is here and recorded: that the source left early changes nothing any more.
       await peer.send({ type: 'done' }).catch(() => {});
       const { devices } = expand(params.document, (profile) => deps.records.profiles.get(profile)?.document);
@@ -150,7 +157,7 @@ function draft(
   deps: ContainerTargetDeps,
   name: string,
   body: ContainerCreate,
-  { object, snapshots }: ContainerMigrationOffer,
+  { object, snapshots, live }: ContainerMigrationOffer,
 ): ReceiveContainerParams {
   const base = body.source['base-image'];
   const wanted = {
@@ -159,10 +166,10 @@ function draft(
     devices: body.devices ?? object.devices,
     config: {
       ...(body.config === undefined || body.config === null
-        ? keptKeys(object.config, false)
+        ? keptKeys(object.config, live === true)
         : keptKeys(replaceConfig(body.config), true)),
       ...(base === undefined || base === '' ? {} : { 'volatile.base_image': base }),
-      [applyTemplateKey]: 'copy',
+      ...(live === true ? {} : { [applyTemplateKey]: 'copy' }),
     },
   };
   const { pool } = checkDraft(deps.records, name, { ...wanted, config: withoutServerKeys(wanted.config) });
@@ -176,7 +183,7 @@ function draft(
     description: body.description ?? object.description,
     createdAt: deps.clock.timestamp(),
     lastUsedAt: never.started,
-    stateful: false,
+    stateful: live === true,
     pool,
     lifecycle: 'ready',
   };

@@ -1,25 +1,87 @@
-// Whether the run state of a container may travel with it, and why not. Moving the state itself is the runtime's.
-import { errors } from '../../api/errors.ts';
+// Containers that travel with their run state: stopped with it at the source, gone on from at the target. The state lies in the
+// container's volume and is carried with that; what keeps it is the runtime's (services/containers/stateful.ts).
+import { AppError, errors } from '../../api/errors.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import type { Caller } from '../caller.ts';
+import { needStateful } from '../containers/stateful.ts';
+import { PeerError } from './peer.ts';
+
+/** What is done to a container whose lock the caller holds. */
+export interface LiveRuns {
+  /** It ends with its run state kept. On a throw it runs on. */
+  storeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
+  goOnHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
+  removeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
+}
 
 export interface LiveDeps {
-  readonly runtime: Pick<RuntimeDriver, 'probe'>;
-  /** Why this host cannot keep run state; undefined: it can. */
-  readonly checkpointMissing?: () => Promise<string | undefined>;
+  readonly runtime: Pick<RuntimeDriver, 'probe' | 'stateful' | 'name'>;
+  readonly runs: LiveRuns;
 }
 
 /**
- * Real clients that leave `live` out mean true (real system section 17); some send it as text. A stopped container has no state.
- * Throws badRequest for a running one unless `live` is false: its files are then taken as they are.
+ * Whether the container's run state travels along. Real clients that leave `live` out mean true (real system section 17); some send
+ * it as text. A stopped container has no state. Throws badRequest for a running one whose state cannot be kept here.
  */
-export async function refuseLive(deps: LiveDeps, name: string, live: unknown): Promise<void> {
-  if (deps.runtime.probe(name).status === 'stopped') return;
-  if (live === false || live === 'false') return;
-  const missing = await (deps.checkpointMissing ?? notBuilt)();
-  const why = missing ?? (await notBuilt());
-  throw errors.badRequest(
-    `The container ${name} is running and cannot be migrated with its run state: ${why}. Stop it first, or give live: false to copy its files as they are now`,
-  );
+export async function isLive(deps: LiveDeps, name: string, live: unknown, isEphemeral: boolean): Promise<boolean> {
+  const { status } = deps.runtime.probe(name);
+  if (status === 'stopped' || live === false || live === 'false') return false;
+  const what = `The container ${name} is ${status} and cannot be migrated with its run state`;
+  const remedy = 'Stop it first, or give live: false to copy its files as they are now';
+  if (status === 'frozen') throw errors.badRequest(`${what}: it is frozen. ${remedy}`);
+  if (isEphemeral) throw errors.badRequest(`${what}: it is ephemeral and goes when it stops. ${remedy}`);
+  try {
+    await needStateful(deps.runtime, 'That');
+    return true;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw errors.badRequest(`${what}. ${error.message}. ${remedy}`);
+  }
 }
 
-const notBuilt = (): Promise<string> => Promise.resolve('this release does not carry run state (CRIU) between servers');
+const calm = (): AbortSignal => new AbortController().signal;
+
+/**
+ * Runs the conversation of a source that stores the run state in its course. When it fails the container goes on here, unless it
+ * may be running at the target.
+ */
+export async function withRunState(
+  { runs }: LiveDeps,
+  caller: Caller,
+  name: string,
+  converse: (store: () => Promise<void>, sent: () => void) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  let isStored = false;
+  let isSent = false;
+  try {
+    await converse(
+      async () => {
+        await runs.storeHeld(caller, name, signal);
+        isStored = true;
+      },
+      () => (isSent = true),
+    );
+  } catch (error) {
+    if (!isStored) throw error;
+    const isRefused = error instanceof PeerError && error.isTold;
+    if (!isSent || isRefused) {
+      await runs.goOnHeld(caller, name, calm());
+      throw error;
+    }
+    throw new Error(
+      `it is not known whether ${name} runs at the target now; here it is stopped with its run state: where it does not run there, start it statefully`,
+      { cause: error },
+    );
+  }
+}
+
+/** The target's half: a container that cannot go on is none. */
+export async function goOnOrRemove({ runs }: LiveDeps, caller: Caller, name: string): Promise<void> {
+  try {
+    await runs.goOnHeld(caller, name, calm());
+  } catch (error) {
+    await runs.removeHeld(caller, name, calm());
+    throw error;
+  }
+}

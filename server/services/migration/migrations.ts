@@ -29,8 +29,8 @@ export class Migrations {
     return [receiveContainerSaga(this.#deps), refreshSaga(this.#deps), receiveVolumeSaga(this.#deps)];
   }
 
-  sendContainer(name: string, body: ContainerPost): Promise<Operation> {
-    return migrateContainer(this.#deps, name, body);
+  sendContainer(caller: Caller, name: string, body: ContainerPost): Promise<Operation> {
+    return migrateContainer(this.#deps, caller, name, body);
   }
 
   sendSnapshot(container: string, snapshot: string, body: ContainerPost): Operation {

@@ -21,6 +21,12 @@ export interface Incoming {
 
 export class PeerError extends Error {
   override readonly name = 'PeerError';
+  /** The other side said so: it knows that it has failed. */
+  readonly isTold: boolean;
+  constructor(message: string, options: { readonly cause?: unknown; readonly isTold?: boolean } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.isTold = options.isTold ?? false;
+  }
 }
 
 type Schema = Parameters<typeof validateBody>[0];
@@ -136,7 +142,7 @@ export class Peer {
         const message = parseMessage(bytes);
         if (message.type === 'error') {
           this.#isTold = true;
-          this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`));
+          this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`, { isTold: true }));
           return;
         }
         this.#messages.push(message);

@@ -156,6 +156,10 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
     meeting: targetMeeting(body.source),
     run: async (peer, handle, signal) => {
       const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      if (offer.live === true)
+        throw errors.badRequest(
+          `The copy ${name} cannot be brought up to date with run state: give live: false at the source`,
+        );
       // It holds its lock while it sends, and we would wait for that.
       if (offer.uuid === readyContainer(deps.records, name).document.uuid)
         throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);

@@ -15,7 +15,7 @@ import { ChannelSet } from '../../operations/channels.ts';
 import type { OperationHandle, Operations } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
-import { meet, type ConnectDeps, type Meeting } from './connect.ts';
+import { channelsOf, meet, type ConnectDeps, type Meeting } from './connect.ts';
 import type { OwnerOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
@@ -32,16 +32,18 @@ interface SourceRequest {
   readonly resources: Readonly<Record<string, readonly string[]>>;
   /** Undefined: the target comes to us. */
   readonly meeting: Meeting | undefined;
+  readonly live?: boolean;
   readonly run: (peer: Peer, handle: OperationHandle, signal: AbortSignal) => Promise<void>;
 }
 
 /** The operation of a source: it meets its target, and tells it when it gives up. */
 export function startSource(
   deps: ConnectDeps & { readonly operations: Operations },
-  { description, resources, meeting, run }: SourceRequest,
+  { description, resources, meeting, live, run }: SourceRequest,
 ): Operation {
-  const channels = meeting === undefined ? new ChannelSet(['control', 'fs']) : undefined;
-  const waiting = (set: ChannelSet): Meeting => ({ how: 'wait', channels: set, names: ['control', 'fs'] });
+  const names = channelsOf(live);
+  const channels = meeting === undefined ? new ChannelSet(names) : undefined;
+  const waiting = (set: ChannelSet): Meeting => ({ how: 'wait', channels: set, names });
   return deps.operations.start({
     class: channels === undefined ? 'task' : 'websocket',
     description,
@@ -98,6 +100,10 @@ interface Sending {
   readonly volume: { readonly pool: string; readonly ref: VolumeRef; readonly snapshot?: string };
   readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
   /** Of containers: see owners.ts. */
+  /** Before the volume itself is sent. */
+  readonly store?: (() => Promise<void>) | undefined;
+  /** All is on its way: the target may begin. */
+  readonly sent?: (() => void) | undefined;
   readonly ownersOf?: (snapshot: string | undefined) => Promise<OwnerOf | undefined>;
 }
 
@@ -105,7 +111,7 @@ interface Sending {
 export async function serve(
   deps: ServeDeps,
   peer: Peer,
-  { volume, offer, ownersOf }: Sending,
+  { volume, offer, ownersOf, store, sent }: Sending,
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
@@ -120,11 +126,13 @@ export async function serve(
   });
   for (const { snapshot, ...how } of answer.parts) {
     progress.begin(snapshot === undefined ? offer.name : `${offer.name}/${snapshot}`);
+    if (snapshot === undefined) await store?.();
     const from = snapshot ?? volume.snapshot;
     const part = { ...volume, snapshot: from, ownerOf: await ownersOf?.(from) };
     await sendPart(deps.pools, peer, part, { ...how, format: answer.format }, progress, signal);
     progress.end();
   }
+  sent?.();
   await peer.send({ type: 'sent' });
   const step = (await peer.receive(MigrationStep)) as MigrationStep;
   if (step.type !== 'done') throw new PeerError(`the target answered ${step.type} where it should be done`);

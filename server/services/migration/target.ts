@@ -16,7 +16,7 @@ import { ChannelSet } from '../../operations/channels.ts';
 import type { OperationHandle, Operations } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
-import { dialMeeting, type ConnectDeps, type Meeting } from './connect.ts';
+import { channelsOf, dialMeeting, type ConnectDeps, type Meeting } from './connect.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
 import { withPeer } from './source.ts';
@@ -44,14 +44,16 @@ interface TargetRequest {
   readonly description: string;
   readonly resources: Readonly<Record<string, readonly string[]>>;
   readonly meeting: Meeting | undefined;
+  readonly live?: boolean;
   readonly run: (peer: Peer, handle: OperationHandle, signal: AbortSignal) => Promise<void>;
 }
 
 export function startTarget(
   deps: ConnectDeps & { readonly operations: Operations },
-  { description, resources, meeting, run }: TargetRequest,
+  { description, resources, meeting, live, run }: TargetRequest,
 ): Operation {
-  const channels = meeting === undefined ? new ChannelSet(['control', 'fs']) : undefined;
+  const names = channelsOf(live);
+  const channels = meeting === undefined ? new ChannelSet(names) : undefined;
   return deps.operations.start({
     class: channels === undefined ? 'task' : 'websocket',
     description,
@@ -59,7 +61,7 @@ export function startTarget(
     mayCancel: true,
     ...(channels === undefined ? {} : { channels, metadata: channels.secrets }),
     run: (handle, signal) => {
-      const waiting: Meeting = { how: 'wait', channels: channels ?? new ChannelSet([]), names: ['control', 'fs'] };
+      const waiting: Meeting = { how: 'wait', channels: channels ?? new ChannelSet([]), names };
       return withPeer(deps, meeting ?? waiting, signal, (peer) => run(peer, handle, peer.signal));
     },
   });
