@@ -46,7 +46,8 @@ export function ownershipBefore(
   const last = records.get(owner.set);
   const others = new Map(records);
   others.delete(owner.set);
-  return { ...(last === undefined ? {} : { last }), others, hash: owner.hash, isExact };
+  const keepsDropped = document.manage.mode === 'add';
+  return { ...(last === undefined ? {} : { last }), others, hash: owner.hash, isExact, keepsDropped };
 }
 
 export interface OwnershipDecision {

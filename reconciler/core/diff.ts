@@ -32,6 +32,8 @@ export interface Ownership {
   readonly others: ReadonlyMap<string, OwnerRecord>;
   readonly hash: KeyHash;
   readonly isExact: boolean;
+  /** What the set owned and no longer writes is let go of, not taken away. */
+  readonly keepsDropped?: boolean;
 }
 
 interface Walk {
@@ -94,6 +96,7 @@ const same = (walk: Walk, key: string, live: string | undefined, wanted: string)
 function isRemoved(walk: Walk, path: Path): boolean {
   const { ownership } = walk;
   if (ownership === undefined || isIgnored(walk.ignore, path.join('.'))) return false;
+  if (ownership.keepsDropped === true) return false;
   if (!ownership.isExact && ownedAt(ownership.last?.keys, path) === undefined) return false;
   return !isOthers(walk, path);
 }

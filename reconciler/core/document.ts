@@ -33,8 +33,8 @@ export type ImagePolicy = 'none' | 'new-only' | 'rebuild' | 'recreate';
 
 /** The `manage:` block with its defaults filled in. */
 export interface Manage {
-  /** merge: only written keys are ours. exact: every local key that the server did not make is. */
-  readonly mode: 'merge' | 'exact';
+  /** merge: only written keys are ours; add: and what is no longer written is left as it is. exact: every local key that the server did not make is. */
+  readonly mode: 'merge' | 'exact' | 'add';
   readonly image: ImagePolicy;
   /** Whether it may be pruned once it is no longer declared. Absent: yes, but for what holds data. */
   readonly prune?: boolean | 'confirm';

@@ -7,6 +7,7 @@ import type { Finding } from './finding.ts';
 import { readImageFiles } from './image-files.ts';
 import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
 import { parseYaml, type RawDocument } from './parse-yaml.ts';
+import { isPreseed, readPreseed } from './preseed-parts.ts';
 import { readDocument } from './read-document.ts';
 import { readSources } from './sources.ts';
 import type { Loaded, LoadInput } from './types.ts';
@@ -30,7 +31,13 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
     const source = new PlacedText(text);
     const parsed = parseYaml(text.text);
     diagnostics.push(...parsed.problems.map((problem) => source.diagnosticOf(problem)));
-    parts.push(...parsed.documents.map((raw) => ({ source, raw })));
+    for (const raw of parsed.documents) {
+      if (isPreseed(raw.value)) {
+        const preseed = readPreseed(raw.value, raw);
+        diagnostics.push(...preseed.findings.map((finding) => placedDiagnostic(finding, source, raw)));
+        parts.push(...preseed.parts.map((part) => ({ source, raw: part })));
+      } else parts.push({ source, raw });
+    }
   }
   const terraform = await readTerraformParts(parts, input.vars ?? {}, input.env ?? {});
   diagnostics.push(...terraform.diagnostics);

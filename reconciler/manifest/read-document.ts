@@ -17,6 +17,7 @@ import { coreKind } from '../core/kinds/index.ts';
 import { asText } from '../core/kinds/values.ts';
 import { hidden, isSecret } from '../core/secret.ts';
 import { wrong, type Finding } from './finding.ts';
+import { preseedKeys } from './preseed-parts.ts';
 import { dependsOnFindings, readManage } from './read-manage.ts';
 
 /** All but the place, which the loader knows. */
@@ -68,14 +69,13 @@ function openEnvelope(value: JsonObject): JsonObject {
   };
 }
 
-const preseedKeys = ['storage_pools', 'networks', 'profiles', 'projects', 'cluster', 'containers', 'images'];
-
 function wrongShape(value: JsonObject): Finding {
   const keys = Object.keys(value);
   const preseed = keys.find((key) => preseedKeys.includes(key));
   if (preseed !== undefined) {
-    const remedy = 'write one document a thing, each beginning with `kind:`';
-    return wrong('unknown-shape', preseed, 'preseed documents are not available in this version', remedy);
+    const other = keys.find((key) => !preseedKeys.includes(key)) ?? '';
+    const message = `a preseed document has no ${other}${hint(other, preseedKeys)}`;
+    return wrong('unknown-key', other, message, `its keys are ${preseedKeys.join(', ')}`);
   }
   const near = keys.find((key) => hint(key, ['kind']) !== '');
   const message = near === undefined ? 'the document has no kind' : `unknown key ${near} (did you mean kind?)`;

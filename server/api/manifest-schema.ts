@@ -48,9 +48,10 @@ const manage: JsonSchema = {
   additionalProperties: false,
   properties: {
     mode: {
-      enum: ['merge', 'exact'],
+      enum: ['merge', 'exact', 'add'],
       default: 'merge',
-      description: 'merge: only keys written here are ours. exact: every key that the server did not make is.',
+      description:
+        'merge: only keys written here are ours. exact: every key that the server did not make is. add: as merge, but a key that is no longer written is left as it is.',
     },
     image: {
       enum: ['none', 'new-only', 'rebuild', 'recreate'],

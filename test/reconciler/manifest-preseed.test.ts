@@ -1,0 +1,146 @@
+// Preseed documents: what dumps of servers hold, our lists beside them, nothing taken away, and what is wrong told at its place.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadManifests } from '../../reconciler/manifest/load.ts';
+import type { Loaded } from '../../reconciler/manifest/types.ts';
+import { cli, type CliRun } from '../support/cli-io.ts';
+import { makeDaemon, type TestDaemon } from '../support/daemon.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gantry-preseed-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const load = (stdin: string): Promise<Loaded> => loadManifests({ paths: ['-'], stdin });
+
+const preseed = `
+storage_pools:
+  - { name: pre, driver: dir }
+storage_volumes:
+  - { name: data, pool: pre, type: custom, content_type: filesystem, config: { user.a: 1 } }
+networks: []
+profiles:
+  - name: preweb
+    config: { limits.memory: 64MiB }
+    devices:
+      root: { path: /, pool: pre, type: disk }
+projects:
+  - { name: default, description: The project of every server, config: { features.images: "true" } }
+cluster: null
+containers:
+  - { name: prec, profiles: [preweb], source: { type: none }, state: stopped, manage: { protect: true } }
+`;
+
+describe('a preseed document', () => {
+  test('is one document for each thing in its lists, and prunes nothing', async () => {
+    const { documents, diagnostics } = await load(preseed);
+    expect(diagnostics).toEqual([]);
+    expect(documents.map(({ address }) => address)).toEqual([
+      'storage_pool/pre',
+      'storage_volume/pre/data',
+      'profile/preweb',
+      'container/prec',
+    ]);
+    expect(documents.map(({ manage }) => [manage.prune, manage.protect])).toEqual([
+      [false, false],
+      [false, false],
+      [false, false],
+      [false, true],
+    ]);
+    expect(documents[0]?.location).toMatchObject({ file: '<stdin>', line: 3 });
+  });
+
+  test('tells what is wrong at its place', async () => {
+    const { diagnostics } = await load(
+      'profiles:\n  - name: a\n    config: { limits.memory: 1 gig }\n  - nme: b\nnetworks: 5\n',
+    );
+    expect(diagnostics.map(({ code, line, path }) => [code, line, path])).toEqual([
+      ['bad-value', 3, 'config.limits.memory'],
+      ['missing-key', 4, 'name'],
+      ['unknown-key', 4, 'nme'],
+      ['bad-value', 5, 'networks'],
+    ]);
+  });
+
+  test('with a key that it does not have is refused, and so are clusters and other projects', async () => {
+    const codes = async (text: string): Promise<readonly string[]> =>
+      (await load(text)).diagnostics.map(({ code, message }) => `${code}: ${message}`);
+    expect(await codes('profiles: []\nnetwrks: []\n')).toEqual([
+      'unknown-key: a preseed document has no netwrks (did you mean networks?)',
+    ]);
+    expect(await codes('cluster: { enabled: true }\n')).toEqual([
+      'not-available: clusters are not managed in this version',
+    ]);
+    expect(await codes('projects: [{ name: other }]\n')).toEqual([
+      'not-available: projects are not managed in this version',
+    ]);
+    expect((await codes('profiles: [{ name: a, project: other }]\n'))[0]).toContain('unknown-key');
+  });
+});
+
+describe('applied', () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await makeDaemon({ runtime: 'sim' });
+  });
+  afterAll(() => daemon.cleanUp());
+
+  test('it is true, and a shorter one takes nothing away', async () => {
+    const run = (text: string, ...argv: string[]): Promise<CliRun> => {
+      writeFileSync(join(folder, 'preseed.yaml'), text);
+      return cli([...argv, '-f', join(folder, 'preseed.yaml'), '--host', `unix://${daemon.socketPath}`]);
+    };
+    const applied = await run(preseed, 'apply', '-y');
+    expect(applied.stdout + applied.stderr).toContain('Apply complete! 4 added');
+    expect(await run(preseed, 'plan', '-detailed-exitcode')).toMatchObject({ code: 0 });
+    const shorter = 'profiles:\n  - { name: preweb, description: Shorter }\n';
+    expect((await run(shorter, 'apply', '-y', '--set', 'default', '--prune')).stdout).toContain(
+      '0 added, 1 changed, 0 destroyed',
+    );
+    expect(await daemon.get('/1.0/profiles/preweb')).toMatchObject({
+      description: 'Shorter',
+      devices: { root: { pool: 'pre' } },
+    });
+    expect(await daemon.get('/1.0/containers')).toHaveLength(1);
+  });
+});
+
+const missing = stockLxdMissing();
+if (missing !== undefined) console.log(`skipped: dumps of a stock LXD: ${missing}`);
+describe.skipIf(missing !== undefined)('a dump of a stock LXD', () => {
+  let lxd: StockLxd;
+  beforeAll(async () => {
+    lxd = await startStockLxd();
+  }, 90_000);
+  afterAll(() => lxd.cleanUp());
+
+  test('changes nothing there, and is settled after an apply', { timeout: 60_000 }, async () => {
+    await lxd.call('POST', '/1.0/storage-pools', { name: 'pre', driver: 'dir' });
+    await lxd.call('POST', '/1.0/storage-pools/pre/volumes/custom', { name: 'data', type: 'custom' });
+    await lxd.call('PUT', '/1.0/profiles/default', { devices: { root: { type: 'disk', path: '/', pool: 'pre' } } });
+    const dump = execFileSync('lxd', ['init', '--dump'], {
+      env: { ...process.env, LXD_DIR: lxd.dir },
+      encoding: 'utf8',
+    });
+    expect(dump).toContain('storage_pools:');
+    writeFileSync(join(folder, 'dump.yaml'), dump);
+    const planned = await cli([
+      'plan',
+      '-f',
+      join(folder, 'dump.yaml'),
+      '-detailed-exitcode',
+      '--host',
+      `unix://${lxd.socketPath}`,
+    ]);
+    expect(planned.stdout).toContain('Plan: 0 to add, 0 to change, 0 to destroy, 2 to take over as they are');
+    const host = ['--host', `unix://${lxd.socketPath}`];
+    expect(await cli(['apply', '-y', '-f', join(folder, 'dump.yaml'), ...host])).toMatchObject({ code: 0 });
+    expect(await cli(['plan', '-detailed-exitcode', '-f', join(folder, 'dump.yaml'), ...host])).toMatchObject({
+      code: 0,
+    });
+  });
+});
