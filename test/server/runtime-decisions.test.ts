@@ -20,6 +20,7 @@ import { firstReason } from '../../server/drivers/runtime/lxc-log.ts';
 import { encodeName, quoteShell } from '../../server/drivers/runtime/lxc-names.ts';
 import { formatIpv6, parseIpJson, scopeOf } from '../../server/drivers/runtime/net-links.ts';
 import { parseRawLxc } from '../../server/drivers/runtime/raw-lxc.ts';
+import { nativeOnly } from '../../server/drivers/runtime/native-only.ts';
 import { renderSeccomp } from '../../server/drivers/runtime/seccomp.ts';
 import { shiftId } from '../../server/drivers/runtime/shift-ownership.ts';
 import { linkLocal } from '../../server/drivers/runtime/sim-metrics.ts';
@@ -351,6 +352,9 @@ describe('the configuration file', () => {
     expect(() =>
       renderSeccomp({ 'security.syscalls.whitelist': 'read', 'security.syscalls.blacklist': 'write' }),
     ).toThrow();
+    expect(renderSeccomp({ 'security.syscalls.blacklist_compat': 'true' })).toBe(renderSeccomp({}));
+    expect(nativeOnly('arm64', '/usr/bin/perl').join(' ')).toMatch(/syscall\(277, 1, 0, \$program\)/);
+    expect(() => nativeOnly('s390x', '/usr/bin/perl')).toThrow(/blacklist_compat is not available.*s390x/);
   });
 });
 

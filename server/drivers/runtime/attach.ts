@@ -18,6 +18,8 @@ export interface AttachTarget {
   readonly initPid: number;
   /** lxc-attach. */
   readonly program: string;
+  /** Words that go before it. */
+  readonly before?: readonly string[];
   readonly libc: Libc | undefined;
 }
 
@@ -61,7 +63,7 @@ export function spawnAttached(target: AttachTarget, command: RuntimeCommand): Ru
   const uid = command.uid ?? 0;
   const hasSnap = existsSync(`/proc/${target.initPid}/root/snap`);
   const env = commandEnv(command.env ?? {}, { uid, hasSnap });
-  const argv = [target.program, ...attachArgv(target, { ...command, env })];
+  const argv = [...(target.before ?? []), target.program, ...attachArgv(target, { ...command, env })];
   const { stdio } = command;
   if (stdio.kind === 'terminal') return spawnOnTerminal(target, argv, { size: stdio.size, carriageReturns: 1 });
   if (stdio.kind === 'null') return processOf(start(argv, ['ignore', 'ignore', 'ignore']), {});

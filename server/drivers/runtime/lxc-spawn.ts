@@ -5,6 +5,7 @@ import { type CgroupTree, isFrozen } from './cgroup.ts';
 import type { RuntimeCommand, RuntimeProcess } from './driver.ts';
 import type { FileDeps } from './lxc-files.ts';
 import { hasMonitor } from './lxc-life.ts';
+import { nativeOnly } from './native-only.ts';
 import type { RunState } from './run-state.ts';
 
 /** `program`: path of lxc-attach. */
@@ -22,5 +23,7 @@ export function spawnIn(
   // lxc-attach would hang in the first case, and in the second end as if the command had failed.
   if (isFrozen(tree, places.group(name))) refuse('it is frozen');
   if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');
-  return spawnAttached({ lxcPath: places.lxcPath, key: places.key(name), name, initPid, libc, program }, command);
+  const before = state.nativeOnly === true ? nativeOnly() : [];
+  const target = { lxcPath: places.lxcPath, key: places.key(name), name, initPid, libc, program, before };
+  return spawnAttached(target, command);
 }

@@ -19,6 +19,7 @@ import { applyDiskWeight, limitKeys } from './lxc-limits.ts';
 import { lentBy } from './lxc-live.ts';
 import { firstReason } from './lxc-log.ts';
 import type { LxcPlaces } from './lxc-places.ts';
+import { nativeOnly } from './native-only.ts';
 import { checkNicPlaces, filterNic, markOf, prepareHost, removeShape } from './nic-host.ts';
 import { readBootId } from './proc.ts';
 import { cablesOf, type DeviceState, removeRunState, type RunState } from './run-state.ts';
@@ -70,6 +71,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
       limits: limitKeys(run.config),
       devices: deviceState(run, lent),
       ...(haltSignal === undefined ? {} : { haltSignal }),
+      ...(filterFor(run).length === 0 ? {} : { nativeOnly: true as const }),
     };
   } catch (error) {
     const init = findInit(tree, places.group(run.name));
@@ -161,8 +163,13 @@ function emptyLog(run: RunConfig): void {
   }
 }
 
+/** Words before the command line that the container is started with. */
+const filterFor = (run: RunConfig): readonly string[] =>
+  isTrue(run.config['security.syscalls.blacklist_compat']) ? nativeOnly() : [];
+
 async function runLxcStart(places: LxcPlaces, run: RunConfig): Promise<void> {
-  const argv = [findProgram('lxc-start') ?? 'lxc-start', '-P', places.lxcPath, '-n', places.key(run.name), '-d'];
+  const start = [...filterFor(run), findProgram('lxc-start') ?? 'lxc-start'];
+  const argv = [...start, '-P', places.lxcPath, '-n', places.key(run.name), '-d'];
   try {
     // Without PATH LXC writes id maps itself (three times faster, and independent of /etc/subuid) instead of looking for newuidmap.
     await exec(argv, { env: {}, cwd: '/', timeoutMs: startTimeoutMs });

@@ -13,6 +13,8 @@ export interface RunState {
   readonly monitorStartTime: number;
   /** Host names of the interfaces to be gone when the container is, by name inside. */
   readonly nics: Readonly<Record<string, string>>;
+  /** Its programs have the system calls of the ordinary ABI only, commands as well. */
+  readonly nativeOnly?: true;
   /** Signal that asks init to shut down, when the configuration names one. */
   readonly haltSignal?: number;
   /** The limits in force: LXC knows only those of the start, and a reboot from inside goes back to them. */

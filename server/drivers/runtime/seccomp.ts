@@ -14,7 +14,7 @@ const defaultDenied = [
   'delete_module errno 38',
 ] as const;
 
-/** LXC's format: version, kind of list, then one call a line. */
+/** LXC's format: version, kind of list, then one call a line. security.syscalls.blacklist_compat: native-only.ts. */
 export function renderSeccomp(config: Config): string {
   const get = (key: string): string => config[key] ?? '';
   const raw = get('raw.seccomp');
@@ -39,17 +39,6 @@ export function renderSeccomp(config: Config): string {
     'blacklist',
     ...(byDefault === '' || isTrue(byDefault) ? defaultDenied : ['[all]']),
     ...(denied === '' ? [] : ['[all]', denied]),
-    ...(compat ? compatLines() : []),
     '',
   ].join('\n');
-}
-
-/** Denies the 32-bit system call interface. */
-function compatLines(): readonly string[] {
-  const abi: Readonly<Record<string, string>> = { x64: 'x86', arm64: 'arm', ppc64: 'ppc' };
-  const name = abi[process.arch];
-  if (name === undefined) {
-    throw new DriverError('NotSupported', 'security.syscalls.blacklist_compat is not available on this architecture');
-  }
-  return [`[${name}]`, 'compat_syscalls errno 38'];
 }
