@@ -31,6 +31,7 @@ export interface CliOptions {
   readonly pruneLimit?: string;
   readonly lock?: boolean;
   readonly lockTimeout?: string;
+  readonly lockFile?: string;
   readonly failFast?: boolean;
   readonly timeout?: string;
   readonly format?: string;

@@ -21,7 +21,7 @@ export function countDone(plan: Plan, result: RunResult): Counts {
       ),
     ).length;
   return {
-    add: count((_, of) => of.includes('create')),
+    add: count((_, of) => of.includes('create') || of.includes('rebuild')),
     change: count(
       (change, of) =>
         change.action !== 'create' &&
@@ -30,7 +30,7 @@ export function countDone(plan: Plan, result: RunResult): Counts {
         change.action !== 'delete' &&
         of.length > 0,
     ),
-    remove: count((_, of) => of.includes('delete')),
+    remove: count((_, of) => of.includes('delete') || of.includes('rebuild')),
   };
 }
 

@@ -59,6 +59,7 @@ interface Words {
 export const words: Readonly<Record<Step['action'], Words>> = {
   create: { doing: 'Creating', done: 'Created', noun: 'Creation' },
   update: { doing: 'Updating', done: 'Updated', noun: 'Update' },
+  rebuild: { doing: 'Rebuilding', done: 'Rebuilt', noun: 'Rebuild' },
   delete: { doing: 'Deleting', done: 'Deleted', noun: 'Deletion' },
   start: { doing: 'Starting', done: 'Started', noun: 'Start' },
   stop: { doing: 'Stopping', done: 'Stopped', noun: 'Stop' },

@@ -56,7 +56,7 @@ export async function writePlan(
   context: CliContext,
   client: Client,
   loaded: Loaded,
-  { plan, owner }: Planned,
+  { plan, owner, images }: Planned,
   args: readonly string[],
   path: string,
 ): Promise<void> {
@@ -68,6 +68,7 @@ export async function writePlan(
     server: await serverOf(client, context.stop),
     paths: paths.map((one) => (one === '-' ? one : resolve(one))),
     documents: loaded.documents,
+    images: Object.fromEntries(images),
     etags: await readEtags(
       client,
       plan.changes.filter((change) => isChange(change) && change.live !== undefined),
@@ -133,6 +134,7 @@ export async function planAgain(context: CliContext, client: Client, saved: Save
     set: saved.set,
     options: saved.options,
     mode: saved.mode,
+    images: new Map(Object.entries(saved.images)),
   });
   const { plan, stale, done, beyond } = comparePlans(saved, planned.plan);
   if (stale.length > 0) {

@@ -10,6 +10,7 @@ import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { clientOptionsOf, hostOf } from './host.ts';
 import { manifestPaths, parseVars, planOptionsOf } from './options.ts';
+import { readPins } from './lock-file.ts';
 import { setNameOf } from './set-name.ts';
 import { CliError, usageError } from './usage-error.ts';
 
@@ -96,6 +97,8 @@ export interface Planned {
   readonly plan: Plan;
   readonly observed: Observed;
   readonly owner: SetOwner & { readonly key: string };
+  /** What gantry.lock holds. */
+  readonly images: ReadonlyMap<string, string>;
 }
 
 /** Observes and plans. Throws after the plan's errors have been shown; its warnings are only shown. */
@@ -112,7 +115,8 @@ export async function planOf(
 ): Promise<Planned> {
   const set = setNameOf(context.options, loaded.documents);
   const options = planOptionsOf(context.options);
-  return planFor(context, client, { documents: loaded.documents, set, options, mode, locate: loaded.locate });
+  const { documents, locate, files } = loaded;
+  return planFor(context, client, { documents, set, options, mode, paths: files, locate });
 }
 
 interface PlanRequest {
@@ -120,6 +124,10 @@ interface PlanRequest {
   readonly set: string;
   readonly options: PlanOptions;
   readonly mode: Plan['mode'];
+  /** Instead of gantry.lock. */
+  readonly images?: ReadonlyMap<string, string>;
+  /** Of the manifests: gantry.lock lies beside the first of them. */
+  readonly paths?: readonly string[];
   /** Adds places to what is wrong. */
   readonly locate?: Loaded['locate'];
 }
@@ -133,7 +141,8 @@ export async function planFor(context: CliContext, client: Client, request: Plan
   const { documents, options, mode, locate = (found) => found } = request;
   const observed = await observe(client, context.stop);
   const owner = ownerOf(request.set, observed);
-  const input: PlanInput = { documents, observed, options, owner };
+  const images = request.images ?? (await readPins(context, request.paths ?? []));
+  const input: PlanInput = { documents, observed, options, owner, images };
   const plan =
     mode === 'apply'
       ? (await import('../core/plan-changes.ts')).planChanges(input)
@@ -147,7 +156,7 @@ export async function planFor(context: CliContext, client: Client, request: Plan
     const text = unsound.map(({ path, message }) => `${path} ${message}`).join('; ');
     throw new CliError(`The plan is unsound, which is a fault of this program: ${text}`, exitCodes.error);
   }
-  return { plan, observed, owner };
+  return { plan, observed, owner, images };
 }
 
 /** Shows the plan on stdout, for people or machines. */

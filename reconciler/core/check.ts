@@ -2,9 +2,10 @@
 import type { Problem } from '../../server/api/problem.ts';
 import { addressOf, defaultManage, type Address, type Document } from './document.ts';
 import { isProtected } from './decide.ts';
+import { asideFor } from './image-roll.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
-import type { CreateStep, Plan, Step } from './plan.ts';
+import type { CreateStep, Plan, RebuildStep, Step } from './plan.ts';
 import { projectWorld } from './project.ts';
 import { findUsage, type Usage } from './usage.ts';
 
@@ -42,6 +43,7 @@ class PlanChecker {
     for (const [position, step] of this.#plan.steps.entries()) {
       this.#checkNeeds(step, position);
       if (step.action === 'create') this.#checkCreate(step);
+      else if (step.action === 'rebuild') this.#checkRebuild(step);
       else this.#checkExists(step);
       if (step.action === 'delete') this.#checkDelete(step);
     }
@@ -96,6 +98,13 @@ class PlanChecker {
     }
   }
 
+  /** The old one is there, or stands aside since a run that broke off. */
+  #checkRebuild(step: RebuildStep): void {
+    const live = this.#liveOf(step) ?? asideFor(step.name, this.#observed);
+    if (live === undefined) this.#say(step.id, 'works on what does not exist');
+    else if ('object' in live && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
+  }
+
   #checkExists(step: Step): void {
     const made = this.#creates.get(`${step.kind}/${step.name}`);
     const isMade = made !== undefined && this.#isAfter(step, made);
@@ -148,6 +157,6 @@ const documentOf = (step: Step): Document => ({
   name: step.name,
   address: step.address,
   location: nowhere,
-  values: step.action === 'create' ? step.body : {},
+  values: step.action === 'create' || step.action === 'rebuild' ? step.body : {},
   manage: defaultManage,
 });

@@ -17,13 +17,18 @@ export class PlanContext {
   readonly #profilesAfter = new Map<string, JsonObject>();
   readonly #newProfiles = new Map<string, JsonObject>();
   readonly #replace: ReadonlySet<Address>;
+  readonly #aliases = new Map<string, string>();
   #usage: Usage | undefined;
 
   constructor(observed: Observed, options: PlanOptions, declared: Iterable<Document>, owner?: SetOwner) {
     this.observed = observed;
     this.options = options;
     this.owner = owner;
-    this.#declared = new Set(Array.from(declared, (document) => document.address));
+    const documents = [...declared];
+    this.#declared = new Set(documents.map((document) => document.address));
+    for (const { kind, name, values } of documents) {
+      if (kind === 'image_alias' && typeof values['target'] === 'string') this.#aliases.set(name, values['target']);
+    }
     this.#replace = new Set(options.replace);
   }
 
@@ -42,6 +47,10 @@ export class PlanContext {
   get #state(): SetState | undefined {
     return this.owner === undefined ? undefined : this.observed.sets?.get(this.owner.set);
   }
+
+  /** The fingerprint to which the alias will point. */
+  readonly aliasTarget = (alias: string): string | undefined =>
+    this.#aliases.get(alias) ?? this.observed.aliases.get(alias)?.object.target;
 
   isForced(address: Address): boolean {
     return this.#replace.has(address);

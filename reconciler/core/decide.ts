@@ -17,6 +17,7 @@ import {
 } from './decide-ownership.ts';
 import { worstEffect } from './effects.ts';
 import { parseIgnore } from './ignore.ts';
+import { asideAsItWas, asideFor, nextImage, withoutNotes } from './image-roll.ts';
 import { coreKind } from './kinds/index.ts';
 import { mapOf } from './kinds/values.ts';
 import type { Live } from './observed.ts';
@@ -41,7 +42,9 @@ const base = (document: Document): Pick<ResourceChange, 'address' | 'kind' | 'na
 
 export function decideObject(document: Document, context: PlanContext): Decision {
   const kind = coreKind(document.kind);
-  const live = kind.live(context.observed, kind.apiName(document));
+  const aside = document.kind === 'container' ? asideFor(document.name, context.observed) : undefined;
+  const live =
+    aside === undefined ? kind.live(context.observed, kind.apiName(document)) : asideAsItWas(aside, document);
   if (live === undefined) {
     if (document.kind === 'profile') context.addNewProfile(document.name, createBody(document));
     return decideCreate(document, context);
@@ -54,6 +57,13 @@ export function decideObject(document: Document, context: PlanContext): Decision
   if (document.kind === 'profile' && diff.changes.length > 0 && ownership.guard === undefined)
     context.addProfileEdits(document.name, diff.changes);
   const isForced = context.isForced(document.address);
+  const next = nextImage(document, live.object as JsonObject, context.aliasTarget);
+  // An ephemeral one is gone as soon as it stops.
+  const canStandAside = (live.object as JsonObject)['ephemeral'] !== true;
+  if (aside !== undefined || (next !== undefined && document.manage.image === 'rebuild' && canStandAside)) {
+    return decideRebuild(document, live, diff, ownership, next);
+  }
+  if (next !== undefined) return decideReplace(document, live, diff, context, ownership, false, next);
   return isForced || needsRecreation(diff, document, live, context)
     ? decideReplace(document, live, diff, context, ownership, isForced)
     : decideUpdate(document, live, diff, context, ownership);
@@ -130,8 +140,9 @@ function decideReplace(
   context: PlanContext,
   ownership: OwnershipDecision,
   isForced: boolean,
+  next?: NextImage,
 ): Decision {
-  const guard = ownership.guard ?? guardReplace(document, live, diff, context, isForced);
+  const guard = ownership.guard ?? guardReplace(document, live, diff, context, isForced || next !== undefined);
   const isContainer = document.kind === 'container';
   const wasRunning = isContainer && isRunning(live.object as Parameters<typeof isRunning>[0]);
   const starts = isContainer && (document.manage.power === 'ignore' ? wasRunning : document.state !== 'stopped');
@@ -142,7 +153,7 @@ function decideReplace(
     deleting(live.etag),
     {
       action: 'create',
-      body: replacementBody(document, live.object, diff.changes),
+      body: madeOf(replacementBody(document, live.object, diff.changes), next),
       ...(document.files === undefined ? {} : { upload: document.files }),
       ...(ownership.owner === undefined ? {} : { owner: { ...ownership.owner, whole: true } }),
     },
@@ -152,9 +163,15 @@ function decideReplace(
     change: {
       ...base(document),
       action: 'replace',
-      changes: diff.changes,
+      changes: [...diff.changes, ...imageChange(next)],
       effect: 'recreate',
-      reasons: [isForced ? 'recreation was asked for' : `${why} cannot be changed in place`],
+      reasons: [
+        next !== undefined
+          ? whyNext(next)
+          : isForced
+            ? 'recreation was asked for'
+            : `${why} cannot be changed in place`,
+      ],
       unmanaged: diff.unmanaged,
       claims: ownership.claims,
       releases: ownership.releases,
@@ -164,6 +181,71 @@ function decideReplace(
       ...(guard === undefined ? {} : { guard }),
     },
     sketches: guard === undefined ? sketches : [],
+  };
+}
+
+type NextImage = NonNullable<ReturnType<typeof nextImage>>;
+
+const whyNext = ({ from, to }: NextImage): string =>
+  `its image moved on from ${from.slice(0, 12)} to ${to.slice(0, 12)}: its root file system is lost`;
+
+/** Exactly the image that was looked at, wherever the alias points by then. */
+const madeOf = (body: JsonObject, next: NextImage | undefined): JsonObject =>
+  next === undefined ? body : { ...body, source: { type: 'image', fingerprint: next.to } };
+
+const imageChange = (next: NextImage | undefined): readonly Change[] =>
+  next === undefined
+    ? []
+    : [
+        {
+          path: 'source',
+          segments: ['source'],
+          before: { type: 'image', fingerprint: next.from },
+          after: { type: 'image', fingerprint: next.to },
+          effect: 'recreate',
+          secret: false,
+        },
+      ];
+
+/** A new container in the place of the old one, which stands aside until the new one is ready. */
+function decideRebuild(
+  document: Document,
+  live: Live<object>,
+  diff: Diff,
+  ownership: OwnershipDecision,
+  next: NextImage | undefined,
+): Decision {
+  const guard =
+    ownership.guard ?? (isProtected(document, live) ? protectedGuard(document.address, 'rebuild') : undefined);
+  const wasRunning = isRunning(live.object as Parameters<typeof isRunning>[0]);
+  const starts = document.manage.power === 'ignore' ? wasRunning : document.state !== 'stopped';
+  const body = replacementBody(document, live.object, diff.changes);
+  const { owner } = ownership;
+  const sketch: Sketch = {
+    action: 'rebuild',
+    body: madeOf({ ...body, config: withoutNotes(mapOf(body['config'])) }, next),
+    ...(owner === undefined ? {} : { owner: { ...owner, whole: true } }),
+    afterwards: starts ? [start, ...waits(document)] : [],
+  };
+  const kept =
+    'its name, MAC addresses, config, devices and custom volumes stay; until the new one is ready the old one stands aside';
+  return {
+    change: {
+      ...base(document),
+      action: 'replace',
+      isRebuilt: true,
+      changes: [...diff.changes, ...imageChange(next)],
+      effect: 'recreate',
+      reasons: [next === undefined ? 'an earlier run began to rebuild it and did not end' : whyNext(next), kept],
+      unmanaged: diff.unmanaged,
+      claims: ownership.claims,
+      releases: ownership.releases,
+      affects: noAffected,
+      live: live.object,
+      isProtected: isProtected(document, live),
+      ...(guard === undefined ? {} : { guard }),
+    },
+    sketches: guard === undefined ? [sketch] : [],
   };
 }
 

@@ -5,6 +5,7 @@ import { decideObject } from './decide.ts';
 import type { Address, Document } from './document.ts';
 import { buildGraph, type Graph } from './graph.ts';
 import { coreKind } from './kinds/index.ts';
+import { pinImages } from './image-roll.ts';
 import { normalizeDocuments } from './normalize.ts';
 import type { Observed } from './observed.ts';
 import { compareObjects } from './order.ts';
@@ -17,7 +18,8 @@ import { reachable, unknownAddresses } from './targets.ts';
 
 export function planChanges(input: PlanInput): Plan {
   const options = input.options ?? {};
-  const { objects, diagnostics } = normalizeDocuments(input.documents);
+  const { objects: normal, diagnostics } = normalizeDocuments(input.documents);
+  const objects = pinImages(normal, input.images ?? new Map(), input.observed);
   const graph = buildGraph(objects, input.observed);
   const problems = [...diagnostics, ...targetProblems(options, objects)];
   const wanted = selectObjects(graph, options);

@@ -63,7 +63,7 @@ function resourceChange(change: ResourceChange, bodies: Bodies): JsonObject {
       replace_paths: change.changes.filter((edit) => edit.effect === 'recreate').map((edit) => edit.segments),
     },
     action_reason: change.reasons.join('; '),
-    effect: change.effect,
+    effect: change.isRebuilt === true ? 'rebuild' : change.effect,
     power: change.power ?? '',
     paths: change.changes.map((edit) => ({
       path: edit.path,
@@ -92,7 +92,7 @@ function bodiesOf(plan: Plan): Bodies {
   const created = new Map<string, JsonObject>();
   const etags = new Map<string, string>();
   for (const step of plan.steps) {
-    if (step.action === 'create') created.set(step.address, step.body);
+    if (step.action === 'create' || step.action === 'rebuild') created.set(step.address, step.body);
     else if ((step.action === 'update' || step.action === 'delete') && step.etag !== undefined) {
       etags.set(step.address, step.etag);
     }

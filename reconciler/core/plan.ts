@@ -47,6 +47,8 @@ export interface ResourceChange {
   readonly releases: readonly string[];
   /** No longer declared, and deleted or let go for that. */
   readonly isPruned?: boolean;
+  /** Of a `replace`: by a rebuild step, which keeps the old container until the new one is ready. */
+  readonly isRebuilt?: boolean;
   readonly affects: readonly Affected[];
   /** The object as it was observed; absent when it did not exist. */
   readonly live?: object;
@@ -79,6 +81,20 @@ export interface CreateStep extends StepBase {
  * Read the object, check with `isStale(live, step)`, send `putBody(kind, live, edits)` with the ETag of that read as
  * If-Match; on 412 do it again. Without edits only the owner's record is written.
  */
+/**
+ * Makes a container anew of another image: the old one stands aside under another name until `afterwards` is done, and takes its
+ * place again when something of this fails.
+ */
+export interface RebuildStep extends StepBase {
+  readonly action: 'rebuild';
+  /** Body of the POST of the new container. */
+  readonly body: JsonObject;
+  readonly owner?: OwnerWrite;
+  /** Of a clean stop of the old one. */
+  readonly graceMs: number;
+  /** What the new container goes through before the old one is given up: start, waits. */
+  readonly afterwards: readonly Step[];
+}
 export interface UpdateStep extends StepBase {
   readonly action: 'update';
   readonly edits: readonly Change[];
@@ -100,7 +116,7 @@ export interface WaitStep extends StepBase {
   readonly action: 'wait';
   readonly condition: WaitCondition;
 }
-export type Step = CreateStep | UpdateStep | DeleteStep | PowerStep | WaitStep;
+export type Step = CreateStep | UpdateStep | DeleteStep | RebuildStep | PowerStep | WaitStep;
 
 export interface PlanSummary {
   readonly add: number;
@@ -163,6 +179,8 @@ export interface PlanInput {
   readonly documents: readonly Document[];
   readonly observed: Observed;
   readonly options?: PlanOptions;
+  /** gantry.lock: fingerprints by alias. */
+  readonly images?: ReadonlyMap<string, string>;
   /** Absent: ownership is neither looked at nor recorded. */
   readonly owner?: SetOwner;
 }

@@ -27,7 +27,8 @@ export function projectWorld(observed: Observed, steps: readonly Step[]): Observ
     const table = tables[step.kind];
     if (table === undefined) continue;
     if (step.action === 'delete') table.delete(step.name);
-    else if (step.action === 'create') table.set(step.name, { object: { ...blank(step.kind), ...step.body } });
+    else if (step.action === 'create' || step.action === 'rebuild')
+      table.set(step.name, { object: { ...blank(step.kind), ...step.body } });
     else if (step.action === 'update') {
       const live = table.get(step.name)?.object;
       if (live !== undefined) table.set(step.name, { object: applyEdits(live as JsonObject, step.edits) });

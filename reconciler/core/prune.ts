@@ -5,6 +5,7 @@ import { decideDelete, unchanged, type Deletion } from './decide-delete.ts';
 import { recordsOf, usageAddress } from './decide-ownership.ts';
 import { addressOf, defaultManage, type Address, type Document } from './document.ts';
 import { sortByNeeds } from './graph.ts';
+import { isAside } from './image-roll.ts';
 import { coreKind, coreKinds } from './kinds/index.ts';
 import type { KindName } from '../../server/api/kinds.ts';
 import type { OwnerRecord } from './ownership.ts';
@@ -50,7 +51,10 @@ function ownedObjects(context: PlanContext, owner: SetOwner): readonly Document[
     for (const name of [...coreKind(kind).liveNames(context.observed)].sort()) {
       const live = coreKind(kind).live(context.observed, name);
       const document = orphanOf(kind, name, undefined);
-      const record = live === undefined ? undefined : recordsOf(document, live.object, context.observed).get(owner.set);
+      const record =
+        live === undefined || isAside(live.object)
+          ? undefined
+          : recordsOf(document, live.object, context.observed).get(owner.set);
       if (record !== undefined) found.push(orphanOf(kind, name, record));
     }
   }

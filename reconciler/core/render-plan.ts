@@ -87,7 +87,9 @@ const signs = {
 
 function titleOf(change: ResourceChange): string {
   const power = change.power === undefined ? '' : change.action === 'create' ? 'and start' : change.power;
-  const words = [change.action === 'replace' ? 'replace' : '', power].filter((word) => word !== '');
+  const words = [change.action === 'replace' ? (change.isRebuilt === true ? 'rebuild' : 'replace') : '', power].filter(
+    (word) => word !== '',
+  );
   const refused = change.guard === undefined ? '' : ' REFUSED';
   return `${words.length === 0 ? '' : ` (${words.join(', ')})`}${refused}`;
 }

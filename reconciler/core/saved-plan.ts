@@ -24,6 +24,8 @@ export interface SavedPlan {
   readonly paths: readonly string[];
   /** Values that are secret stand as `{$secret: true}`. */
   readonly documents: readonly Document[];
+  /** What gantry.lock held. */
+  readonly images: Readonly<Record<string, string>>;
   /** SHA-256 of `documents`. */
   readonly hash: string;
   readonly changes: readonly SavedChange[];
@@ -47,6 +49,7 @@ export interface SavedParts {
   readonly server: string;
   readonly paths: readonly string[];
   readonly documents: readonly Document[];
+  readonly images: Readonly<Record<string, string>>;
   readonly etags: ReadonlyMap<Address, string>;
   readonly hashOf: (text: string) => string;
 }

@@ -1,10 +1,17 @@
 // Steps before they are put into the plan: what to do to one object, one after the other, without ids and needs.
 import type { Address, Document } from './document.ts';
 import { coreKind } from './kinds/index.ts';
-import type { CreateStep, DeleteStep, PowerStep, Step, UpdateStep, WaitStep } from './plan.ts';
+import type { CreateStep, DeleteStep, PowerStep, RebuildStep, Step, UpdateStep, WaitStep } from './plan.ts';
 
 type Own<T extends Step> = Omit<T, 'id' | 'address' | 'kind' | 'name' | 'needs' | 'timeoutMs'>;
-export type Sketch = Own<CreateStep> | Own<UpdateStep> | Own<DeleteStep> | Own<PowerStep> | Own<WaitStep>;
+type RebuildSketch = Omit<Own<RebuildStep>, 'afterwards' | 'graceMs'> & { readonly afterwards: readonly Sketch[] };
+export type Sketch =
+  | Own<CreateStep>
+  | Own<UpdateStep>
+  | Own<DeleteStep>
+  | Own<PowerStep>
+  | Own<WaitStep>
+  | RebuildSketch;
 
 const cleanStopMs = 30_000;
 
@@ -24,16 +31,25 @@ export const deleting = (etag: string | undefined): Sketch => ({
 
 /** The sketches as steps, each after the one before; the first after `needs`. */
 export function makeSteps(document: Document, sketches: readonly Sketch[], needs: readonly string[]): readonly Step[] {
-  const { address, kind, manage } = document;
   const used = new Set<string>();
   let previous = needs;
   return sketches.map((sketch): Step => {
-    const id = freeId(address, sketch.action, used);
-    const timeoutMs = sketch.action === 'wait' ? sketch.condition.timeoutMs : manage.timeoutMs;
-    const step = { id, address, kind, name: coreKind(kind).apiName(document), needs: previous, timeoutMs, ...sketch };
+    const id = freeId(document.address, sketch.action, used);
+    const step = makeStep(document, sketch, id, previous);
     previous = [id];
     return step;
   });
+}
+
+function makeStep(document: Document, sketch: Sketch, id: string, needs: readonly string[]): Step {
+  const { address, kind, manage } = document;
+  const base = { id, address, kind, name: coreKind(kind).apiName(document), needs };
+  if (sketch.action === 'wait') return { ...base, timeoutMs: sketch.condition.timeoutMs, ...sketch };
+  if (sketch.action !== 'rebuild') return { ...base, timeoutMs: manage.timeoutMs, ...sketch };
+  const afterwards = makeSteps(document, sketch.afterwards, []);
+  // A stop, a creation, a deletion, and what comes between.
+  const timeoutMs = afterwards.reduce((sum, step) => sum + step.timeoutMs, 3 * manage.timeoutMs);
+  return { ...base, timeoutMs, graceMs: cleanStopMs, ...sketch, afterwards };
 }
 
 function freeId(address: Address, action: string, used: Set<string>): string {

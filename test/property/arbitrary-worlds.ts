@@ -74,11 +74,12 @@ const containerDocument = (name: string): fc.Arbitrary<Document> =>
       disruption,
       protect: fc.boolean().map((value) => value && name === 'c1'),
       power: fc.constantFrom('managed', 'managed', 'managed', 'ignore'),
+      image: fc.constantFrom('none', 'none', 'new-only', 'rebuild', 'recreate'),
       alias: fc.constantFrom(...aliases),
       waits: fc.boolean(),
       ignore: fc.constantFrom([], [], ['config.limits.cpu'], ['config.user.*', 'devices.eth1']),
     })
-    .map(({ values, state, protect, disruption, power, alias, waits, ignore }) =>
+    .map(({ values, state, protect, disruption, power, image, alias, waits, ignore }) =>
       document(
         'container',
         name,
@@ -90,6 +91,7 @@ const containerDocument = (name: string): fc.Arbitrary<Document> =>
             ignore,
             disruption: disruption,
             power: power,
+            image: image,
             wait: waits ? [{ type: 'running', timeoutMs: 1000 }] : [],
           },
         },
@@ -196,6 +198,7 @@ const observed: fc.Arbitrary<Observed> = fc
                 config: {
                   ...present(config as JsonObject),
                   'user.by-hand': name,
+                  'volatile.base_image': fingerprintOf('i1'),
                   'volatile.eth0.hwaddr': '00:16:3e:11:22:33',
                   ...(isProtected ? { 'security.protection.delete': 'true' } : {}),
                 },

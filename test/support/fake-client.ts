@@ -90,6 +90,15 @@ export class FakeWorld {
           if (this.#users(kind, name).length > 0) throw refusal(400, 'inUse');
           this.objects[kind].delete(name);
         }),
+      rename: (kind, name, newName, signal) =>
+        this.#change(`rename ${kind}/${name} to ${newName}`, signal, () => {
+          const object = this.#find(kind, name);
+          if (this.objects[kind].has(newName)) throw refusal(409, 'exists', `${newName} already exists`);
+          if (object['status'] === 'Running') throw refusal(400, 'running');
+          object['name'] = newName;
+          this.objects[kind].delete(name);
+          this.objects[kind].set(newName, object);
+        }),
       containerState: async (name) => reply(this.#state(name)),
       putContainerState: (name, body, signal) =>
         this.#change(`${body.action}${body.force === true ? ' by force' : ''} container/${name}`, signal, () => {
@@ -214,10 +223,12 @@ export class FakeWorld {
     }
     const profiles = (body['profiles'] as string[] | undefined) ?? ['default'];
     for (const profile of profiles) this.#find('profile', profile);
-    const source = body['source'] as { alias?: string } | undefined;
-    if (source?.alias !== undefined) this.#find('image_alias', source.alias);
+    const source = body['source'] as { alias?: string; fingerprint?: string } | undefined;
+    const alias = source?.alias === undefined ? undefined : this.#find('image_alias', source.alias);
+    const image = source?.fingerprint ?? (alias?.['target'] as string | undefined);
     const { source: _source, ...rest } = common as Obj;
     const container: Obj = { devices: {}, architecture: 'x86_64', ephemeral: false, ...rest, profiles };
+    if (image !== undefined) container['config'] = { ...(rest['config'] as Obj), 'volatile.base_image': image };
     setStatus(container, false);
     this.objects.container.set(name, container);
   }

@@ -103,6 +103,11 @@ class ModelDaemon {
       const body = this.#owned(step, putBody(step.kind, live, step.edits));
       table.set(step.name, { object: stored(step.kind, { ...live, ...body }) });
       this.#note(step, body);
+    } else if (step.action === 'rebuild') {
+      const status = step.afterwards.some(({ action }) => action === 'start')
+        ? { status: 'Running', status_code: 103 }
+        : { status: 'Stopped', status_code: 102 };
+      table.set(step.name, { object: { ...this.#made({ ...step, action: 'create' }), ...status } });
     } else if (step.action === 'delete') {
       this.#checkDelete(step, live);
       table.delete(step.name);
@@ -116,7 +121,15 @@ class ModelDaemon {
 
   #made(step: CreateStep): object {
     const { kind, name } = step;
-    const body = this.#owned(step, step.body);
+    const owned = this.#owned(step, step.body);
+    const image = (owned['source'] as { fingerprint?: string; alias?: string } | undefined) ?? {};
+    const alias: { target?: string } | undefined = this.#tables.image_alias.get(image.alias ?? '')?.object;
+    const made = image.fingerprint ?? alias?.target;
+    const config = {
+      ...(owned['config'] as JsonObject | undefined),
+      ...(made === undefined ? {} : { 'volatile.base_image': made }),
+    };
+    const body: JsonObject = kind === 'container' ? { ...owned, config } : owned;
     for (const profile of (body['profiles'] ?? []) as readonly string[]) {
       if (!this.#tables.profile.has(profile)) throw new Error(`${step.id}: no profile ${profile}`);
     }

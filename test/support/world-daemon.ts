@@ -48,6 +48,7 @@ async function answer(world: FakeWorld, request: FakeRequest): Promise<FakeAnswe
   if (match?.[3] !== undefined) {
     return sync(method === 'GET' ? await client.containerState(name) : await client.putContainerState(name, json()));
   }
+  if (method === 'POST') return sync(await client.rename(kind, name, (json() as { name: string }).name));
   const ifMatch = request.headers['if-match'];
   if (method === 'GET') return sync(await client.get(kind, name));
   if (method === 'PUT') return sync(await client.put(kind, name, json(), ifMatch === undefined ? {} : { ifMatch }));

@@ -15,6 +15,7 @@ export type EngineClient = Pick<
   | 'create'
   | 'put'
   | 'delete'
+  | 'rename'
   | 'containerState'
   | 'putContainerState'
   | 'uploadImage'

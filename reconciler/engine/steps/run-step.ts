@@ -8,6 +8,7 @@ import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
 import { settle } from './existing.ts';
 import { changePower } from './power.ts';
+import { rebuild } from './rebuild.ts';
 import { updateObject } from './update.ts';
 import { waitFor } from './wait.ts';
 
@@ -40,6 +41,8 @@ function act(context: StepContext, step: Step, signal: AbortSignal): Promise<Not
         : createImage(context, step, step.upload, signal);
     case 'update':
       return updateObject(context, step, signal);
+    case 'rebuild':
+      return rebuild(context, step, (one) => runStep(context, one, signal), signal);
     case 'delete':
       return deleteObject(context, step, signal);
     case 'start':

@@ -1,0 +1,159 @@
+// Makes a container anew while the old one stands aside under another name, without its network cards so that both may keep
+// their addresses. The new one ready: the old one is deleted. Anything fails: the old one is put back as it was.
+// Each stage is recognised from what is there, so that a run that broke off is gone on with.
+import type { Container, ContainerPut } from '../../../server/api/container.ts';
+import { statusCodes } from '../../../server/api/status.ts';
+import { isNotFound } from '../../../server/client/client-error.ts';
+import type { ContainerCreate } from '../../../server/api/container.ts';
+import type { JsonObject } from '../../core/document.ts';
+import { asideKey, asideName, readAside, type AsideNote } from '../../core/image-roll.ts';
+import { withOwnership } from '../../core/ownership.ts';
+import type { RebuildStep, Step } from '../../core/plan.ts';
+import { perform, StaleError, type Note, type StepContext } from './context.ts';
+
+type RunThen = (step: Step) => Promise<Note>;
+
+export async function rebuild(
+  context: StepContext,
+  step: RebuildStep,
+  runThen: RunThen,
+  signal: AbortSignal,
+): Promise<Note> {
+  const aside = asideName(step.name);
+  const [old, kept] = [await read(context, step.name, signal), await read(context, aside, signal)];
+  if (kept === undefined) {
+    if (old === undefined) throw new StaleError('it is gone');
+    await standAside(context, step, old, signal);
+  } else if (kept.config[asideKey] === undefined) {
+    throw new StaleError(`there is a container ${aside}, whose name the old one needs for a while`);
+  }
+  try {
+    if (kept === undefined || old === undefined) await create(context, step, signal);
+    for (const one of step.afterwards) {
+      context.onProgress(`${one.action} of the new one`);
+      await runThen(one);
+    }
+  } catch (error) {
+    await putBack(context, step.name, error);
+    throw new Error(
+      `${error instanceof Error ? error.message : String(error)}; the old container is back in its place`,
+      {
+        cause: error,
+      },
+    );
+  }
+  context.onProgress('deleting the old one');
+  await perform(context, () => context.client.delete('container', aside, signal), signal);
+  return undefined;
+}
+
+async function read(context: StepContext, name: string, signal: AbortSignal): Promise<Container | undefined> {
+  try {
+    return (await context.client.get('container', name, signal)).metadata;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+const isUp = ({ status_code: code }: Container): boolean => code !== statusCodes.stopped && code !== statusCodes.error;
+
+async function standAside(context: StepContext, step: RebuildStep, old: Container, signal: AbortSignal): Promise<void> {
+  const { client } = context;
+  if (isUp(old)) {
+    context.onProgress('stopping the old one');
+    await stop(context, step.name, step.graceMs, signal);
+  }
+  const note: AsideNote = {
+    devices: old.devices,
+    isRunning: isUp(old),
+    ...(old.config['boot.autostart'] === undefined ? {} : { autostart: old.config['boot.autostart'] }),
+  };
+  // A run that broke off here has noted already how it was.
+  if (old.config[asideKey] === undefined) await edit(context, step.name, (live) => withNote(live, note), signal);
+  await perform(context, () => client.rename('container', step.name, asideName(step.name), signal), signal);
+}
+
+async function stop(context: StepContext, name: string, graceMs: number, signal: AbortSignal): Promise<void> {
+  const { client } = context;
+  const timeout = Math.max(1, Math.ceil(graceMs / 1000));
+  try {
+    await perform(context, () => client.putContainerState(name, { action: 'stop', timeout }, signal), signal);
+  } catch {
+    signal.throwIfAborted();
+    await perform(context, () => client.putContainerState(name, { action: 'stop', force: true }, signal), signal);
+  }
+}
+
+/** No card of it is left that could have an address twice, and nothing starts it. */
+function withNote(live: Container, note: AsideNote): Pick<Container, 'config' | 'devices'> {
+  const cards = Object.entries(live.expanded_devices).filter(([, device]) => device['type'] === 'nic');
+  return {
+    config: { ...live.config, 'boot.autostart': 'false', [asideKey]: JSON.stringify(note) },
+    devices: { ...live.devices, ...Object.fromEntries(cards.map(([name]) => [name, { type: 'none' }])) },
+  };
+}
+
+function withoutNote(live: Container): Pick<Container, 'config' | 'devices'> {
+  const { devices, autostart } = readAside(live);
+  const { [asideKey]: _note, 'boot.autostart': _off, ...config } = live.config;
+  return {
+    config: autostart === undefined ? config : { ...config, 'boot.autostart': autostart },
+    devices: devices as Container['devices'],
+  };
+}
+
+async function edit(
+  context: StepContext,
+  name: string,
+  change: (live: Container) => Pick<Container, 'config' | 'devices'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { metadata: live, etag } = await context.client.get('container', name, signal);
+  const { architecture, ephemeral, profiles, description } = live;
+  const body: ContainerPut = { architecture, ephemeral, profiles, description, ...change(live) };
+  const write = etag === undefined ? {} : { ifMatch: etag };
+  await perform(context, () => context.client.put('container', name, body, write, signal), signal);
+}
+
+async function create(context: StepContext, step: RebuildStep, signal: AbortSignal): Promise<void> {
+  context.onProgress('creating the new one');
+  const body: JsonObject =
+    context.hash === undefined ? step.body : withOwnership('container', step.body, step.owner, context.hash);
+  await perform(
+    context,
+    () => context.client.create('container', body as unknown as ContainerCreate, {}, signal),
+    signal,
+  );
+}
+
+/** Also when the run is cancelled: a container less is worse than a moment more. */
+async function putBack(context: StepContext, name: string, cause: unknown): Promise<void> {
+  const limit = AbortSignal.timeout(120_000);
+  const aside = asideName(name);
+  context.onProgress('putting the old one back');
+  try {
+    const made = await read(context, name, limit);
+    if (made !== undefined) {
+      if (isUp(made)) {
+        await perform(
+          context,
+          () => context.client.putContainerState(name, { action: 'stop', force: true }, limit),
+          limit,
+        );
+      }
+      await perform(context, () => context.client.delete('container', name, limit), limit);
+    }
+    const kept = await read(context, aside, limit);
+    if (kept === undefined) return;
+    await perform(context, () => context.client.rename('container', aside, name, limit), limit);
+    await edit(context, name, withoutNote, limit);
+    if (!readAside(kept).isRunning) return;
+    await perform(context, () => context.client.putContainerState(name, { action: 'start' }, limit), limit);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const first = cause instanceof Error ? cause.message : String(cause);
+    const message = `${first}; the old container is still aside as ${aside}, for it could not be put back: ${why}`;
+    throw new Error(message, { cause: error });
+  }
+}
