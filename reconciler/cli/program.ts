@@ -49,7 +49,6 @@ function withPlan(command: Command): Command {
     )
     .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
     .addOption(new Option('--lock-file <file>', 'pinned images (default: gantry.lock beside the first manifest)'))
-    .addOption(new Option('--lock-file <file>', 'pinned images (default: gantry.lock beside the first manifest)'))
     .addOption(new Option('--force-conflicts', 'take over keys that another set owns'))
     .addOption(new Option('--prune', 'delete what the set owns and no manifest declares'))
     .addOption(new Option('--prune-limit <n|n%>', 'refuse to prune more than this (default: half of the set)'))
@@ -127,15 +126,6 @@ export function buildProgram(run: Runner): Command {
         .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
         .addOption(new Option('--detailed-exitcode', 'exit with 2 when something differs')),
     async (context, args) => (await import('./commands/status.ts')).status(context, args),
-  );
-  add(
-    'update',
-    'note in gantry.lock to which images aliases point by now',
-    (command) =>
-      withHost(withManifests(command))
-        .addOption(new Option('--lock-file <file>', 'where (default: gantry.lock beside the first manifest)'))
-        .addOption(new Option('--detailed-exitcode', 'exit with 2 when something moved')),
-    async (context, args) => (await import('./commands/update.ts')).update(context, args),
   );
   add(
     'update',
