@@ -35,17 +35,17 @@ export class CriuProbe {
     if (criu === undefined) return { ok: false, reason: 'the program criu is not installed (package criu)' };
     if (lxcCheckpoint === undefined)
       return { ok: false, reason: 'the program lxc-checkpoint is not installed (package lxc)' };
-    const missing = ruleTools.filter((tool) => !isFound(tool, dirname(criu)));
-    if (missing.length > 0) {
-      return {
-        ok: false,
-        reason: `CRIU needs programs that are not installed: ${missing.join(', ')} (package iptables)`,
-      };
-    }
     const key = keyOf(criu);
     if (this.#known?.key !== key) this.#known = { key, answer: check(criu) };
-    return this.#known.answer;
+    const answer = await this.#known.answer;
+    return answer.ok ? toolsBeside(criu) : answer;
   }
+}
+
+function toolsBeside(criu: string): StatefulAbility {
+  const missing = ruleTools.filter((tool) => !isFound(tool, dirname(criu)));
+  if (missing.length === 0) return { ok: true };
+  return { ok: false, reason: `CRIU needs programs that are not installed: ${missing.join(', ')} (package iptables)` };
 }
 
 const isFound = (tool: string, dir: string): boolean => existsSync(`${dir}/${tool}`) || findProgram(tool) !== undefined;
