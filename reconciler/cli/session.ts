@@ -19,6 +19,8 @@ export const loadInputOf = ({ options, io }: CliContext, args: readonly string[]
   vars: parseVars(options.var ?? []),
   env: io.env,
   readImages,
+  // What is only looked at needs no secrets.
+  readSecrets: readImages,
 });
 
 /** The manifests of arguments and flags. Throws after their errors have been shown. */

@@ -166,6 +166,7 @@ const describe = (
   releases: [],
   affects: [],
   ...(live === undefined ? {} : { live: live.object }),
+  ...(object.secrets === undefined ? {} : { secrets: object.secrets }),
   isProtected: isProtected(object, live),
 });
 

@@ -34,10 +34,11 @@ export interface Decision {
 const noStrings: readonly string[] = [];
 const noAffected: readonly Affected[] = [];
 
-const base = (document: Document): Pick<ResourceChange, 'address' | 'kind' | 'name'> => ({
+const base = (document: Document): Pick<ResourceChange, 'address' | 'kind' | 'name' | 'secrets'> => ({
   address: document.address,
   kind: document.kind,
   name: document.name,
+  ...(document.secrets === undefined ? {} : { secrets: document.secrets }),
 });
 
 export function decideObject(document: Document, context: PlanContext): Decision {
@@ -51,7 +52,7 @@ export function decideObject(document: Document, context: PlanContext): Decision
   }
   const ignore = parseIgnore(document.manage.ignore);
   const before = ownershipBefore(document, live.object, context.observed, context.owner);
-  const diff = diffObject(kind, document.values, live.object, ignore, before);
+  const diff = diffObject(kind, document.values, live.object, ignore, before, document.secrets);
   const isTaking = context.options.forceConflicts === true;
   const ownership = ownershipAfter(document, before, diff, ignore, context.owner, isTaking);
   if (document.kind === 'profile' && diff.changes.length > 0 && ownership.guard === undefined)
@@ -101,7 +102,14 @@ function decideCreate(document: Document, context: PlanContext): Decision {
 
 /** Everything that is written, as changes from nothing; what a container is made from among them. */
 function createChanges(document: Document): readonly Change[] {
-  const { changes } = diffObject(coreKind(document.kind), document.values, {}, parseIgnore([]));
+  const { changes } = diffObject(
+    coreKind(document.kind),
+    document.values,
+    {},
+    parseIgnore([]),
+    undefined,
+    document.secrets,
+  );
   const { source } = document.values;
   const told = source === undefined ? changes : [...changes, sourceChange(source)];
   return told.map((change) => (change.effect === 'live' ? change : { ...change, effect: 'live' }));

@@ -9,7 +9,7 @@ import type { CoreKind } from './kinds/kind.ts';
 import { asText, isMap, mapOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
 import { hashOf, isNote, ownedAt, type KeyHash, type OwnedTree, type OwnerRecord, type Path } from './ownership.ts';
-import { isSecret } from './secret.ts';
+import { isSecret, type DeclaredSecrets } from './secret.ts';
 
 export interface Diff {
   /** Sorted by path. */
@@ -41,6 +41,7 @@ interface Walk {
   readonly live: JsonObject;
   readonly ignore: IgnorePatterns;
   readonly ownership: Ownership | undefined;
+  readonly secrets: DeclaredSecrets;
   readonly changes: Change[];
   readonly unmanaged: string[];
   readonly conflicts: Conflict[];
@@ -54,8 +55,18 @@ export function diffObject(
   live: object,
   ignore: IgnorePatterns,
   ownership?: Ownership,
+  secrets?: DeclaredSecrets,
 ): Diff {
-  const walk: Walk = { kind, live: live as JsonObject, ignore, ownership, changes: [], unmanaged: [], conflicts: [] };
+  const walk: Walk = {
+    kind,
+    live: live as JsonObject,
+    ignore,
+    ownership,
+    secrets,
+    changes: [],
+    unmanaged: [],
+    conflicts: [],
+  };
   for (const field in kind.fields) {
     const shape = kind.fields[field];
     const now = walk.live[field];
@@ -167,7 +178,10 @@ function add(walk: Walk, segments: Path, before: Json | undefined, after: Json |
     before,
     after,
     effect,
-    secret: isSecret(segments, before) || isSecret(segments, after),
+    secret:
+      isSecret(segments, before) ||
+      isSecret(segments, after) ||
+      walk.secrets?.some((secret) => secret === path || secret.startsWith(`${path}.`)) === true,
     ...(origin === undefined ? {} : { origin }),
   });
   for (const [set, { keys }] of walk.ownership?.others ?? noOthers) {

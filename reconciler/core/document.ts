@@ -82,6 +82,8 @@ export interface Document {
   /** The API object's own keys as written, `kind`, `name` and our reserved keys taken out. `null` = must be absent. */
   readonly values: JsonObject;
   readonly manage: Manage;
+  /** Dotted paths of values that came out of a secret store. */
+  readonly secrets?: readonly string[];
   /** Containers only. */
   readonly state?: PowerState;
   /** Images only. */

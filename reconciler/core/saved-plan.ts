@@ -6,7 +6,7 @@ import { isMap } from './kinds/values.ts';
 import { planJson } from './plan-json.ts';
 import type { Plan, PlanOptions, ResourceChange, Step } from './plan.ts';
 import { renderPlan } from './render-plan.ts';
-import { hidden, isSecret, redact } from './secret.ts';
+import { hidden, isSecret, redact, type DeclaredSecrets } from './secret.ts';
 import { isChange, summarize } from './summary.ts';
 
 export const savedPlanFormat = 'gantry-plan';
@@ -101,14 +101,16 @@ const cutOut = { $secret: true } as const;
 const isCut = (value: Json | undefined): boolean => isMap(value) && value['$secret'] === true;
 
 function withoutSecrets(document: Document): Document {
-  return { ...document, values: cutSecrets(document.values, []) as JsonObject };
+  return { ...document, values: cutSecrets(document.values, [], document.secrets) as JsonObject };
 }
 
-function cutSecrets(value: Json, path: readonly string[]): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => cutSecrets(item, path));
+function cutSecrets(value: Json, path: readonly string[], declared: DeclaredSecrets): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => cutSecrets(item, path, declared));
   if (isMap(value))
-    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cutSecrets(item, [...path, key])]));
-  return value !== null && value !== '' && isSecret(path, value) ? cutOut : value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, cutSecrets(item, [...path, key], declared)]),
+    );
+  return value !== null && value !== '' && isSecret(path, value, declared) ? cutOut : value;
 }
 
 export const hasSecrets = (documents: readonly Document[]): boolean => documents.some(({ values }) => holdsCut(values));

@@ -10,7 +10,14 @@ const urlWithPassword = /:\/\/[^/\s:@]*:[^/\s@]+@/;
 
 export const hidden = '(secret)';
 
-export function isSecret(segments: readonly string[], value: Json | undefined): boolean {
+/** Dotted paths whose values a manifest takes from a secret store: secret whatever their key and look. */
+export type DeclaredSecrets = readonly string[] | undefined;
+
+const isDeclared = (segments: readonly string[], declared: DeclaredSecrets): boolean =>
+  declared !== undefined && declared.includes(segments.join('.'));
+
+export function isSecret(segments: readonly string[], value: Json | undefined, declared?: DeclaredSecrets): boolean {
+  if (isDeclared(segments, declared)) return true;
   const key = segments.at(-1) ?? '';
   if (seedKeys.has(key)) return true;
   if (segments[0] === 'config' && key.startsWith('security.')) return false;
@@ -19,25 +26,25 @@ export function isSecret(segments: readonly string[], value: Json | undefined): 
 }
 
 /** The value with every secret in it replaced. */
-export function redact(value: Json, segments: readonly string[] = []): Json {
-  if (typeof value !== 'object' || value === null) return isSecret(segments, value) ? hidden : value;
-  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => redact(item, segments));
+export function redact(value: Json, segments: readonly string[] = [], declared?: DeclaredSecrets): Json {
+  if (typeof value !== 'object' || value === null) return isSecret(segments, value, declared) ? hidden : value;
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => redact(item, segments, declared));
   return Object.fromEntries(
-    Object.entries(value as JsonObject).map(([key, item]) => [key, redact(item, [...segments, key])]),
+    Object.entries(value as JsonObject).map(([key, item]) => [key, redact(item, [...segments, key], declared)]),
   );
 }
 
 /** `true` in the place of every secret, as Terraform's `*_sensitive` members have it. */
-export function sensitiveMarks(value: Json, segments: readonly string[] = []): JsonObject {
+export function sensitiveMarks(value: Json, segments: readonly string[] = [], declared?: DeclaredSecrets): JsonObject {
   const marks: Record<string, Json> = {};
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return marks;
   for (const [key, item] of Object.entries(value as JsonObject)) {
     const path = [...segments, key];
     if (typeof item !== 'object' || item === null) {
-      if (isSecret(path, item)) marks[key] = true;
+      if (isSecret(path, item, declared)) marks[key] = true;
       continue;
     }
-    const inner = sensitiveMarks(item, path);
+    const inner = sensitiveMarks(item, path, declared);
     if (Object.keys(inner).length > 0) marks[key] = inner;
   }
   return marks;

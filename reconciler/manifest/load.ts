@@ -9,6 +9,7 @@ import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
 import { parseYaml, type RawDocument } from './parse-yaml.ts';
 import { isPreseed, readPreseed } from './preseed-parts.ts';
 import { readDocument } from './read-document.ts';
+import { resolveSecrets } from './secret-references.ts';
 import { readSources } from './sources.ts';
 import type { Loaded, LoadInput } from './types.ts';
 import { readTerraformParts } from './terraform-parts.ts';
@@ -91,9 +92,14 @@ async function loadDocument(
     const remedy = `give it one in its kind: vars document, with --var ${name}=..., or as \${${name}:-default}`;
     report({ severity: 'error', code: 'empty-variable', path, message, remedy });
   }
-  const { document, address, findings } = readDocument(expanded.value);
+  const setting = { folder: source.folder, env: load.env ?? {} };
+  const resolved = await resolveSecrets(expanded.value, setting, load.readSecrets !== false, signal);
+  resolved.findings.forEach(report);
+  const { document: plain, address, findings } = readDocument(resolved.value);
   findings.forEach(report);
-  if (document === undefined || expanded.empty.length > 0) {
+  const secrets = [...(raw.secrets ?? []), ...resolved.secrets];
+  const document = plain === undefined || secrets.length === 0 ? plain : { ...plain, secrets };
+  if (document === undefined || expanded.empty.length > 0 || resolved.findings.length > 0) {
     if (address !== undefined) load.broken.push(address);
     return undefined;
   }

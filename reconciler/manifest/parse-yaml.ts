@@ -35,6 +35,8 @@ export interface TextProblem {
 export interface RawDocument {
   readonly value: Json;
   readonly offset: number;
+  /** Dotted paths of values that are secret by where they come from. */
+  readonly secrets?: readonly string[];
   /** Where the value (or key) at a path is written; of the nearest parent when it is not. */
   readonly placeOf: (path: string, part: 'key' | 'value') => Place;
 }

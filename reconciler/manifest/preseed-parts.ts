@@ -31,9 +31,7 @@ export const preseedKeys: readonly string[] = ['config', ...Object.keys(lists), 
 export function isPreseed(value: Json): value is JsonObject {
   if (!isMap(value) || 'kind' in value || 'apiVersion' in value) return false;
   const keys = Object.keys(value);
-  return (
-    keys.length > 0 && keys.some((key) => preseedKeys.includes(key)) && keys.every((key) => preseedKeys.includes(key))
-  );
+  return keys.some((key) => preseedKeys.includes(key)) && keys.every((key) => preseedKeys.includes(key));
 }
 
 export interface PreseedParts {

@@ -132,12 +132,24 @@ const noticeOf = (notice: string, part: Part | undefined): Diagnostic => ({
   ...(part === undefined ? {} : part.source.locationAt(part.raw.offset)),
 });
 
+/** Every value below these keys: which part of an expression was sensitive is not told apart. */
+function pathsBelow(value: JsonObject, keys: readonly string[]): readonly string[] {
+  const paths: string[] = [];
+  const collect = (item: Json | undefined, path: string): void => {
+    if (typeof item !== 'object' || item === null) paths.push(path);
+    else for (const [key, inner] of Object.entries(item as JsonObject)) collect(inner, `${path}.${key}`);
+  };
+  for (const key of keys) collect(value[key], key);
+  return paths;
+}
+
 function rawOf(document: TerraformDocument, raw: RawDocument): RawDocument {
   const { value, steps, writtenAs } = document;
   const own = steps.join('.');
   return {
     value,
     offset: raw.placeOf(own, 'key').offset,
+    ...(document.sensitive.length === 0 ? {} : { secrets: pathsBelow(value, document.sensitive) }),
     placeOf: (path, part) => {
       const [first = '', ...rest] = path.split('.');
       return raw.placeOf([own, writtenAs[first] ?? first, ...rest].filter((step) => step !== '').join('.'), part);

@@ -10,6 +10,8 @@ export interface LoadInput {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
   readonly readImages?: boolean;
+  /** Follow references to secrets (default true); false for offline validation. */
+  readonly readSecrets?: boolean;
   /** Text of `-`; without it process.stdin is read. */
   readonly stdin?: string;
 }

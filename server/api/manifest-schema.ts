@@ -193,6 +193,26 @@ function lenient(schema: JsonSchema, inMap: boolean): JsonSchema {
   return schema;
 }
 
+const secretReference: JsonSchema = {
+  type: 'object',
+  description:
+    'Where the value is taken from, so that it is in no manifest: a variable of the environment, a file, a file of sops.',
+  properties: { from_env: text, from_file: text, from_sops: { ...text, pattern: '#' } },
+  additionalProperties: false,
+  minProperties: 1,
+  maxProperties: 1,
+};
+
+/** As a person writes it: every value of a map may be a reference to a secret, which is put in before the document is checked. */
+function withSecretReferences(schema: JsonSchema): JsonSchema {
+  const walk = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value === mapScalar.anyOf ? [...value, secretReference] : value.map(walk);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item)]));
+  };
+  return walk(schema) as JsonSchema;
+}
+
 /** The schema of any manifest document, as `gantry schema` prints it. */
 export function manifestSchema(): JsonSchema {
   return {
@@ -201,7 +221,10 @@ export function manifestSchema(): JsonSchema {
     type: 'object',
     required: ['kind'],
     properties: { kind: { enum: [...Object.keys(kinds), 'vars'] } },
-    oneOf: [...(Object.keys(kinds) as KindName[]).map(documentSchema), varsSchema],
+    oneOf: [
+      ...(Object.keys(kinds) as KindName[]).map((kind) => withSecretReferences(documentSchema(kind))),
+      varsSchema,
+    ],
   };
 }
 
