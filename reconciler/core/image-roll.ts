@@ -59,38 +59,36 @@ export function asideFor(name: string, observed: Observed): Container | undefine
 /** The note under `asideKey`. */
 export interface AsideNote {
   readonly devices: JsonObject;
-  /** Of config, what was changed so that it does not come up. */
-  readonly autostart?: string;
+  /** Of config, what standing aside changes: whether it starts by itself, and addresses that servers forget with their cards. */
+  readonly config: Readonly<Record<string, string>>;
   readonly isRunning: boolean;
+}
+
+const isKept = (key: string): boolean => key === 'boot.autostart' || /^volatile\..+\.hwaddr$/.test(key);
+
+export const keptConfig = (config: Readonly<Record<string, string>>): AsideNote['config'] =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
+
+/** Config as it was before, of a container that stands aside. */
+export function configBefore(aside: Pick<Container, 'config' | 'devices'>): Record<string, string> {
+  const now = Object.entries(aside.config).filter(([key]) => key !== asideKey && !isKept(key));
+  return { ...Object.fromEntries(now), ...readAside(aside).config };
 }
 
 /** The container under its own name, as it was before it stood aside. */
 export function asideAsItWas(aside: Container, document: Document): Live<Container> {
-  const { devices, autostart, isRunning } = readAside(aside);
-  const config = { ...(withoutNotes(aside.config) as Record<string, string>) };
-  delete config['boot.autostart'];
+  const { devices, isRunning } = readAside(aside);
   const status = isRunning ? { status: 'Running', status_code: 103 } : {};
-  return {
-    object: {
-      ...aside,
-      ...status,
-      name: document.name,
-      devices: devices as Container['devices'],
-      config: { ...config, ...(autostart === undefined ? {} : { 'boot.autostart': autostart }) },
-    },
-  };
+  const parts = { devices: devices as Container['devices'], config: configBefore(aside) };
+  return { object: { ...aside, ...status, name: document.name, ...parts } };
 }
 
 export function readAside(aside: Pick<Container, 'config' | 'devices'>): AsideNote {
   try {
     const note = JSON.parse(aside.config[asideKey] ?? '') as Partial<AsideNote>;
-    return {
-      devices: note.devices ?? aside.devices,
-      isRunning: note.isRunning === true,
-      ...('autostart' in note ? { autostart: note.autostart } : {}),
-    };
+    return { devices: note.devices ?? aside.devices, config: note.config ?? {}, isRunning: note.isRunning === true };
   } catch {
-    return { devices: aside.devices, isRunning: false };
+    return { devices: aside.devices, config: keptConfig(aside.config), isRunning: false };
   }
 }
 

@@ -6,7 +6,7 @@ import { statusCodes } from '../../../server/api/status.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { ContainerCreate } from '../../../server/api/container.ts';
 import type { JsonObject } from '../../core/document.ts';
-import { asideKey, asideName, readAside, type AsideNote } from '../../core/image-roll.ts';
+import { asideKey, asideName, configBefore, keptConfig, readAside, type AsideNote } from '../../core/image-roll.ts';
 import { withOwnership } from '../../core/ownership.ts';
 import type { RebuildStep, Step } from '../../core/plan.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
@@ -64,11 +64,7 @@ async function standAside(context: StepContext, step: RebuildStep, old: Containe
     context.onProgress('stopping the old one');
     await stop(context, step.name, step.graceMs, signal);
   }
-  const note: AsideNote = {
-    devices: old.devices,
-    isRunning: isUp(old),
-    ...(old.config['boot.autostart'] === undefined ? {} : { autostart: old.config['boot.autostart'] }),
-  };
+  const note: AsideNote = { devices: old.devices, config: keptConfig(old.config), isRunning: isUp(old) };
   // A run that broke off here has noted already how it was.
   if (old.config[asideKey] === undefined) await edit(context, step.name, (live) => withNote(live, note), signal);
   await perform(context, () => client.rename('container', step.name, asideName(step.name), signal), signal);
@@ -94,14 +90,10 @@ function withNote(live: Container, note: AsideNote): Pick<Container, 'config' | 
   };
 }
 
-function withoutNote(live: Container): Pick<Container, 'config' | 'devices'> {
-  const { devices, autostart } = readAside(live);
-  const { [asideKey]: _note, 'boot.autostart': _off, ...config } = live.config;
-  return {
-    config: autostart === undefined ? config : { ...config, 'boot.autostart': autostart },
-    devices: devices as Container['devices'],
-  };
-}
+const withoutNote = (live: Container): Pick<Container, 'config' | 'devices'> => ({
+  config: configBefore(live),
+  devices: readAside(live).devices as Container['devices'],
+});
 
 async function edit(
   context: StepContext,
@@ -147,6 +139,8 @@ async function putBack(context: StepContext, name: string, cause: unknown): Prom
     const kept = await read(context, aside, limit);
     if (kept === undefined) return;
     await perform(context, () => context.client.rename('container', aside, name, limit), limit);
+    // In this order: real LXD makes up an address for a card that comes back, and takes the old one only afterwards.
+    await edit(context, name, (live) => ({ config: live.config, devices: withoutNote(live).devices }), limit);
     await edit(context, name, withoutNote, limit);
     if (!readAside(kept).isRunning) return;
     await perform(context, () => context.client.putContainerState(name, { action: 'start' }, limit), limit);
