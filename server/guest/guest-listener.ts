@@ -26,7 +26,7 @@ const maxHeaderBytes = 16 * 1024;
 const requestTimeoutMs = 10_000;
 /** For a peer that neither reads nor writes. */
 const idleTimeoutMs = 60_000;
-const pace = { perSecond: 200, burst: 400 } as const;
+const pace = { perSecond: 200, burst: 400, maxWaitMs: 2_000 } as const;
 
 export class GuestListener {
   readonly #deps: GuestListenerDeps;
@@ -35,6 +35,8 @@ export class GuestListener {
   readonly #sockets = new Set<Socket>();
   /** Why a connection is not served. Asked of the kernel once a connection: it wrote it down when that was made. */
   readonly #refused = new WeakMap<Socket, GuestAnswer>();
+  /** With a request that is not answered yet. */
+  readonly #busy = new WeakSet<Socket>();
   readonly #pace = new Pace(pace);
 
   constructor(deps: GuestListenerDeps, guest: Guest) {
@@ -88,20 +90,27 @@ export class GuestListener {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { socket } = request;
+    // Requests sent ahead would be held in memory while the first one waits; no client of this socket does that.
+    if (this.#busy.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    this.#busy.add(socket);
     try {
-      await this.#wait();
-      const answer = this.#refused.get(request.socket) ?? (await answerGuest(this.#deps, this.#guest, request));
+      const answer = (await this.#refusal(socket)) ?? (await answerGuest(this.#deps, this.#guest, request));
       await send(request, response, answer);
     } catch {
       // The guest went away, or the file it was sent could not be read to its end.
-      request.socket.destroy();
+      socket.destroy();
+    } finally {
+      this.#busy.delete(socket);
     }
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     try {
-      await this.#wait();
-      const refused = this.#refused.get(request.socket);
+      const refused = await this.#refusal(request.socket);
       if (refused !== undefined) {
         refuseRaw(socket, refused);
         return;
@@ -120,9 +129,23 @@ export class GuestListener {
     }
   }
 
-  async #wait(): Promise<void> {
-    const ms = this.#pace.next(performance.now());
-    if (ms >= 1) await sleep(ms);
+  /** Why there is no answer for this connection now; after the wait that its container's pace asks for. Rejects when it closes. */
+  async #refusal(socket: Socket): Promise<GuestAnswer | undefined> {
+    const waitMs = this.#pace.next(performance.now());
+    if (waitMs === undefined) return text(429, 'too many requests');
+    if (waitMs >= 1) await sleepOn(socket, waitMs);
+    return this.#refused.get(socket);
+  }
+}
+
+async function sleepOn(socket: Socket, ms: number): Promise<void> {
+  const gone = new AbortController();
+  const abort = (): void => gone.abort();
+  socket.once('close', abort);
+  try {
+    await sleep(ms, undefined, { signal: gone.signal });
+  } finally {
+    socket.removeListener('close', abort);
   }
 }
 

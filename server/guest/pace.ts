@@ -1,25 +1,31 @@
-// Slows down whoever asks too often: says how long the next request of one container has to wait. Knows no clock of its own.
+// Slows down whoever asks too often, and refuses who asks far too often: says how long the next request of one container has to wait.
+// Knows no clock of its own.
 
 export interface PaceLimits {
   readonly perSecond: number;
   /** So many at once are not delayed. */
   readonly burst: number;
+  /** Who would have to wait longer is refused. */
+  readonly maxWaitMs: number;
 }
 
 export class Pace {
   readonly #intervalMs: number;
   readonly #burstMs: number;
+  readonly #maxWaitMs: number;
   /** When the next request would be due if they came evenly. */
   #dueMs = 0;
 
-  constructor({ perSecond, burst }: PaceLimits) {
+  constructor({ perSecond, burst, maxWaitMs }: PaceLimits) {
     this.#intervalMs = 1000 / perSecond;
     this.#burstMs = burst * this.#intervalMs;
+    this.#maxWaitMs = maxWaitMs;
   }
 
-  /** Milliseconds to wait before doing it; counts it as done then. */
-  next(nowMs: number): number {
+  /** Milliseconds to wait before doing it, which counts it as done then; undefined: it is refused and not counted. */
+  next(nowMs: number): number | undefined {
     const due = Math.max(this.#dueMs, nowMs - this.#burstMs) + this.#intervalMs;
+    if (due - nowMs > this.#maxWaitMs) return undefined;
     this.#dueMs = due;
     return Math.max(0, due - nowMs);
   }
