@@ -9,5 +9,5 @@ const directory = resolve(process.argv[2] ?? join(repository, 'dist/provider-rel
 const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
 const license = readFileSync(join(repository, 'LICENSE'));
 rmSync(directory, { recursive: true, force: true });
-writeRelease(releaseFiles({ version, license, main: await bundleProvider(repository) }), directory);
+writeRelease(releaseFiles({ version, license, programs: await bundleProvider(repository) }), directory);
 process.stdout.write(`terraform-provider-gantry ${version} is in ${directory}\n`);

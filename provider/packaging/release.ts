@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Programs } from './bundle.ts';
 import { zip, type ZipEntry } from './zip.ts';
 
 export const platforms = ['darwin_amd64', 'darwin_arm64', 'linux_amd64', 'linux_arm64'] as const;
@@ -20,18 +21,17 @@ exec node "$(dirname "$0")/main.cjs" "$@"
 
 export interface ReleaseInput {
   readonly version: string;
-  /** The bundled program. */
-  readonly main: Buffer;
+  readonly programs: Programs;
   readonly license: Buffer;
 }
 
 /** Paths below the release directory. */
 export type ReleaseFiles = ReadonlyMap<string, { readonly content: Buffer; readonly mode: number }>;
 
-export function packageEntries({ version, main, license }: ReleaseInput): readonly ZipEntry[] {
+export function packageEntries({ version, programs, license }: ReleaseInput): readonly ZipEntry[] {
   return [
     { name: 'LICENSE', content: license, mode: 0o644 },
-    { name: 'main.cjs', content: main, mode: 0o644 },
+    ...[...programs].map(([name, content]) => ({ name, content, mode: 0o644 })),
     { name: `terraform-provider-gantry_v${version}`, content: Buffer.from(launcher), mode: 0o755 },
   ];
 }

@@ -40,11 +40,7 @@ export const certificate = gantryResource({
   doc: 'A client certificate that the server trusts.',
   example: `resource "gantry_certificate" "ci" {
   name        = "ci"
-  certificate = <<-PEM
-    -----BEGIN CERTIFICATE-----
-    MIIBVjCB/qADAgECAhBTZXJ2ZXJDZXJ0aWZpY2F0MAoGCCqGSM49BAMCMBQxEjAQ
-    -----END CERTIFICATE-----
-  PEM
+  certificate = file("\${path.module}/ci.crt")
 }
 `,
   version: 0,

@@ -31,7 +31,7 @@ export async function makeRelease(): Promise<Release> {
   const directory = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-release-'));
   const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
   const license = readFileSync(join(repository, 'LICENSE'));
-  writeRelease(releaseFiles({ version, license, main: await bundleProvider(repository) }), directory);
+  writeRelease(releaseFiles({ version, license, programs: await bundleProvider(repository) }), directory);
   return { directory, version, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 

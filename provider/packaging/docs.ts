@@ -1,0 +1,126 @@
+// The documentation of the provider as registries show it, one page a resource, data source and function, from the schemas. Pure.
+import { presenceOf, type Attribute, type Attributes } from '../framework/attribute.ts';
+import type { AnyProvider, AnyResource, ProviderFunction } from '../framework/provider.ts';
+import { typeJson, type Type } from '../framework/type.ts';
+
+/** Path below docs/ to content. */
+export function renderDocs<C>(provider: AnyProvider<C>): ReadonlyMap<string, string> {
+  const short = (typeName: string): string => typeName.slice(provider.name.length + 1);
+  return new Map([
+    ['index.md', page('Provider', `${provider.name} provider`, provider)],
+    ...provider.resources.map(
+      (each) =>
+        [`resources/${short(each.typeName)}.md`, page('Resource', each.typeName, each, importing(each))] as const,
+    ),
+    ...provider.dataSources.map(
+      (each) => [`data-sources/${short(each.typeName)}.md`, page('Data Source', each.typeName, each)] as const,
+    ),
+    ...provider.functions.map((each) => [`functions/${each.name}.md`, functionPage(each)] as const),
+  ]);
+}
+
+interface Documented {
+  readonly doc: string;
+  readonly example: string;
+  readonly attributes: Attributes;
+}
+
+const page = (kind: string, title: string, { doc, example, attributes }: Documented, end = ''): string =>
+  [
+    front(`${title} ${kind === 'Provider' ? '' : kind}`.trim(), doc),
+    `# ${title}${kind === 'Provider' ? '' : ` (${kind})`}`,
+    doc,
+    '## Example',
+    fenced(example),
+    '## Schema',
+    ...sections(attributes, '###'),
+    ...nestedSections(attributes, ''),
+    ...(end === '' ? [] : [end]),
+  ].join('\n\n') + '\n';
+
+const front = (title: string, doc: string): string =>
+  ['---', `page_title: ${JSON.stringify(title)}`, 'description: |-', `  ${doc}`, '---'].join('\n');
+
+const fenced = (text: string, language = 'terraform'): string => `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+
+function sections(attributes: Attributes, level: string): readonly string[] {
+  const all = Object.entries(attributes).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const groups = [
+    ['Required', all.filter(([, each]) => presenceOf(each).required)],
+    ['Optional', all.filter(([, each]) => presenceOf(each).optional)],
+    ['Read-Only', all.filter(([, each]) => !presenceOf(each).required && !presenceOf(each).optional)],
+  ] as const;
+  return groups.flatMap(([title, members]) =>
+    members.length === 0
+      ? []
+      : [`${level} ${title}`, members.map(([name, each]) => attributeLine(name, each)).join('\n')],
+  );
+}
+
+function attributeLine(name: string, attribute: Attribute<unknown>): string {
+  const facts = [
+    typeName(attribute),
+    ...(attribute.sensitive === true ? ['Sensitive'] : []),
+    ...(attribute.writeOnly === true ? ['Write-only'] : []),
+  ];
+  const notes = [
+    ...(attribute.default === undefined ? [] : [`Default: \`${JSON.stringify(attribute.default)}\`.`]),
+    ...(attribute.replace === true ? ['A change makes another object.'] : []),
+    ...(attribute.nested === undefined ? [] : [`See [below](#nested-schema-for-${name}).`]),
+  ];
+  return `- \`${name}\` (${facts.join(', ')}) ${[attribute.doc, ...notes].join(' ')}`;
+}
+
+function typeName({ type, nested }: Attribute<unknown>): string {
+  if (nested === undefined) return shown(type);
+  return { single: 'Attributes', list: 'List of Attributes', map: 'Map of Attributes' }[nested.nesting];
+}
+
+function shown(type: Type): string {
+  if (typeof type === 'string') return { string: 'String', number: 'Number', bool: 'Boolean' }[type];
+  if (type.kind === 'object') return `Object ${JSON.stringify(typeJson(type))}`;
+  return `${type.kind === 'list' ? 'List' : 'Map'} of ${shown(type.item)}`;
+}
+
+/** Every nested attribute, also of nested ones, with an anchor of its name. */
+function nestedSections(attributes: Attributes, prefix: string): readonly string[] {
+  return Object.entries(attributes)
+    .filter(([, { nested }]) => nested !== undefined)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([name, { nested }]) => {
+      const path = `${prefix}${name}`;
+      const inner = nested?.attributes ?? {};
+      return [
+        `<a id="nested-schema-for-${name}"></a>\n\n### Nested Schema for \`${path}\``,
+        ...sections(inner, '####'),
+        ...nestedSections(inner, `${path}.`),
+      ];
+    });
+}
+
+function importing<C>({ typeName: name, importing: { doc, example } }: AnyResource<C>): string {
+  if (example === '') return `## Import\n\nImport is ${doc}.`;
+  const block = `import {\n  to = ${name}.example\n  id = ${JSON.stringify(example)}\n}`;
+  return [
+    `## Import`,
+    `The id is ${doc}.`,
+    fenced(block),
+    fenced(`terraform import ${name}.example '${example}'`, 'shell'),
+  ].join('\n\n');
+}
+
+const functionPage = ({ name, summary, doc, example, parameters, returns }: ProviderFunction): string =>
+  [
+    front(`${name} function`, summary),
+    `# function: ${name}`,
+    doc,
+    '## Example',
+    fenced(example),
+    '## Signature',
+    fenced(
+      `${name}(${parameters.map((each) => `${each.name} ${shown(each.type).toLowerCase()}`).join(', ')}) ${shown(returns)}`,
+      'text',
+    ),
+    '## Arguments',
+    parameters.map((each) => `1. \`${each.name}\` (${shown(each.type)}) ${each.doc}`).join('\n'),
+  ].join('\n\n') + '\n';

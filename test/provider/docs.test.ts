@@ -1,0 +1,35 @@
+// The documentation in provider/docs is what the schemas say.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { gantryProvider } from '../../provider/gantry.ts';
+import { renderDocs } from '../../provider/packaging/docs.ts';
+
+const folder = fileURLToPath(new URL('../../provider/docs', import.meta.url));
+const pages = renderDocs(gantryProvider({ env: {}, log() {} }));
+
+describe('the documentation of the provider', () => {
+  test('is up to date, page by page (UPDATE=1 rewrites it)', () => {
+    if (process.env['UPDATE'] === '1') {
+      rmSync(folder, { recursive: true, force: true });
+      for (const [name, text] of pages) {
+        mkdirSync(dirname(join(folder, name)), { recursive: true });
+        writeFileSync(join(folder, name), text);
+      }
+    }
+    const found = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)));
+    expect(found.sort()).toEqual([...pages.keys()].sort());
+    for (const [name, text] of pages) expect(readFileSync(join(folder, name), 'utf8'), name).toBe(text);
+  });
+
+  test('has an example and an explanation of every attribute', () => {
+    for (const [name, text] of pages) {
+      expect(text, name).toMatch(/## Example\n\n```terraform\n\S/);
+      expect(text, name).not.toMatch(/undefined|\(\) /);
+    }
+    expect(pages.get('resources/container.md')).toContain('Nested Schema for `wait_for`');
+  });
+});
