@@ -23,6 +23,7 @@ import type { PoolDocument } from '../records/documents.ts';
 import type { Entry, Records } from '../records/records.ts';
 import type { Caller } from './caller.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
+import { ownedBy } from './owned-records.ts';
 import { devicePools, expand } from './expand.ts';
 import { mergeConfig, replaceConfig } from './patch.ts';
 
@@ -334,6 +335,19 @@ export class Pools {
     ]);
   }
 
+  /** They go with their containers, so nothing else waits for them. */
+  #snapshotsIn(name: string): readonly string[] {
+    const { containers } = this.#deps.records;
+    return containers
+      .list()
+      .filter(({ document }) => document.pool === name)
+      .flatMap((entry) =>
+        ownedBy(this.#deps.records, 'snapshots', entry.document.uuid).map(
+          (one) => `/1.0/containers/${encodeURIComponent(entry.name)}/snapshots/${encodeURIComponent(one.name)}`,
+        ),
+      );
+  }
+
   #refuseUsed(name: string): void {
     const users = this.usedBy(name);
     if (users.length > 0) throw errors.inUse('storage pool', name, users);
@@ -384,7 +398,7 @@ export class Pools {
       config: { ...document.config },
       status: document.lifecycle === 'ready' ? 'Created' : 'Pending',
       locations: ['none'],
-      used_by: [...this.usedBy(name)],
+      used_by: [...this.usedBy(name), ...this.#snapshotsIn(name)],
     };
   }
 }

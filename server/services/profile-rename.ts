@@ -1,7 +1,7 @@
 // Renaming a profile that more containers use than one transaction can hold: both names exist until the last one has moved.
 import { errors } from '../api/errors.ts';
 import type { Saga } from '../operations/saga.ts';
-import type { ContainerDocument } from '../records/documents.ts';
+import type { ContainerDocument, SnapshotDocument } from '../records/documents.ts';
 import type { Changes, Entry, Records } from '../records/records.ts';
 
 export interface ProfileRename {
@@ -19,18 +19,34 @@ export function usersOfProfile(records: Records, name: string): Users {
   return records.containers.list().filter(({ document }) => document.profiles.includes(name));
 }
 
+/** Records that name a profile: containers, and snapshots, which are to be put back under the new name. */
+export type Naming =
+  | { readonly kind: 'containers'; readonly entry: Entry<ContainerDocument> }
+  | { readonly kind: 'snapshots'; readonly entry: Entry<SnapshotDocument> };
+
+export function namingProfile(records: Records, name: string): readonly Naming[] {
+  const snapshots = records.snapshots.list().filter(({ document }) => document.profiles.includes(name));
+  return [
+    ...usersOfProfile(records, name).map((entry): Naming => ({ kind: 'containers', entry })),
+    ...snapshots.map((entry): Naming => ({ kind: 'snapshots', entry })),
+  ];
+}
+
 /** Puts the new name in the place of the old one. */
-export function moveUsers(changes: Changes, users: Users, name: string, to: string): void {
-  for (const user of users) {
-    const profiles = user.document.profiles.map((profile) => (profile === name ? to : profile));
-    changes.put('containers', user.name, { ...user.document, profiles });
+export function moveNames(changes: Changes, naming: readonly Naming[], name: string, to: string): void {
+  const renamed = (profiles: readonly string[]): string[] =>
+    profiles.map((profile) => (profile === name ? to : profile));
+  for (const { kind, entry } of naming) {
+    const profiles = renamed(entry.document.profiles);
+    if (kind === 'containers') changes.put(kind, entry.name, { ...entry.document, profiles });
+    else changes.put(kind, entry.name, { ...entry.document, profiles });
   }
 }
 
 export function profileRenameSaga(records: Records): Saga<ProfileRename> {
   const moveAll = async (from: string, to: string): Promise<void> => {
-    while (usersOfProfile(records, from).length > 0) {
-      await records.retry((changes) => moveUsers(changes, usersOfProfile(records, from).slice(0, batchSize), from, to));
+    while (namingProfile(records, from).length > 0) {
+      await records.retry((changes) => moveNames(changes, namingProfile(records, from).slice(0, batchSize), from, to));
     }
   };
   return {
@@ -54,7 +70,7 @@ export function profileRenameSaga(records: Records): Saga<ProfileRename> {
       // The old name may have been edited, or used, since.
       const entry = records.profiles.get(name);
       if (entry === undefined) return;
-      moveUsers(changes, usersOfProfile(records, name), name, to);
+      moveNames(changes, namingProfile(records, name), name, to);
       changes.put('profiles', to, entry.document);
       changes.delete('profiles', name);
     },

@@ -20,7 +20,13 @@ import { checkIfMatch, etagOf } from './etag.ts';
 import { expand, type Expanded } from './expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig } from './patch.ts';
 import type { Pools } from './pools.ts';
-import { maxUsersPerTransaction, moveUsers, profileRenameSaga, usersOfProfile } from './profile-rename.ts';
+import {
+  maxUsersPerTransaction,
+  moveNames,
+  namingProfile,
+  profileRenameSaga,
+  usersOfProfile,
+} from './profile-rename.ts';
 
 export interface ProfilesDeps {
   readonly records: Records;
@@ -115,14 +121,14 @@ export class Profiles {
     return [profileRenameSaga(this.#deps.records)];
   }
 
-  /** Containers follow: in the same transaction where that has room for them, else batch by batch. */
+  /** Containers and their snapshots follow: in the same transaction where that has room for them, else batch by batch. */
   async rename(caller: Caller, name: string, to: string): Promise<void> {
     if (name === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
     if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', to);
     const rule = profileName(to);
     if (rule !== undefined) throw errors.invalidName('profile', to, rule);
-    if (this.#users(name).length > maxUsersPerTransaction) {
+    if (namingProfile(this.#deps.records, name).length > maxUsersPerTransaction) {
       const context = { signal: new AbortController().signal, progress: () => {} };
       await this.#deps.sagas.run(profileRenameSaga(this.#deps.records), { name, to }, context);
     } else await this.#renameAtOnce(name, to);
@@ -135,7 +141,7 @@ export class Profiles {
       if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', to);
       changes.delete('profiles', name);
       changes.put('profiles', to, document);
-      moveUsers(changes, this.#users(name), name, to);
+      moveNames(changes, namingProfile(this.#deps.records, name), name, to);
     });
   }
 

@@ -226,6 +226,21 @@ describe('deleting a profile', () => {
   });
 });
 
+test('a snapshot follows the rename of a profile, and is put back under the new name; its pool names it as a user', async () => {
+  const [profile, to, name] = ['follow-old', 'follow-new', 'follower'];
+  await daemon.call('POST', '/1.0/profiles', { name: profile, config: { 'user.p': '1' } });
+  await createContainer(daemon, name, { profiles: ['default', profile] });
+  await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 's' });
+  await daemon.ok('PUT', `/1.0/containers/${name}`, { profiles: ['default'] });
+  expect((await daemon.call('POST', `/1.0/profiles/${profile}`, { name: to })).status).toBe(204);
+  expect((await daemon.get(`/1.0/containers/${name}/snapshots/s`)).profiles).toEqual(['default', to]);
+  await daemon.ok('PUT', `/1.0/containers/${name}`, { restore: 's' });
+  expect((await daemon.get(`/1.0/containers/${name}`)).profiles).toEqual(['default', to]);
+  expect((await daemon.get('/1.0/storage-pools/default')).used_by).toContain(`/1.0/containers/${name}/snapshots/s`);
+  await daemon.ok('DELETE', `/1.0/containers/${name}`);
+  expect((await daemon.call('DELETE', `/1.0/profiles/${to}`)).status).toBe(202);
+});
+
 test('a profile with 200 users can be listed, changed and renamed', async () => {
   const name = fresh();
   await create(name);
