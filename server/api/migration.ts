@@ -22,6 +22,8 @@ export const ContainerSnapshotOffer = Type.Object({
   devices: DeviceMap,
   lastUsedAt: Timestamp,
   expiresAt: Timestamp,
+  /** Its run state is among its files. */
+  stateful: Type.Boolean(),
 });
 export type ContainerSnapshotOffer = Static<typeof ContainerSnapshotOffer>;
 

@@ -65,7 +65,7 @@ export const poolConfigKeys = {
   'lvm.vg_name': key('text', ['lvm'], 'Volume group. Unset: the name of the pool.', { changeable: ['lvm'] }),
   'lvm.thinpool_name': key('text', ['lvm'], 'Thin pool. Unset: GantryThinPool.', { changeable: ['lvm'] }),
   'lvm.use_thinpool': key('bool', ['lvm'], 'Volumes are thin, so that copies share blocks.', { default: 'true' }),
-  'rsync.bwlimit': key('size', every, 'Bytes a second when volumes are sent by rsync; 0: no limit.', {
+  'rsync.bwlimit': key('size', every, 'Bytes a second when containers and volumes are sent to another server; 0: no limit.', {
     default: '0',
     changeable: ['btrfs', 'dir', 'zfs'],
   }),

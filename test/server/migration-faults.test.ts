@@ -166,6 +166,7 @@ describe('a source that does not do what it should', () => {
   const snapshot = {
     ...container,
     name: 's',
+    stateful: false,
     createdAt: '2030-01-01T00:00:00Z',
     lastUsedAt: '2030-01-01T00:00:00Z',
     expiresAt: '2030-01-01T00:00:00Z',

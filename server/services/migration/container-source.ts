@@ -142,7 +142,7 @@ async function snapshotOffer(
 ): Promise<ContainerSnapshotOffer> {
   const { driver, pool } = pools.use(volume.pool);
   const streamId = await driver.streamId(pool, { volume: volume.ref, snapshot: name });
-  const { createdAt, lastUsedAt, expiresAt } = document;
+  const { createdAt, lastUsedAt, expiresAt, stateful } = document;
   const known = streamId === undefined ? {} : { streamId };
-  return { ...offerOf(document), ...known, name, createdAt, lastUsedAt, expiresAt };
+  return { ...offerOf(document), ...known, name, createdAt, lastUsedAt, expiresAt, stateful };
 }

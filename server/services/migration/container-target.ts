@@ -219,7 +219,7 @@ export function snapshotEntry(offer: ContainerSnapshotOffer): SnapshotEntry {
     description,
     createdAt: offer.createdAt,
     lastUsedAt: offer.lastUsedAt,
-    stateful: false,
+    stateful: offer.stateful,
     expiresAt: offer.expiresAt,
     lifecycle: 'ready',
   };
