@@ -59,6 +59,8 @@ case "$1" in
     for r in $router; do ip route replace default via "$r" dev "$interface"; break; done
     : >/etc/resolv.conf
     for d in $dns; do echo "nameserver $d" >>/etc/resolv.conf; done
+    # Neighbours may still know the address of a container that had it before.
+    arping -q -U -c 1 -I "$interface" "$ip" &
     ;;
 esac
 UDHCPC

@@ -6,6 +6,7 @@ import type { KindName } from '../../server/api/kinds.ts';
 import type { JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';
 import { expandContainer } from './expand.ts';
+import { poolOfVolume } from './kinds/storage-volume.ts';
 import type { Live, Observed } from './observed.ts';
 import type { Step } from './plan.ts';
 
@@ -17,18 +18,20 @@ export function projectWorld(observed: Observed, steps: readonly Step[]): Observ
   const profiles: Table = new Map(observed.profiles);
   const aliases: Table = new Map(observed.aliases);
   const pools: Table = new Map(observed.pools);
+  const volumes: Table = new Map(observed.volumes);
   const tables: Partial<Record<KindName, Table>> = {
     container: containers,
     profile: profiles,
     image_alias: aliases,
     storage_pool: pools,
+    storage_volume: volumes,
   };
   for (const step of steps) {
     const table = tables[step.kind];
     if (table === undefined) continue;
     if (step.action === 'delete') table.delete(step.name);
     else if (step.action === 'create' || step.action === 'rebuild')
-      table.set(step.name, { object: { ...blank(step.kind), ...step.body } });
+      table.set(step.name, { object: { ...blank(step), ...step.body } });
     else if (step.action === 'update') {
       const live = table.get(step.name)?.object;
       if (live !== undefined) table.set(step.name, { object: applyEdits(live as JsonObject, step.edits) });
@@ -45,8 +48,11 @@ export function projectWorld(observed: Observed, steps: readonly Step[]): Observ
     profiles: profiles as ReadonlyMap<string, Live<Profile>>,
     aliases: aliases as Observed['aliases'],
     pools: pools as Observed['pools'],
+    volumes: volumes as Observed['volumes'],
   };
 }
 
-const blank = (kind: KindName): object =>
-  kind === 'container' ? { profiles: ['default'], config: {}, devices: {} } : { config: {}, devices: {} };
+function blank({ kind, name }: Step): object {
+  if (kind === 'storage_volume') return { pool: poolOfVolume(name), config: {} };
+  return kind === 'container' ? { profiles: ['default'], config: {}, devices: {} } : { config: {}, devices: {} };
+}

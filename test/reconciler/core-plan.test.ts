@@ -17,6 +17,7 @@ import {
   imageDocument,
   liveAlias,
   liveContainer,
+  liveVolume,
   liveImage,
   liveNetwork,
   livePool,
@@ -344,6 +345,26 @@ describe('destroy', () => {
     document('container', 'b'),
     document('container', 'never-made', { source }),
   ];
+
+  test('a volume goes before its pool, and after the container that has it', () => {
+    const data = { type: 'disk', pool: 'vast', source: 'data', path: '/data' };
+    const live = world({
+      containers: [liveContainer('a', { ...stopped, devices: { data } })],
+      profiles: [...host.profiles.values()].map(({ object }) => object),
+      pools: [livePool('fast'), livePool('vast')],
+      volumes: [liveVolume('vast/data')],
+    });
+    const made = planDestroy({
+      documents: [
+        document('storage_pool', 'vast', { driver: 'dir' }),
+        document('storage_volume', 'vast/data'),
+        document('container', 'a', { devices: { data } }),
+      ],
+      observed: live,
+    });
+    expect(checkPlan(made, live)).toEqual([]);
+    expect(ids(made)).toEqual(['container/a#delete', 'storage_volume/vast/data#delete', 'storage_pool/vast#delete']);
+  });
 
   test('users go before what they use, and the default profile is only emptied of what was declared', () => {
     const made = planDestroy({ documents, observed });
