@@ -28,6 +28,8 @@ async function demo(): Promise<number> {
   const isBootable = buildImage(join(stack, 'busybox.tar.gz'), work);
   const state = join(work, 'state');
   const { child, ready } = await startDaemon(state, isBootable ? 'auto' : 'sim');
+  // The journals of the runs go with the rest.
+  process.env['XDG_STATE_HOME'] = join(work, 'journals');
   process.env['GANTRY_HOST'] = `unix://${ready.socket}`;
   let isUp = false;
   try {
