@@ -171,6 +171,32 @@ describe('id maps on record', () => {
   });
 });
 
+it('where files are given away on disk, a volume has the ids of one map at a time, and of the shared one only', async () => {
+  const shifting = (host: HostDrivers): HostDrivers => {
+    Object.defineProperty(host.runtime, 'rootfsIdmapped', { value: false });
+    return host;
+  };
+  const daemon = await makeDaemon({ adapt: shifting });
+  try {
+    await seed(daemon);
+    await daemon.call('POST', '/1.0/storage-pools/default/volumes/custom', { name: 'v' });
+    const devices = { v: { type: 'disk', pool: 'default', source: 'v', path: '/v' } };
+    const [one, two, own] = [fresh(), fresh(), fresh()];
+    await createContainer(daemon, one, { devices });
+    await createContainer(daemon, two, { devices, config: { 'security.privileged': 'true' } });
+    await createContainer(daemon, own, { devices, config: isolated });
+    expect((await setState(daemon, own, 'start')).err).toMatch(/volume v .*cannot be given to .*map of its own/);
+    expect((await setState(daemon, one, 'start')).err).toBe('');
+    const { config } = await daemon.get(`/1.0/containers/${one}`);
+    expect(config['volatile.last_state.idmap']).toBe(config['volatile.idmap.current']);
+    expect((await setState(daemon, two, 'start')).err).toContain(`${one} is using it with another one`);
+    await setState(daemon, one, 'stop', { force: true });
+    expect((await setState(daemon, two, 'start')).err).toBe('');
+  } finally {
+    await daemon.cleanUp();
+  }
+});
+
 it('a daemon killed while it hands out ids never hands out the same ones twice', async () => {
   const bundle = bundleDaemon();
   const dir = mkdtempSync(join(tmpdir(), 'gtyi-'));

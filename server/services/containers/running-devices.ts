@@ -193,9 +193,9 @@ export class RunningDevices {
   }
 
   #runsOf(name: string, devices: DeviceMap, only: ReadonlySet<string>): Promise<ReadonlyMap<string, DeviceRun>> {
-    const { records, view, pools, paths } = this.#deps;
+    const { records, runtime, view, pools, paths } = this.#deps;
     const entry = readyContainer(records, name);
-    const volumes = hostVolumes({ records, pools });
+    const volumes = hostVolumes({ records, runtime, pools }, name);
     const options = { rootfs: rootfsOf(pools, entry), volumes, ...(paths === undefined ? {} : { host: paths }) };
     return deviceRuns(entry.document, { ...view.expanded(entry), devices }, options, only);
   }

@@ -117,7 +117,7 @@ export async function startNow(
     const prepared = await prepareRun(entry, deps.view.expanded(entry), {
       rootfs,
       logDir,
-      volumes: hostVolumes(deps),
+      volumes: hostVolumes(deps, name),
       idmap,
       fileMaps: deps.idMaps.filesOf(entry.document),
     });
@@ -219,7 +219,9 @@ export async function stopStateful(deps: StateDeps, caller: Caller, name: string
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   const { ephemeral, pool } = readyContainer(deps.records, name).document;
   if (ephemeral) {
-    throw errors.badRequest(`The run state of ${name} cannot be kept: the container is ephemeral and goes when it stops`);
+    throw errors.badRequest(
+      `The run state of ${name} cannot be kept: the container is ephemeral and goes when it stops`,
+    );
   }
   await needStateful(deps.runtime, `Storing the run state of ${name}`);
   await deps.view.during(name, statusCodes.stopping, async () => {
