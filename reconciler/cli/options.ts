@@ -48,24 +48,45 @@ const kindWords: Readonly<Record<string, string>> = {
   containers: 'container',
   profiles: 'profile',
   networks: 'network',
+  pools: 'storage_pool',
+  storage_pools: 'storage_pool',
+  storage_volumes: 'storage_volume',
+  aliases: 'image_alias',
   'storage-pool': 'storage_pool',
   pool: 'storage_pool',
   images: 'image',
   'image-alias': 'image_alias',
   alias: 'image_alias',
+  volumes: 'storage_volume',
+  'storage-volume': 'storage_volume',
+  volume: 'storage_volume',
+  certificates: 'certificate',
 };
-const kindNames = ['container', 'profile', 'network', 'storage_pool', 'image', 'image_alias'];
+const kindNames = [
+  'certificate',
+  'storage_pool',
+  'storage_volume',
+  'network',
+  'profile',
+  'image',
+  'image_alias',
+  'container',
+] as const;
+
+/** `container`, and what people type instead; undefined for no kind. */
+export const parseKind = (word: string): (typeof kindNames)[number] | undefined =>
+  kindNames.find((kind) => kind === (kindWords[word] ?? word));
 
 /** `container/web1`, with some leniency about the kind. */
 export function parseAddress(text: string): Address {
   const slash = text.indexOf('/');
   const word = text.slice(0, Math.max(slash, 0));
-  const kind = kindWords[word] ?? word;
+  const kind = parseKind(word);
   const name = text.slice(slash + 1);
-  if (!kindNames.includes(kind) || name === '') {
+  if (kind === undefined || name === '') {
     throw usageError(`${JSON.stringify(text)} is not KIND/NAME; kinds are ${kindNames.join(', ')}`);
   }
-  return `${kind}/${name}` as Address;
+  return `${kind}/${name}`;
 }
 
 export function parseVars(pairs: readonly string[]): Readonly<Record<string, string>> {

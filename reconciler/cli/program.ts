@@ -6,6 +6,7 @@ import type { ExitCode } from './exit-codes.ts';
 import { addImageCommands } from './image-commands.ts';
 import { addSnapshotCommands } from './snapshot-commands.ts';
 import type { CliOptions } from './options.ts';
+import { addVerbCommands } from './verb-commands.ts';
 import { version } from '../../server/api/version.ts';
 
 /** Opens a context for the options, runs the command in it, and keeps its exit code. */
@@ -243,6 +244,7 @@ export function buildProgram(run: Runner): Command {
   addImageCommands(add, program, withHost);
   addSnapshotCommands(add, program, withHost);
   addBackupCommands(add, program, withHost);
+  addVerbCommands({ add, program, withHost, withManifests });
   add(
     'schema',
     'print the JSON Schema of manifests',

@@ -30,8 +30,9 @@ export const container: CoreKind = {
   liveNames: (observed) => observed.containers.keys(),
   apiName: (document) => document.name,
   references: containerReferences,
-  // image.* is the server's copy of the image's properties, although it may be written.
-  isComputed: ([field, key = '']) => field === 'config' && (isComputedConfig(key) || key.startsWith('image.')),
+  // image.* is the server's copy of the image's properties, although it may be written; other servers have other volatile.*.
+  isComputed: ([field, key = '']) =>
+    field === 'config' && (isComputedConfig(key) || key.startsWith('image.') || key.startsWith('volatile.')),
   // amd64 and x86_64 are one; the server may keep either.
   fulfils: (key, live, desired) =>
     key === 'architecture' && live !== undefined && architectureName(live) === (architectureName(desired) ?? desired),

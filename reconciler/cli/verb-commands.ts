@@ -1,0 +1,31 @@
+// The verbs around the plan as commander knows them: export, drift, adopt and the like; each command's code is loaded when it runs.
+import { Option, type Command } from 'commander';
+import type { AddCommand } from './image-commands.ts';
+
+export interface VerbParts {
+  readonly add: AddCommand;
+  readonly program: Command;
+  readonly withHost: (command: Command) => Command;
+  readonly withManifests: (command: Command) => Command;
+}
+
+const setOption = (text = 'the set (default: default)'): Option => new Option('--set <name>', text);
+
+export function addVerbCommands(parts: VerbParts): void {
+  addExport(parts);
+}
+
+function addExport({ add, program, withHost }: VerbParts): void {
+  add(
+    'export',
+    'the live host as manifests that plan to nothing',
+    (command) =>
+      withHost(command.argument('[kind/name...]', 'KIND, KIND/NAME or KIND/PATTERN (default: everything)'))
+        .addOption(new Option('-o, --output <path>', 'a directory (a file a kind in it) or FILE.yaml; default: stdout'))
+        .addOption(new Option('--redact', 'write variables in the place of secrets'))
+        .addOption(new Option('--force', 'write over files'))
+        .addOption(setOption('whose manage: is written (default: default)')),
+    async (context, args, options) => (await import('./commands/export.ts')).exportHost(context, args, options),
+    program,
+  );
+}

@@ -1,0 +1,253 @@
+// Live objects as the documents that would declare them: only what somebody chose, never what the server made. Pure; how it is
+// spelled as YAML is the manifest room's work.
+import { sameText } from '../../server/api/equal.ts';
+import { kindNames, type KindName } from '../../server/api/kinds.ts';
+import { findNetworkConfigKey } from '../../server/api/network-config.ts';
+import { bareDocument } from './bare-document.ts';
+import { recordsOf } from './decide-ownership.ts';
+import { addressOf, type Address, type Json, type JsonObject } from './document.ts';
+import { isAside } from './image-roll.ts';
+import { coreKind } from './kinds/index.ts';
+import { poolOfVolume, volumeWithin } from './kinds/storage-volume.ts';
+import { asText, isMap, mapOf, textOf } from './kinds/values.ts';
+import type { Observed } from './observed.ts';
+import { compareText } from './order.ts';
+import { defaultSet, isNote, ownedAt, type OwnerRecord, type Path } from './ownership.ts';
+import { isRunning } from './usage.ts';
+
+export interface Exported {
+  readonly address: Address;
+  readonly kind: KindName;
+  readonly name: string;
+  /** The flat document with `kind` and `name` first; absent when no document can say it, which the comments then explain. */
+  readonly values?: JsonObject;
+  /** Lines to stand before it. */
+  readonly comments: readonly string[];
+  /** Remarks beside single keys. */
+  readonly remarks: readonly { readonly path: Path; readonly text: string }[];
+}
+
+export interface ExportOptions {
+  /** Whose `manage:` is written, and whose keys are written although they say nothing; default `default`. */
+  readonly set?: string;
+}
+
+/** In the order in which objects are made, then by name. */
+export function exportWorld(observed: Observed, options: ExportOptions = {}): readonly Exported[] {
+  return kindNames.flatMap((kind) =>
+    [...coreKind(kind).liveNames(observed)]
+      .sort(compareText)
+      .flatMap((name) => exportObject(kind, name, observed, options.set ?? defaultSet) ?? []),
+  );
+}
+
+/** `name` in the API. undefined: nothing that anybody would declare. */
+export function exportObject(kind: KindName, name: string, observed: Observed, set: string): Exported | undefined {
+  const live = coreKind(kind).live(observed, name)?.object as JsonObject | undefined;
+  if (live === undefined) return undefined;
+  const records = recordsOf(bareDocument(kind, name), live, observed);
+  const own: Own = { kind, live, records: [...records.values()], mine: records.get(set), set };
+  if (kind === 'image') return imageRemark(name, live);
+  if (isAside(live)) return remark(own, name, [`stands aside for its successor until a rebuild ends`]);
+  if (kind === 'profile' && name === 'default' && isUntouched(own)) return undefined;
+  const target = kind === 'image_alias' ? textOf(live['target']) : undefined;
+  if (target !== undefined && !observed.images.has(target))
+    return remark(own, name, [`points at the image ${target}, which the server does not have`]);
+  return documentOf(own, name, observed);
+}
+
+interface Own {
+  readonly kind: KindName;
+  readonly live: JsonObject;
+  readonly records: readonly OwnerRecord[];
+  readonly mine: OwnerRecord | undefined;
+  readonly set: string;
+}
+
+const isUntouched = ({ live, records }: Own): boolean =>
+  records.length === 0 && Object.keys(mapOf(live['config'])).length + Object.keys(mapOf(live['devices'])).length === 0;
+
+function documentOf(own: Own, name: string, observed: Observed): Exported {
+  const { kind } = own;
+  const values: Record<string, Json> = { kind, ...namePart(own, name) };
+  for (const [field, shape] of Object.entries(coreKind(kind).fields)) {
+    if (field === 'name') continue;
+    const value =
+      shape === 'map'
+        ? exportMap(own, [field], mapOf(own.live[field]))
+        : shape === 'devices'
+          ? exportDevices(own, field)
+          : exportField(own, field);
+    if (value !== undefined) values[field] = value;
+  }
+  const made = kind === 'container' ? containerPart(own, observed) : { values: {}, comments: [] };
+  Object.assign(values, made.values);
+  const manage = manageOf(own);
+  if (Object.keys(manage).length > 0) values['manage'] = manage;
+  const shown = textOf(values['name']) ?? name;
+  const address = addressOf(kind, kind === 'storage_volume' ? name : shown);
+  return {
+    address,
+    kind,
+    name: kind === 'storage_volume' ? name : shown,
+    values,
+    comments: [...made.comments, ...creationComments(own)],
+    remarks: remarksOf(own, values),
+  };
+}
+
+function namePart({ kind, live }: Own, name: string): JsonObject {
+  if (kind === 'storage_volume') return { name: volumeWithin(name), pool: poolOfVolume(name) };
+  if (kind !== 'certificate') return { name };
+  return { name: textOf(live['name']) ?? '', certificate: pemOf(textOf(live['certificate']) ?? '') };
+}
+
+/** Servers answer with PEM, or with base64 of DER. */
+const pemOf = (text: string): string =>
+  text.includes('-----BEGIN')
+    ? `${text.trim()}\n`
+    : `-----BEGIN CERTIFICATE-----\n${(text.match(/.{1,64}/g) ?? []).join('\n')}\n-----END CERTIFICATE-----\n`;
+
+const isOwned = ({ records }: Own, path: Path): boolean =>
+  records.some(({ keys }) => ownedAt(keys, path) !== undefined);
+
+/** What holds for a field that is not written. */
+const unwritten: Readonly<Record<string, Json>> = { description: '', ephemeral: false, type: 'client' };
+
+function exportField(own: Own, field: string): Json | undefined {
+  const value = own.live[field];
+  if (value === undefined || value === null) return undefined;
+  if (isOwned(own, [field])) return value;
+  if (field === 'architecture') return undefined;
+  if (field === 'profiles') return isDefaultOnly(value) ? undefined : value;
+  const isBlank = field === 'type' && own.kind !== 'certificate' ? false : value === unwritten[field];
+  return isBlank ? undefined : value;
+}
+
+const isDefaultOnly = (value: Json): boolean => Array.isArray(value) && value.length === 1 && value[0] === 'default';
+
+function exportMap(own: Own, above: Path, live: JsonObject): JsonObject | undefined {
+  const out: Record<string, Json> = {};
+  const absent = ownedBelow(own.mine, above).filter((key) => asText(live[key]) === '');
+  for (const key of [...new Set([...Object.keys(live), ...absent])].sort(compareText)) {
+    const value = asText(live[key]);
+    if (value === '') {
+      if (absent.includes(key)) out[key] = null;
+    } else if (isChosen(own, [...above, key], value)) out[key] = plain(value);
+  }
+  return Object.keys(out).length === 0 ? undefined : out;
+}
+
+/** Keys whose absence or value the set's record holds. */
+function ownedBelow(record: OwnerRecord | undefined, above: Path): readonly string[] {
+  const tree = ownedAt(record?.keys, above);
+  if (tree === undefined || typeof tree === 'string') return [];
+  return Object.keys(tree).filter((key) => typeof tree[key] === 'string');
+}
+
+/** Networks: the server may have picked an address itself, but leases, routes and static addresses live by it. */
+const kept: Readonly<Partial<Record<KindName, RegExp>>> = {
+  network: /^(?!volatile\.)/,
+  storage_volume: /^size$/,
+};
+
+function isChosen(own: Own, path: Path, value: string): boolean {
+  const key = path.at(-1) ?? '';
+  const kind = coreKind(own.kind);
+  if (isNote(key) || kind.isProvenance?.(path) === true) return false;
+  // manage.protect says it.
+  if (key === 'security.protection.delete' && own.mine?.policy.protect === true) return false;
+  if (isOwned(own, path)) return true;
+  if (kind.isComputed(path) && kept[own.kind]?.test(key) !== true) return false;
+  const usual = own.kind === 'network' ? findNetworkConfigKey(key)?.default : undefined;
+  return usual === undefined || !sameText(key, value, usual);
+}
+
+/** Numbers and booleans without quotes, where reading them gives the same text again. */
+function plain(text: string): Json {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^(0|[1-9][0-9]{0,14})$/.test(text) ? Number(text) : text;
+}
+
+function exportDevices(own: Own, field: string): JsonObject | undefined {
+  const live = mapOf(own.live[field]);
+  const out: Record<string, Json> = {};
+  const absent = ownedBelow(own.mine, [field]).filter((name) => live[name] === undefined);
+  for (const name of [...new Set([...Object.keys(live), ...absent])].sort(compareText)) {
+    const device = live[name];
+    if (device === undefined) out[name] = null;
+    else {
+      const { type, ...others } = mapOf(exportMap(own, [field, name], mapOf(device)));
+      out[name] = { ...(type === undefined ? {} : { type }), ...others };
+    }
+  }
+  return Object.keys(out).length === 0 ? undefined : out;
+}
+
+function containerPart(own: Own, observed: Observed): { readonly values: JsonObject; readonly comments: string[] } {
+  const base = textOf(mapOf(own.live['config'])['volatile.base_image']);
+  const state: JsonObject = isRunning(own.live as unknown as Parameters<typeof isRunning>[0])
+    ? {}
+    : { state: 'stopped' };
+  if (base === undefined || base === '') return { values: { source: { type: 'none' }, ...state }, comments: [] };
+  const aliases = [...observed.aliases].filter(([, { object }]) => object.target === base).map(([alias]) => alias);
+  const alias = aliases.sort(compareText)[0];
+  if (alias !== undefined) return { values: { source: { type: 'image', alias }, ...state }, comments: [] };
+  if (observed.images.has(base))
+    return { values: { source: { type: 'image', fingerprint: base }, ...state }, comments: [] };
+  const comments = [`made from the image ${base}, which the server no longer has: to make it anew it needs a source`];
+  return { values: state, comments };
+}
+
+/** Protection and the like outlive the manifest that asked for them. */
+function manageOf({ mine, set }: Own): JsonObject {
+  const { protect = false, onDelete = 'delete', prune } = mine?.policy ?? {};
+  return {
+    ...(set === defaultSet ? {} : { set }),
+    ...(protect ? { protect } : {}),
+    ...(onDelete === 'delete' ? {} : { on_delete: onDelete }),
+    ...(prune === undefined ? {} : { prune }),
+  };
+}
+
+/** Where a pool lies counts only when it is made. */
+function creationComments({ kind, live }: Own): readonly string[] {
+  if (kind !== 'storage_pool') return [];
+  const config = mapOf(live['config']);
+  const told = ['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name'].filter(
+    (key) => asText(config[key]) !== '',
+  );
+  return told.length === 0
+    ? []
+    : [`on this server, chosen when it was made: ${told.map((key) => `${key}: ${asText(config[key])}`).join(', ')}`];
+}
+
+function remarksOf({ kind }: Own, values: JsonObject): Exported['remarks'] {
+  if (kind !== 'network') return [];
+  const config = mapOf(values['config']);
+  return ['ipv4.address', 'ipv6.address']
+    .filter((key) => key in config && config[key] !== 'none')
+    .map((key) => ({ path: ['config', key], text: 'or auto: any free subnet' }));
+}
+
+const remark = ({ kind }: Pick<Own, 'kind'>, name: string, comments: readonly string[]): Exported => ({
+  address: addressOf(kind, name),
+  kind,
+  name,
+  comments: comments.map((line) => `${kind}/${name} ${line}`),
+  remarks: [],
+});
+
+/** An image document is its file, which the server's list does not hold. */
+function imageRemark(fingerprint: string, live: JsonObject): Exported {
+  const properties = mapOf(live['properties']);
+  const what = asText(properties['description']) || asText(properties['os']);
+  const aliases = (Array.isArray(live['aliases']) ? (live['aliases'] as readonly Json[]) : [])
+    .flatMap((alias) => (isMap(alias) ? asText(alias['name']) : []))
+    .sort(compareText);
+  const of = aliases.length === 0 ? '' : `, known as ${aliases.join(', ')}`;
+  const file = aliases[0]?.replaceAll('/', '-') ?? fingerprint.slice(0, 12);
+  return remark({ kind: 'image' }, fingerprint, [
+    `is on the server${what === '' ? '' : ` (${what})`}${of}; an image document is its file: gantry image export ${fingerprint.slice(0, 12)} ${file}`,
+  ]);
+}

@@ -1,0 +1,124 @@
+// What a host holds, exported and planned: nothing to do, on the simulation, on real containers and on a stock LXD; and what a
+// person meets at the command line.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cli, type CliRun } from '../support/cli-io.ts';
+import { realRuntimeMissing } from '../support/daemon.ts';
+import { containerWith, openBench, type Bench, type BenchHost } from '../support/e2e-bench.ts';
+import { stockLxdMissing } from '../support/stock-lxd.ts';
+
+const missing = await realRuntimeMissing();
+const missingLxd = stockLxdMissing() ?? missing;
+if (missing !== undefined) console.log(`skipped: export of real containers: ${missing}`);
+if (missingLxd !== undefined) console.log(`skipped: export of a stock LXD: ${missingLxd}`);
+const hosts: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
+  { host: 'sim', reason: undefined },
+  { host: 'lxc', reason: missing },
+  { host: 'lxd', reason: missingLxd },
+];
+
+for (const { host, reason } of hosts) {
+  describe.skipIf(reason !== undefined)(`on ${host}`, () => {
+    let bench: Bench;
+    const run = (...argv: readonly string[]): Promise<CliRun> =>
+      cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);
+    beforeAll(async () => {
+      bench = await openBench(host);
+      // Things that nobody declared.
+      const call = async (method: string, path: string, body: object): Promise<void> => {
+        const answer = await bench.daemon.call(method, path, body);
+        expect(answer.status, answer.bytes.toString()).toBeLessThan(300);
+        if (answer.status === 202) await bench.get(`${String(answer.body.operation)}/wait`);
+      };
+      await call('POST', '/1.0/storage-pools/p1/volumes/custom', { name: 'data', type: 'custom', config: {} });
+      await call('POST', '/1.0/profiles', {
+        name: 'by-hand',
+        description: 'for "people": yes, $HOME',
+        config: { 'environment.DB_PASSWORD': 'hunter2', 'user.note': 'one\ntwo: [x]\n', 'limits.cpu': '2' },
+        devices: { nothing: { type: 'none' } },
+      });
+      await call('POST', '/1.0/containers', {
+        name: 'bare',
+        profiles: ['small', 'by-hand'],
+        config: { 'limits.memory': '128MiB', 'boot.autostart': 'false' },
+        source: { type: 'none' },
+      });
+    }, 120_000);
+    afterAll(() => bench.close());
+
+    it('everything plans to nothing, under the set that made it and under another', { timeout: 60_000 }, async () => {
+      const out = join(bench.dir, 'everything');
+      const exported = await run('export', '-o', out);
+      expect(exported.code, exported.stderr).toBe(0);
+      expect(exported.stderr).toContain('secrets are written in clear');
+      expect(exported.stderr).not.toContain('left out');
+      const text = readFileSync(join(out, 'container.yaml'), 'utf8');
+      expect(text).toContain('name: bare');
+      expect(text).not.toMatch(/^\s*"?(volatile|image)\.|user\.gantry/m);
+      for (const set of ['default', 'other']) {
+        const plan = await run('plan', out, '--set', set, '--json');
+        expect(plan.code, plan.stdout).toBe(0);
+        const lines = plan.stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as { changes?: object });
+        expect(lines.find(({ changes }) => changes !== undefined)?.changes, plan.stdout).toMatchObject({
+          add: 0,
+          change: 0,
+          remove: 0,
+        });
+      }
+      const applied = await run('apply', out, '-y', '--set', 'other');
+      expect(applied.code, applied.stdout + applied.stderr).toBe(0);
+      expect((await run('plan', out, '--set', 'other', '--detailed-exitcode')).code).toBe(0);
+      await bench.expectSettled();
+    });
+
+    it('one object with a variable for its secret plans to nothing', { timeout: 60_000 }, async () => {
+      const file = join(bench.dir, 'one.yaml');
+      const exported = await run('export', 'profile/by-hand', '--redact', '-o', file);
+      expect(exported.code, exported.stderr).toBe(0);
+      expect(readFileSync(file, 'utf8')).not.toContain('hunter2');
+      const name = /\$\{(\w+)\}/.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
+      const plan = await run('plan', file, '--var', `${name}=hunter2`, '--set', 'third', '--json');
+      expect(plan.code, plan.stdout).toBe(0);
+      expect(plan.stdout).toMatch(/"add":0,"change":0/);
+      expect((await run('plan', file)).stderr).toContain(`the variable ${name} has no value`);
+      expect((await run('export', 'profile/by-hand', '-o', file)).stderr).toContain('--force writes over it');
+    });
+  });
+}
+
+describe('at the command line', () => {
+  it('wrong words are told, and patterns choose', { timeout: 60_000 }, async () => {
+    const bench = await openBench('sim');
+    try {
+      const run = (...argv: readonly string[]): Promise<CliRun> =>
+        cli(['export', ...argv, '--host', `unix://${bench.daemon.socketPath}`]);
+      const unknown = await run('container/c2');
+      expect([unknown.code, unknown.stderr]).toEqual([
+        1,
+        expect.stringContaining('container/c2: the server has no such object (did you mean container/c1?)'),
+      ]);
+      expect((await run('boat/x')).code).toBe(64);
+      const some = await run('container/c*', 'pool');
+      expect(some.stdout.match(/^kind: .*/gm)).toEqual(['kind: storage_pool', 'kind: container']);
+      const json = await run('container', '--json');
+      expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'container', name: 'c1', profiles: ['small'] });
+      // What the manifest rules refuse is told and left out; the rest still plans to nothing.
+      bench.parts = { ...bench.parts, container: containerWith('manage: { protect: true }\n') };
+      await bench.apply();
+      const text = (await run('container/c1')).stdout;
+      expect(text).toContain('manage: { protect: true }');
+      expect(text).not.toContain('security.protection.delete');
+      const dir = join(bench.dir, 'nowhere');
+      mkdirSync(dir);
+      writeFileSync(join(dir, 'file'), '');
+      expect((await run('-o', join(dir, 'file'))).code).toBe(1);
+      expect(existsSync(join(dir, 'file', 'container.yaml'))).toBe(false);
+    } finally {
+      await bench.close();
+    }
+  });
+});

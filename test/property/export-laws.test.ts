@@ -1,0 +1,111 @@
+// Laws of export, for any world: what is exported loads again and plans to nothing, also under the set that made it, and a
+// redacted export holds no secret.
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { exportWorld } from '../../reconciler/core/export.ts';
+import type { Document } from '../../reconciler/core/document.ts';
+import type { Observed } from '../../reconciler/core/observed.ts';
+import { planChanges } from '../../reconciler/core/plan-changes.ts';
+import type { SetOwner } from '../../reconciler/core/plan.ts';
+import { loadManifests } from '../../reconciler/manifest/load.ts';
+import { writeExport } from '../../reconciler/manifest/write-export.ts';
+import { applyPlan } from '../support/model-daemon.ts';
+import { scenes, secretText } from './arbitrary-worlds.ts';
+
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 60);
+
+function hash(text: string): string {
+  let sum = 0x811c9dc5;
+  for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
+  return sum.toString(36);
+}
+const owner: SetOwner = { set: 'default', hash };
+
+async function load(text: string): Promise<readonly Document[]> {
+  const loaded = await loadManifests({ paths: ['-'], stdin: text });
+  expect(loaded.diagnostics, text).toEqual([]);
+  return loaded.documents;
+}
+
+function expectNothing(documents: readonly Document[], observed: Observed, text: string): void {
+  const plan = planChanges({ documents, observed, owner });
+  expect(plan.diagnostics, text).toEqual([]);
+  expect(plan.guards, text).toEqual([]);
+  const changed = plan.changes.filter(({ action, power }) => action !== 'no-op' || power !== undefined);
+  expect(
+    changed.map(({ address, changes }) => [address, changes.map(({ path }) => path)]),
+    text,
+  ).toEqual([]);
+}
+
+/** Without names that no server would have taken: profiles, pools and networks that are not there. */
+function sound(observed: Observed): Observed {
+  const isThere = (device: Readonly<Record<string, string>>): boolean =>
+    device['type'] === 'disk'
+      ? observed.pools.has(device['pool'] ?? '')
+      : device['type'] !== 'nic' || observed.networks.has(device['parent'] ?? '');
+  const devices = <T extends { devices: Record<string, Record<string, string>> }>(object: T): T => ({
+    ...object,
+    devices: Object.fromEntries(Object.entries(object.devices).filter(([, device]) => isThere(device))),
+  });
+  const containers = [...observed.containers].map(([name, { object }]) => {
+    const profiles = object.profiles.filter((profile) => observed.profiles.has(profile));
+    return [name, { object: { ...devices(object), profiles } }] as const;
+  });
+  const profiles = [...observed.profiles].map(([name, { object }]) => [name, { object: devices(object) }] as const);
+  return { ...observed, containers: new Map(containers), profiles: new Map(profiles) };
+}
+
+const textOf = (observed: Observed): string =>
+  writeExport(exportWorld(observed), false)
+    .parts.map(({ text }) => text)
+    .join('');
+
+describe('laws of export', () => {
+  test('what is exported plans to nothing', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenes, async (scene) => {
+        const observed = sound(scene.observed);
+        const text = textOf(observed);
+        expectNothing(await load(text), observed, text);
+      }),
+      { numRuns },
+    );
+  });
+
+  test('what a set made and is exported for it plans to nothing, and takes nothing away', async () => {
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(scenes, async ({ documents, observed }) => {
+        const permissive = { allowRestart: true, allowRecreate: true };
+        const plan = planChanges({ documents, observed, owner, options: permissive });
+        if (plan.guards.length > 0 || plan.diagnostics.some(({ severity }) => severity === 'error')) return;
+        count += 1;
+        const after = applyPlan(plan, observed, owner);
+        const text = textOf(after);
+        expectNothing(await load(text), after, text);
+      }),
+      { numRuns },
+    );
+    expect(count).toBeGreaterThan(0);
+  });
+
+  test('a redacted export holds no secret and, with its variables, plans to nothing', async () => {
+    let count = 0;
+    await fc.assert(
+      fc.asyncProperty(scenes, async ({ observed }) => {
+        const objects = exportWorld(observed);
+        const { variables, parts, secrets } = writeExport(objects, true);
+        const text = variables + parts.map((part) => part.text).join('');
+        expect(text).not.toContain(secretText);
+        if (secrets.length === 0) return;
+        count += 1;
+        expect((await loadManifests({ paths: ['-'], stdin: text })).diagnostics.map(({ code }) => code)).toContain(
+          'empty-variable',
+        );
+      }),
+      { numRuns },
+    );
+    expect(count).toBeGreaterThan(0);
+  });
+});
