@@ -1,0 +1,255 @@
+// The plugin as Terraform meets it: handshake, mutual TLS, the services around the provider, and every kind of wrong caller.
+import { X509Certificate } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ProviderServer } from '../../provider/framework/server.ts';
+import { gantryProvider } from '../../provider/gantry.ts';
+import { grpcStatus } from '../../provider/wire/grpc.ts';
+import * as wire from '../../provider/wire/messages.ts';
+import { cookie, HandshakeError, startPlugin, type RunningPlugin } from '../../provider/wire/plugin.ts';
+import { providerMethods, providerService } from '../../provider/wire/rpcs.ts';
+import { makeSocketPlace } from '../../provider/wire/socket.ts';
+import { encodeValue } from '../../provider/wire/values.ts';
+import { objectType } from '../../provider/framework/attribute.ts';
+import { makeSelfSigned } from '../../server/lib/self-signed.ts';
+import { makeClient } from '../support/daemon-tls.ts';
+import { grpcClient, type GrpcClient } from '../support/grpc-client.ts';
+import { until } from '../support/until.ts';
+
+interface Started {
+  readonly plugin: RunningPlugin;
+  readonly printed: string[];
+  readonly exits: number[];
+  parent: number;
+}
+
+const open: (Started | GrpcClient)[] = [];
+afterEach(() => {
+  for (const each of open.splice(0, open.length)) 'plugin' in each ? each.plugin.stop() : each.close();
+});
+
+async function start(env: Readonly<Record<string, string>> = {}): Promise<Started> {
+  const server = new ProviderServer(gantryProvider({ env: {}, log() {} }));
+  const printed: string[] = [];
+  const exits: number[] = [];
+  const state = { parent: 1 };
+  const plugin = await startPlugin({
+    methods: providerMethods(server),
+    env: { [cookie.name]: cookie.value, PLUGIN_PROTOCOL_VERSIONS: '5,6', ...env },
+    log() {},
+    print: (line) => printed.push(line),
+    close: () => server.close(),
+    exit: (code) => exits.push(code),
+    parentPid: () => state.parent,
+    now: () => new Date(),
+  });
+  const started = Object.assign(state, { plugin, printed, exits });
+  open.push(started);
+  return started;
+}
+
+function client(started: Started, tls?: { readonly cert?: string; readonly key?: string }): GrpcClient {
+  const made = grpcClient(started.plugin.socketPath, tls);
+  open.push(made);
+  return made;
+}
+
+const rpc = (name: string): string => `${providerService}${name}`;
+
+describe('the handshake', () => {
+  test('is one line with a certificate that Terraform can check', async () => {
+    const { certPem } = await makeClient('terraform');
+    const { printed, plugin } = await start({ PLUGIN_CLIENT_CERT: certPem });
+    expect(printed).toHaveLength(1);
+    const [core, version, network, path, protocol, certificate, ...more] = printed[0]!.trimEnd().split('|');
+    expect([core, version, network, path, protocol]).toEqual(['1', '6', 'unix', plugin.socketPath, 'grpc']);
+    expect(more).toEqual([]);
+    expect(certificate).not.toContain('=');
+    const parsed = new X509Certificate(Buffer.from(certificate!, 'base64'));
+    expect(parsed.checkHost('localhost', { subject: 'never' })).toBe('localhost');
+    expect(parsed.keyUsage).toEqual(['1.3.6.1.5.5.7.3.1']);
+    expect(new Date(parsed.validFrom).getTime()).toBeLessThan(Date.now() - 60_000);
+  });
+
+  test('is refused to whoever is not Terraform, and to versions without protocol 6', async () => {
+    await expect(start({ [cookie.name]: 'other' })).rejects.toThrow(HandshakeError);
+    await expect(start({ PLUGIN_PROTOCOL_VERSIONS: '5' })).rejects.toThrow(/speaks protocol 6/);
+  });
+
+  test('finds a short place for its socket when the directory for temporary files is long', () => {
+    const long = mkdtempSync(join(tmpdir(), 'x'.repeat(90)));
+    const place = makeSocketPlace(long);
+    expect(place.path.length).toBeLessThan(104);
+    expect(place.path.startsWith(long)).toBe(false);
+    place.remove();
+    rmSync(long, { recursive: true });
+  });
+});
+
+test('a thousand certificates are all good for TLS', { timeout: 60_000 }, async () => {
+  const { createSecureContext } = await import('node:tls');
+  for (let round = 0; round < 1000; round += 1) {
+    const { certPem, keyPem } = await makeSelfSigned({
+      commonName: 'localhost',
+      organization: 'Gantry',
+      subjectAltNames: ['localhost'],
+      notBefore: new Date(),
+      notAfter: new Date(Date.now() + 1000),
+      usage: 'server',
+      curve: 'P-256',
+    });
+    expect(() => createSecureContext({ cert: certPem, key: keyPem })).not.toThrow();
+  }
+});
+
+describe('mutual TLS', () => {
+  test('lets in the holder of the certificate given at the start, and nobody else', async () => {
+    const terraform = await makeClient('terraform');
+    const stranger = await makeClient('stranger');
+    const started = await start({ PLUGIN_CLIENT_CERT: terraform.certPem });
+    const pair = ({ certPem: cert, keyPem: key }: typeof terraform) => ({ cert, key });
+    expect((await client(started, pair(terraform)).call('/grpc.health.v1.Health/Check')).status).toBe(grpcStatus.ok);
+    await expect(client(started, {}).call('/grpc.health.v1.Health/Check')).rejects.toThrow();
+    await expect(client(started, pair(stranger)).call('/grpc.health.v1.Health/Check')).rejects.toThrow();
+    await expect(client(started).call('/grpc.health.v1.Health/Check')).rejects.toThrow();
+  });
+});
+
+describe('the services around the provider', () => {
+  test('answer: healthy; streams stay open until the caller ends them', async () => {
+    const caller = client(await start());
+    const { status, body } = await caller.call('/grpc.health.v1.Health/Check');
+    expect([status, wire.HealthReply.decode(body).status]).toEqual([grpcStatus.ok, wire.serving]);
+    for (const path of ['/plugin.GRPCStdio/StreamStdio', '/plugin.GRPCBroker/StartStream']) {
+      const stream = caller.open(path);
+      let isOver = false;
+      void stream.ended.then(() => (isOver = true));
+      await caller.call('/grpc.health.v1.Health/Check');
+      expect(isOver).toBe(false);
+      stream.end();
+      await stream.ended;
+    }
+  });
+
+  test('end the process after Shutdown has been answered, and leave no socket', async () => {
+    const started = await start();
+    expect((await client(started).call('/plugin.GRPCController/Shutdown')).status).toBe(grpcStatus.ok);
+    await until(() => started.exits.length > 0);
+    expect(started.exits).toEqual([0]);
+    expect(existsSync(started.plugin.socketPath)).toBe(false);
+  });
+
+  test('end the process when Terraform was killed', async () => {
+    const started = await start();
+    started.parent = 2;
+    await until(() => started.exits.length > 0, 20_000);
+    expect(started.exits).toEqual([0]);
+  });
+});
+
+describe('calls', () => {
+  test('of unknown methods and services are answered UNIMPLEMENTED, not left hanging', async () => {
+    const caller = client(await start());
+    for (const path of [
+      rpc('MoveResourceState'),
+      rpc('OpenEphemeralResource'),
+      rpc('ListResource'),
+      '/tfplugin5.Provider/GetSchema',
+      '/x',
+    ]) {
+      expect((await caller.call(path)).status, path).toBe(grpcStatus.unimplemented);
+    }
+  });
+
+  test('with bytes that are no message are errors of that call only', async () => {
+    const caller = client(await start());
+    expect((await caller.raw(rpc('StopProvider'), Buffer.alloc(0))).status).toBe(grpcStatus.invalidArgument);
+    expect((await caller.raw(rpc('StopProvider'), Buffer.from([0, 0, 0, 0, 9, 1]))).status).toBe(
+      grpcStatus.invalidArgument,
+    );
+    expect((await caller.raw(rpc('StopProvider'), Buffer.from([1, 0, 0, 0, 0]))).status).toBe(grpcStatus.unimplemented);
+    expect((await caller.call(rpc('ReadResource'), Buffer.from([0x0a, 0xff, 0x01]))).status).toBe(grpcStatus.internal);
+    expect((await caller.call('/grpc.health.v1.Health/Check')).status).toBe(grpcStatus.ok);
+  });
+
+  test('tell of every resource, data source and function, and claim what is served', async () => {
+    const caller = client(await start());
+    const schema = wire.SchemaReply.decode((await caller.call(rpc('GetProviderSchema'))).body);
+    const metadata = wire.MetadataReply.decode((await caller.call(rpc('GetMetadata'))).body);
+    expect(Object.keys(schema.resources).sort()).toEqual(metadata.resources.map(({ name }) => name).sort());
+    expect(Object.keys(schema.resources)).toHaveLength(15);
+    expect(Object.keys(schema.dataSources)).toHaveLength(11);
+    expect(Object.keys(schema.functions)).toEqual(['image_reference', 'parse_size']);
+    expect(schema.capabilities).toMatchObject({ planDestroy: true, schemaOptional: true, moveState: false });
+    const functions = wire.FunctionsReply.decode((await caller.call(rpc('GetFunctions'))).body);
+    expect(functions.functions).toEqual(schema.functions);
+    const identities = wire.IdentitySchemasReply.decode((await caller.call(rpc('GetResourceIdentitySchemas'))).body);
+    expect(Object.keys(identities.schemas)).toHaveLength(15);
+    expect(identities.schemas['gantry_snapshot']?.attributes.map(({ name }) => name)).toEqual(['container', 'name']);
+  });
+
+  test('with values of another shape are diagnostics that say so', async () => {
+    const caller = client(await start());
+    const config = { msgpack: encodeValue('string', 'no object'), json: Buffer.alloc(0) };
+    const request = wire.TypedConfigRequest.encode({ typeName: 'gantry_profile', config });
+    const reply = wire.DiagnosticsReply.decode((await caller.call(rpc('ValidateResourceConfig'), request)).body);
+    expect(reply.diagnostics[0]).toMatchObject({
+      severity: wire.severities.error,
+      summary: expect.stringContaining('cannot be read'),
+    });
+    const unknown = wire.TypedConfigRequest.encode({ typeName: 'gantry_spaceship' });
+    const other = wire.DiagnosticsReply.decode((await caller.call(rpc('ValidateResourceConfig'), unknown)).body);
+    expect(other.diagnostics[0]?.summary).toContain('no resource gantry_spaceship');
+  });
+
+  test('refuse write-only values to versions of Terraform that would store them', async () => {
+    const caller = client(await start());
+    const { attributes } = gantryProvider({ env: {}, log() {} }).resources.find(
+      ({ typeName }) => typeName === 'gantry_server_config',
+    )!;
+    const config = {
+      msgpack: encodeValue(objectType(attributes), { config: {}, trust_password: 'x' }),
+      json: Buffer.alloc(0),
+    };
+    const ask = async (writeOnly: boolean) => {
+      const bytes = wire.TypedConfigRequest.encode({
+        typeName: 'gantry_server_config',
+        config,
+        clientCapabilities: { deferral: false, writeOnly },
+      });
+      return wire.DiagnosticsReply.decode((await caller.call(rpc('ValidateResourceConfig'), bytes)).body).diagnostics;
+    };
+    expect(await ask(true)).toEqual([]);
+    expect((await ask(false))[0]).toMatchObject({ summary: expect.stringContaining('this version of Terraform') });
+  });
+
+  test('read a state of the past or refuse one of the future', async () => {
+    const caller = client(await start());
+    const upgrade = async (version: number, json: string) => {
+      const bytes = wire.UpgradeRequest.encode({
+        typeName: 'gantry_profile',
+        version,
+        raw: { json: Buffer.from(json) },
+      });
+      return wire.UpgradeReply.decode((await caller.call(rpc('UpgradeResourceState'), bytes)).body);
+    };
+    expect((await upgrade(0, '{"name":"a","attribute_of_the_past":1}')).diagnostics).toEqual([]);
+    expect((await upgrade(7, '{"name":"a"}')).diagnostics[0]?.detail).toContain('use the newer provider');
+    expect((await upgrade(0, '{"name":')).diagnostics).toHaveLength(1);
+    expect((await upgrade(0, '{"name":5}')).diagnostics[0]?.detail).toContain('name is no string');
+  });
+
+  test('of functions give results, or the argument that is wrong', async () => {
+    const caller = client(await start());
+    const run = async (text: string) => {
+      const values = [{ msgpack: encodeValue('string', text), json: Buffer.alloc(0) }];
+      return wire.CallReply.decode(
+        (await caller.call(rpc('CallFunction'), wire.CallRequest.encode({ name: 'parse_size', values }))).body,
+      );
+    };
+    expect((await run('2kB')).result?.msgpack).toEqual(Buffer.from(encodeValue('number', 2000)));
+    expect((await run('2 elephants')).failure).toMatchObject({ argument: 0, text: expect.stringContaining('2GiB') });
+  });
+});
