@@ -364,6 +364,22 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect(statSync(join(rootfs(name), 'root/a')).uid).toBe(5);
   });
 
+  it('a container whose record does not say to whom its files belong, as of another host, starts with them as they are', async () => {
+    const name = fresh();
+    await make(name, { config: { 'security.protection.shift': 'true' } });
+    execFileSync('chown', ['150000:150000', join(rootfs(name), 'etc/passwd')]);
+    const runtime = daemon.host.runtime;
+    const start = runtime.start.bind(runtime);
+    runtime.start = ({ fileMaps: _, ...run }, signal) => start(run, signal);
+    try {
+      expect((await setState(daemon, name, 'start')).err).toBe('');
+    } finally {
+      runtime.start = start;
+    }
+    expect(statSync(join(rootfs(name), 'etc/passwd')).uid).toBe(150_000);
+    expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
+  });
+
   it('a host path with shift shows the ids that are on disk, at a start and plugged in', async () => {
     const name = fresh();
     const dir = join(base, 'shifted');

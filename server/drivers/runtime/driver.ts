@@ -16,7 +16,7 @@ export interface RunConfig {
   readonly architecture: string;
   /** Empty = privileged. */
   readonly idmap: readonly IdMapEntry[];
-  /** Maps that files of `rootfs` may be in on disk, from earlier starts; the likeliest first. Absent: they belong to 0:0. */
+  /** Maps that files of `rootfs` may be in on disk, from earlier starts; the recorded one first. Absent: not known. */
   readonly fileMaps?: readonly (readonly IdMapEntry[])[];
   /** Expanded container config: limits.*, environment.*, raw.lxc, security.* … as strings. */
   readonly config: Readonly<Record<string, string>>;

@@ -105,6 +105,11 @@ export class IdMaps {
     return { [idMapKeys.current]: renderIdMap(map), [idMapKeys.files]: renderIdMap(files) };
   }
 
+  /** The same for a runtime; undefined when an older release, or another host, made the container and did not record it. */
+  fileMapsOf(document: Pick<ContainerDocument, 'config'>): readonly (readonly IdMapEntry[])[] | undefined {
+    return parseIdMap(document.config[idMapKeys.files]) === undefined ? undefined : this.filesOf(document);
+  }
+
   /** Maps that its files can be in on disk: the recorded one first, then those that a start may have been about to give them to. */
   filesOf({ config }: Pick<ContainerDocument, 'config'>): readonly (readonly IdMapEntry[])[] {
     // An older release did not record it, and had one map for all.

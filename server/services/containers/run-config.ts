@@ -12,8 +12,8 @@ export interface RunPaths {
   readonly logDir: string;
   readonly volumes: HostVolumes;
   readonly idmap: readonly IdMapEntry[];
-  /** Maps that the files of the root file system may be in on disk. */
-  readonly fileMaps: readonly (readonly IdMapEntry[])[];
+  /** Maps that the files of the root file system may be in on disk; undefined: not known. */
+  readonly fileMaps: readonly (readonly IdMapEntry[])[] | undefined;
 }
 
 export interface PreparedRun {
@@ -38,7 +38,7 @@ export async function prepareRun(entry: ContainerEntry, expanded: Expanded, path
       logDir: paths.logDir,
       architecture: document.architecture,
       idmap: paths.idmap,
-      fileMaps: paths.fileMaps,
+      ...(paths.fileMaps === undefined ? {} : { fileMaps: paths.fileMaps }),
       config: expanded.config,
       nics: all.flatMap((one) => one.nics),
       mounts: all.flatMap((one) => one.mounts),

@@ -119,7 +119,7 @@ export async function startNow(
       logDir,
       volumes: hostVolumes(deps, name),
       idmap,
-      fileMaps: deps.idMaps.filesOf(entry.document),
+      fileMaps: deps.idMaps.fileMapsOf(entry.document),
     });
     if (!stateful) await applyTemplates(deps, entry, rootfs, signal);
     const run = { ...prepared.run, mounts: [...prepared.run.mounts, ...deps.guests.mounts(entry)] };
