@@ -42,6 +42,7 @@ const migrationFields = {
   certificate: Type.Optional(Type.String()),
   'base-image': Type.Optional(Type.String()),
   container_only: Type.Optional(Type.Boolean()),
+  instance_only: Type.Optional(Type.Boolean(facts({ doc: 'What newer clients call container_only.' }))),
   live: Type.Optional(Type.Boolean()),
   refresh: Type.Optional(Type.Boolean()),
   secrets: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -95,11 +96,18 @@ export const ContainerPut = Type.Object({
 });
 export type ContainerPut = Static<typeof ContainerPut>;
 
+/** Newer clients call container_only instance_only. */
+export const isWithoutSnapshots = (body: {
+  readonly container_only?: boolean | undefined;
+  readonly instance_only?: boolean | undefined;
+}): boolean => body.container_only === true || body.instance_only === true;
+
 export const ContainerPost = Type.Object({
   name: Type.Optional(Type.String()),
   migration: Type.Optional(Type.Boolean()),
   live: Type.Optional(Type.Unknown()),
   container_only: Type.Optional(Type.Boolean()),
+  instance_only: Type.Optional(Type.Boolean()),
   target: Type.Optional(Type.Unknown()),
 });
 export type ContainerPost = Static<typeof ContainerPost>;

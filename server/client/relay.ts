@@ -58,7 +58,10 @@ function carry(from: WebSocket, to: WebSocket): () => void {
   };
   from.on('message', (data: RawData, binary: boolean) => {
     if (isOpen) send(data, binary);
-    else early.push(() => send(data, binary));
+    else {
+      early.push(() => send(data, binary));
+      from.pause();
+    }
   });
   from.once('close', () => {
     if (to.readyState === to.OPEN) to.close();
@@ -67,6 +70,7 @@ function carry(from: WebSocket, to: WebSocket): () => void {
   return () => {
     isOpen = true;
     for (const frame of early.splice(0)) frame();
+    if (from.isPaused && to.bufferedAmount <= maxWaitingBytes) from.resume();
   };
 }
 

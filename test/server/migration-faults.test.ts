@@ -247,6 +247,15 @@ describe('a source that does not do what it should', () => {
     await expectNothing(two.b, name);
   });
 
+  test('is not listened to for ever', async () => {
+    const name = fresh();
+    const peer = await met(name);
+    for (let message = 0; message < 40; message += 1) say(peer, offer);
+    const ended = await peer.ended;
+    expect([ended.status, ended.err]).toEqual(['Failure', expect.stringContaining('takes no answer')]);
+    await expectNothing(two.b, name);
+  });
+
   test('is not let beyond what a message may be', () => {
     expect(() => parseMessage(Buffer.alloc(9 * 1024 * 1024, ' '))).toThrow('a message of');
     expect(() => parseMessage(Buffer.from('{"type":"offer","a":{"__proto__":1}}'))).toThrow('does not speak');

@@ -1,5 +1,5 @@
 // What a container is copied from: another container or one of its snapshots (spec 2.5.1), and which snapshots come along.
-import type { ContainerSource } from '../../api/container.ts';
+import { isWithoutSnapshots, type ContainerSource } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { SnapshotSource, VolumeRef, VolumeSource } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
@@ -37,7 +37,7 @@ export function copyOrigin(records: Records, source: ContainerSource): CopyOrigi
   const { document } = entry;
   const locks = [lockOf(name)];
   if (slash < 0) {
-    const snapshots = source.container_only === true ? [] : readySnapshots(records, document.uuid);
+    const snapshots = isWithoutSnapshots(source) ? [] : readySnapshots(records, document.uuid);
     return { base: baseOf(document), locks, from: { container: name, pool: document.pool }, snapshots };
   }
   const snapshot = source.source.slice(slash + 1);

@@ -1,5 +1,5 @@
 // The source of a container's migration: says what there is and sends what the target takes. Changes nothing here.
-import type { ContainerPost } from '../../api/container.ts';
+import { isWithoutSnapshots, type ContainerPost } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { ContainerMigrationOffer, ContainerOffer, ContainerSnapshotOffer } from '../../api/migration.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -43,7 +43,7 @@ export async function migrateContainer(
       deps.locks.run(lockOf(name), async () => {
         const { document } = readyContainer(deps.records, name);
         const isRunning = await isLive(deps, name, body.live, document.ephemeral);
-        const all = body.container_only === true ? [] : snapshotsOf(deps.records, document.uuid);
+        const all = isWithoutSnapshots(body) ? [] : snapshotsOf(deps.records, document.uuid);
         const snapshots = all.filter((one) => one.document.lifecycle === 'ready').toSorted(byAge);
         const volume = { pool: document.pool, ref: { type: 'container', name } as const };
         const offer: ContainerMigrationOffer = {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { never } from '../../api/common.ts';
 import { validateContainerConfig } from '../../api/container-config.ts';
-import type { ContainerCreate } from '../../api/container.ts';
+import { isWithoutSnapshots, type ContainerCreate } from '../../api/container.ts';
 import { validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/migration.ts';
@@ -187,7 +187,7 @@ function draft(
     pool,
     lifecycle: 'ready',
   };
-  const taken = body.source.container_only === true ? [] : snapshots;
+  const taken = isWithoutSnapshots(body.source) ? [] : snapshots;
   return { name, document, snapshots: taken.map(snapshotEntry) };
 }
 

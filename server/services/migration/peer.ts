@@ -32,6 +32,8 @@ export class PeerError extends Error {
 type Schema = Parameters<typeof validateBody>[0];
 type Message = Readonly<Record<string, unknown>> & { readonly type: string };
 
+/** Nobody has more to say before it is answered. */
+const maxWaitingMessages = 16;
 /** What goes beyond this is no message of ours. */
 const maxMessageBytes = 8 * 1024 * 1024;
 /** For a reason to arrive that was sent before the connection broke. */
@@ -145,6 +147,8 @@ export class Peer {
           this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`, { isTold: true }));
           return;
         }
+        if (this.#messages.length >= maxWaitingMessages)
+          throw new PeerError('the other side sends messages and takes no answer');
         this.#messages.push(message);
         this.#wake();
       }

@@ -1,5 +1,5 @@
 // Bringing an older copy of a container up to date (`refresh: true`), from a container of this server or from another server.
-import type { ContainerCreate } from '../../api/container.ts';
+import { isWithoutSnapshots, type ContainerCreate } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import {
   ContainerMigrationOffer,
@@ -182,7 +182,7 @@ async function receiveChanges(
 ): Promise<void> {
   const document = stopped(deps, name);
   const { driver, pool } = deps.pools.use(document.pool);
-  const offered: readonly ContainerSnapshotOffer[] = body.source.container_only === true ? [] : offer.snapshots;
+  const offered: readonly ContainerSnapshotOffer[] = isWithoutSnapshots(body.source) ? [] : offer.snapshots;
   const known = await Promise.all(
     mine(deps, document).map(async (entry): Promise<PlannedSnapshot> => {
       const streamId = await driver.streamId(pool, { volume: refOf(name), snapshot: entry.name });
