@@ -13,6 +13,7 @@ import type { EngineEvent } from '../../reconciler/engine/events.ts';
 import { execute, type ExecuteDeps, type RunResult } from '../../reconciler/engine/execute.ts';
 import { observe } from '../../reconciler/engine/observe.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
+import { ClientError } from '../../server/client/client-error.ts';
 import { FakeWorld, type FaultKind } from '../support/fake-client.ts';
 
 let folder = '';
@@ -364,5 +365,36 @@ describe('power', () => {
     const { events } = await run(world, plan);
     expect(world.changes).toEqual([]);
     expect(events.at(-1)).toMatchObject({ note: 'it was already running' });
+  });
+});
+
+describe('a call that did nothing', () => {
+  const refusals = {
+    'a server that is not ready (503)': new ClientError('unavailable', 'starting up', { status: 503 }),
+    'no connection at all': new ClientError('unreachable', 'refused', {
+      cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+    }),
+  };
+  test.each(Object.entries(refusals))('is made again: %s', async (_name, refusal) => {
+    const world = new FakeWorld();
+    let left = 3;
+    world.beforeChange = () => {
+      if ((left -= 1) > 0) throw refusal;
+    };
+    const { result } = await run(world, await planFor(world, 'kind: profile\nname: web\n'));
+    expect(result.failures).toEqual([]);
+    expect(world.objects.profile.has('web')).toBe(true);
+  });
+
+  test.each([400, 403, 500])('is not made again after an answer with %i', async (status) => {
+    const world = new FakeWorld();
+    let calls = 0;
+    world.beforeChange = () => {
+      calls += 1;
+      throw new ClientError('badRequest', 'no', { status });
+    };
+    const { result } = await run(world, await planFor(world, 'kind: profile\nname: web\n'));
+    expect(result.failures.length).toBe(1);
+    expect(calls).toBe(1);
   });
 });

@@ -1,6 +1,6 @@
 // Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
 import type { Step } from '../../core/plan.ts';
-import { ClientError } from '../../../server/client/client-error.ts';
+import { ClientError, remedyFor } from '../../../server/client/client-error.ts';
 import { assertNever } from '../assert-never.ts';
 import type { Note, StepContext } from './context.ts';
 import { createImage } from './create-image.ts';
@@ -22,10 +22,16 @@ export async function runStep(context: StepContext, step: Step, signal: AbortSig
       return await act(context, step, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (attempt >= attempts || !isBusy(error)) throw error;
-      context.onProgress('waiting for what is going on with it');
-      await settle(context.client, step.kind, step.name, signal);
-      await context.pause(pauseMs, signal);
+      if (attempt >= attempts) throw error;
+      if (isBusy(error)) {
+        context.onProgress('waiting for what is going on with it');
+        await settle(context.client, step.kind, step.name, signal);
+        await context.pause(pauseMs, signal);
+      } else if (remedyFor(error, false) === 'retry') {
+        // It never came to the server, or the server was not ready for it: nothing has happened yet.
+        context.onProgress(`trying again: ${error instanceof Error ? error.message : String(error)}`);
+        await context.pause(pauseMs * 2 ** attempt, signal);
+      } else throw error;
     }
   }
 }
