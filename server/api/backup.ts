@@ -10,6 +10,7 @@ export const Backup = Type.Object({
   expires_at: Type.String(facts({ doc: 'The zero time means never.' })),
   container_only: Type.Boolean(facts({ doc: 'Without the snapshots of the container.' })),
   instance_only: Type.Boolean(facts({ doc: 'The same as container_only, under its newer name.' })),
+  size: Type.Integer(facts({ doc: 'Bytes of its file; 0 while it is being made. Not in the real system.' })),
   optimized_storage: Type.Boolean(facts({ doc: 'In the storage driver’s own form, for pools of the same driver.' })),
 });
 export type Backup = Static<typeof Backup>;

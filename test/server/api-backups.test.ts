@@ -1,5 +1,6 @@
 // Backups of containers over the real daemon on the simulation (spec 4.14; real system section 11).
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -83,6 +84,7 @@ describe('making', () => {
       optimized_storage: false,
     });
     expect(backup.created_at).toBe(backup.creation_date);
+    expect(backup.size).toBe((await exported(c, 'b')).length);
     expect((await full()).backups).toEqual([backup]);
     await make(c, { name: 'for-ever', expires_at: null, expiry: '' });
     expect((await daemon.get(path(c, 'for-ever'))).expires_at).toBe(zero);
@@ -127,6 +129,30 @@ describe('making', () => {
     const name = freshName();
     await restored(bytes, { 'x-svc-name': name });
     expect(await readFile(join(rootfs(name), 'file'), 'utf8')).toBe(algorithm);
+  });
+
+  test('can be cancelled while it is being made, which nobody can fetch, rename or delete; then nothing is left', async () => {
+    const c = await fresh();
+    const before = await backupFiles();
+    await writeFile(join(rootfs(c), 'big'), randomBytes(20_000_000));
+    const answer = await daemon.call('POST', path(c), { name: 'b', compression_algorithm: 'xz' });
+    const operation = answer.body.operation as string;
+    await until(async () => (await names(c)).includes('b'));
+    for (const [method, url] of [
+      ['GET', `${path(c, 'b')}/export`],
+      ['POST', path(c, 'b')],
+      ['DELETE', path(c, 'b')],
+    ] as const) {
+      const refused = await daemon.call(method, url, method === 'POST' ? { name: 'x' } : undefined);
+      expect([refused.status, refused.bytes.toString()]).toEqual([
+        400,
+        expect.stringMatching(/is busy: it is being made/),
+      ]);
+    }
+    expect((await daemon.call('DELETE', operation)).status).toBe(202);
+    expect((await daemon.wait(operation)).status).toBe('Cancelled');
+    await until(async () => (await names(c)).length === 0);
+    expect(await backupFiles()).toEqual(before);
   });
 
   test('the server says how unless the request does', async () => {

@@ -34,8 +34,13 @@ if (noFlip !== undefined) console.log(`skipped: backups of a guest that swaps li
 const octets = { 'content-type': 'application/octet-stream' };
 const list = (path: string): string[] => (existsSync(path) ? readdirSync(path).toSorted() : []);
 
+let bundle: Bundle;
+beforeAll(() => {
+  bundle = bundleDaemon();
+});
+afterAll(() => bundle.remove());
+
 describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a pool of driver %s', (driver) => {
-  let bundle: Bundle;
   let dir = '';
   let daemon: ChildDaemon | undefined;
   let saved: Buffer = Buffer.alloc(0);
@@ -45,7 +50,6 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
   const body = { optimized_storage: driver === 'btrfs', compression_algorithm: 'zstd' };
 
   beforeAll(async () => {
-    bundle = bundleDaemon();
     dir = await realpath(await mkdtemp(join(tmpdir(), 'gtya-bkill-')));
     const first = await start();
     const config = driver === 'btrfs' ? { size: '256MiB' } : {};
@@ -66,7 +70,6 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     await daemon?.kill('SIGKILL').catch(() => {});
     unmountBelow(dir);
     rmSync(dir, { recursive: true, force: true });
-    bundle?.remove();
     await until(() => loopsBelow(dir).length === 0);
   });
 
@@ -115,7 +118,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     expect(made.operation?.err).toBe('');
     const { bytes } = await call(running, 'GET', '/1.0/containers/c/backups/last/export');
     const answer = await call(running, 'POST', '/1.0/containers', bytes, { ...octets, 'x-svc-name': 'again' });
-    const ended = (await read(running, `${String(answer.body.operation)}/wait`)) as Json;
+    const ended = await read(running, `${String(answer.body.operation)}/wait`);
     expect(ended.err).toBe('');
     for (const tree of ['c', 'again']) expect(list(pool('containers', tree, 'rootfs', 'd19'))).toHaveLength(40);
     expect(readFileSync(pool('containers', 'again', 'rootfs', 'd7', 'f7'))).toEqual(

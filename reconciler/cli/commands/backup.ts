@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { formatBytes } from '../../../server/api/bytes.ts';
 import { never } from '../../../server/api/common.ts';
 import type { Backup } from '../../../server/api/backup.ts';
 import { backupsOf, importBackup } from '../../../server/client/backups.ts';
@@ -46,7 +47,7 @@ export async function listBackups(context: CliContext, [container = '']: readonl
     const backups = await backupsOf(client.http, container).list(context.stop);
     if (context.isJson) for (const backup of backups) tell(context, backup);
     else {
-      const head = ['NAME', 'CREATED', 'EXPIRES', 'SNAPSHOTS', 'OPTIMIZED'];
+      const head = ['NAME', 'CREATED', 'EXPIRES', 'SNAPSHOTS', 'OPTIMIZED', 'SIZE'];
       context.out(renderTable(head, backups.map(rowOf), paintFor(context.color)));
     }
   });
@@ -67,6 +68,7 @@ const rowOf = (backup: Partial<Backup>): readonly string[] => [
   timeOf(backup.expires_at ?? backup.expiry_date),
   backup.container_only === true ? 'no' : 'yes',
   backup.optimized_storage === true ? 'yes' : 'no',
+  backup.size === undefined ? '' : formatBytes(backup.size),
 ];
 
 /** A file that was there before is not written to; one that is not complete is taken away again. */

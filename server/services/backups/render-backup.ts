@@ -13,6 +13,7 @@ export function renderBackup({ name, document }: BackupEntry): Backup {
     expires_at: document.expiresAt,
     container_only: document.containerOnly,
     instance_only: document.containerOnly,
+    size: document.sizeBytes,
     optimized_storage: document.optimizedStorage,
   };
 }

@@ -7,6 +7,7 @@ import { detectFormat } from '../../drivers/image/format.ts';
 import { shownName } from '../../drivers/image/tar-header.ts';
 import { readTar, type TarMember } from '../../drivers/image/tar-reader.ts';
 import { errors } from '../../api/errors.ts';
+import { gather } from '../../lib/gather.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import { parseBackupYaml, parseIndex, type BackupIndex, type SavedParts } from './index-yaml.ts';
 import { createStreamChain, type StreamChain } from './send-stream.ts';
@@ -249,7 +250,7 @@ async function unpackPart(
     yield Buffer.alloc(1024);
   }
   const form = { kind: 'tar', prefix: section.prefix, strange: !keepNodes } as const;
-  await driver.importVolume(pool, to, blocks(), form, signal);
+  await driver.importVolume(pool, to, gather(blocks()), form, signal);
 }
 
 /** What a volume has; the rest is of the system that made the backup. */

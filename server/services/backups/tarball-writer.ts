@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { DriverError } from '../../drivers/driver-error.ts';
 import type { ExportForm, PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
+import { gather } from '../../lib/gather.ts';
 import { packInto, type Write } from '../packing.ts';
 import type { RenderedIndex } from './index-yaml.ts';
 
@@ -100,7 +101,7 @@ async function putStream(plan: TarballPlan, part: Part, put: Write, signal: Abor
 }
 
 async function putAll(bytes: AsyncIterable<Buffer>, put: Write): Promise<void> {
-  for await (const chunk of bytes) await put(chunk);
+  for await (const chunk of gather(bytes)) await put(chunk);
 }
 
 function textMember(name: string, text: string, timeS: number): Buffer {
