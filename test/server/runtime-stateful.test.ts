@@ -1,7 +1,17 @@
 // Run state on both runtimes: the common suite, on LXC with stand-ins for CRIU, and with CRIU itself where it works; what its output
 // is read for, and how it is called.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -115,6 +125,7 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
           .catch((error: unknown) => error)) as Error;
       expect(await store()).toMatchObject({ code: 'NotSupported' });
       expect(String((await store()).cause)).toContain('raw.lxc');
+      await expect(restoredFrom(driver, join(harness.base, 'carried'))).resolves.toMatch(/does not lie beside it/);
       rmSync(fake.programs.criu ?? '');
       expect(String((await store()).cause)).toMatch(/criu/i);
       expect(driver.probe('n1').status).toBe('running');
@@ -124,6 +135,29 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
     }
   });
 });
+
+/** What a restore says to a directory that was made elsewhere and goes on from a place outside. */
+async function restoredFrom(driver: RuntimeDriver, dir: string): Promise<string> {
+  mkdirSync(join(dir, 'last/images'), { recursive: true });
+  mkdirSync(join(dir, 'round/images'), { recursive: true, mode: 0o700 });
+  mkdirSync(join(dir, 'else/images'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(dir, 'last/images/stats-dump'), '');
+  symlinkSync('../../round/images', join(dir, 'last/images/parent'));
+  symlinkSync('/etc', join(dir, 'round/images/parent'));
+  const run = { name: 'n2', hostname: 'n2', rootfs: dir, logDir: dir, architecture: 'x86_64', idmap: [] };
+  const restored = driver.stateful?.restore(
+    { ...run, config: {}, nics: [], mounts: [] },
+    { dir: join(dir, 'last') },
+    never,
+  );
+  const failed = await restored?.then(
+    () => 'restored',
+    (error: unknown) => String(error),
+  );
+  expect(statSync(join(dir, 'round/images')).mode & 0o777).toBe(0o755);
+  expect(statSync(join(dir, 'else/images')).mode & 0o777).toBe(0o700);
+  return failed ?? '';
+}
 
 describe('CRIU', () => {
   const dir = mkdtempSync(join(tmpdir(), 'gantry-criu-'));

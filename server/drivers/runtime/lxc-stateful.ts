@@ -1,7 +1,17 @@
 // Stores the run state of LXC containers with lxc-checkpoint, which drives CRIU, and lets them go on from it. What CRIU wants to be
 // told, and says, is criu.ts.
-import { appendFileSync, chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import {
+  appendFileSync,
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../lib/exec.ts';
 import type { Log } from '../../lib/log.ts';
@@ -150,6 +160,7 @@ export class LxcStateful implements StatefulRuns {
         new Error(`${dir} does not hold all of it`),
       );
     }
+    makeRoundsPassable(dir);
     return this.#book.start(run, signal, async () => {
       try {
         const settings = criuSettings(undefined);
@@ -303,6 +314,34 @@ function makeImagesDir(dir: string): string {
   chmodSync(images, 0o755);
   chmodSync(dir, 0o711);
   return images;
+}
+
+/** Rounds before it lie beside it; restored processes read from them too. What was carried here may have other modes, or lie. */
+function makeRoundsPassable(dir: string): void {
+  const seen = new Set<string>();
+  for (let images = imagesOf(dir); !seen.has(images);) {
+    seen.add(images);
+    const link = linkIn(images);
+    if (link === undefined) return;
+    images = resolve(images, link);
+    const round = dirname(images);
+    const isBeside = dirname(round) === dirname(dir) && imagesOf(round) === images;
+    if (!isBeside || lstatSync(round, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      throw new DriverError(
+        'Invalid',
+        `${seen.size === 1 ? dir : round} goes on from ${images}, which does not lie beside it`,
+      );
+    }
+    makeImagesDir(round);
+  }
+}
+
+function linkIn(images: string): string | undefined {
+  try {
+    return readlinkSync(join(images, 'parent'));
+  } catch {
+    return undefined;
+  }
 }
 
 function keep(logFile: string, texts: readonly string[]): void {

@@ -32,9 +32,9 @@ export function isEnough(settings: RoundSettings, percentages: readonly number[]
 }
 
 /**
- * Runs the rounds into `round-0`, `round-1` … below `dir`, beside which the caller lets the checkpoint be made (in `dir` as well).
- * Resolves to the last directory, which is the checkpoint's `previous`; undefined when no round was to be made. A round that fails
- * rejects; the container runs on.
+ * Runs the rounds into `round-0`, `round-1` … below `dir`, an existing directory in which the checkpoint's own is to be as well.
+ * Resolves to the last round's, which is the `previous` of the checkpoint; undefined when no round was to be made. A round that
+ * fails rejects; the container runs on.
  */
 export async function copyMemory(
   stateful: Pick<StatefulRuns, 'prepare'>,
