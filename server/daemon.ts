@@ -164,9 +164,9 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   const websockets = new Websockets({ events, operations, identify, dialect: svcDialect });
   closers.push(() => websockets.close());
   const socketPath = join(options.stateDir, 'unix.socket');
-  const local: Listener = await listenUnix({ handler, websockets }, socketPath, options.group);
+  const local: Listener = await listenUnix({ handler, websockets, dialect: svcDialect }, socketPath, options.group);
   closers.push(() => local.close());
-  const tls = new TlsListener({ handler, websockets, certificate });
+  const tls = new TlsListener({ handler, websockets, dialect: svcDialect, certificate });
   closers.push(() => tls.close());
   await services.server.attachListener(tls, options.https);
 

@@ -1,15 +1,19 @@
 // The sockets the daemon listens on: the local one and, when wanted, TLS. Every listener serves the same application.
 import { chmod, chown, readFile, unlink } from 'node:fs/promises';
-import { createServer as createHttpServer, type Server } from 'node:http';
+import { createServer as createHttpServer, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { errors } from '../api/errors.ts';
 import type { HttpHandler } from './app.ts';
+import type { Dialect } from './dialects/dialect.ts';
 import type { Websockets } from './websocket.ts';
 
 export interface ListenerDeps {
   readonly handler: HttpHandler;
   readonly websockets: Websockets;
+  /** How what is no HTTP is answered. */
+  readonly dialect: Dialect;
 }
 
 export interface Listener {
@@ -75,8 +79,8 @@ export function parseAddress(text: string): { readonly host: string; readonly po
 function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
   server.on('request', deps.handler);
   server.on('upgrade', deps.websockets.upgrade);
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n');
+  server.on('clientError', (error, socket) => {
+    if (socket.writable) socket.end(malformed(deps.dialect, error));
     else socket.destroy();
   });
   // A wait on an operation may take for ever, an upload hours; only reading the headers is limited.
@@ -84,6 +88,20 @@ function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
   server.headersTimeout = 30_000;
   server.keepAliveTimeout = 60_000;
   return server;
+}
+
+/** A whole response by hand: there is no request to answer. */
+function malformed(dialect: Dialect, error: Error): string {
+  const why = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.message;
+  const { status, headers, body } = dialect.error(errors.badRequest(`The request is malformed: ${why}`));
+  const text = `${JSON.stringify(body)}\n`;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`,
+    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close\r\n`,
+    ...lines,
+    `\r\n${text}`,
+  ].join('');
 }
 
 function listening(server: Server, listen: () => void): Promise<void> {

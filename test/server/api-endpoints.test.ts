@@ -1,5 +1,6 @@
 // The contract as a table over the real daemon: every endpoint this release serves is called here, and its answer fits its schema.
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../server/api/endpoint.ts';
@@ -425,4 +426,27 @@ test('the socket belongs to the daemon and is not open to everybody', async () =
   const { statSync } = await import('node:fs');
   expect(statSync(daemon.socketPath).mode & 0o777).toBe(0o660);
   expect(await readFile(join(daemon.dir, 'server.crt'), 'utf8')).toMatch(/BEGIN CERTIFICATE/);
+});
+
+test.each([
+  ['no HTTP at all', 'nonsense\r\n\r\n'],
+  ['a header without a colon', 'GET /1.0 HTTP/1.1\r\nhost x\r\n\r\n'],
+  ['two lengths', 'POST /1.0 HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
+  ['headers without end', `GET /1.0 HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(100_000)}`],
+])('%s is answered with the envelope of errors, and the connection ends', async (_what, sent) => {
+  const socket = connect(daemon.socketPath);
+  let text = '';
+  socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  const ended = new Promise((resolve) => socket.on('close', resolve));
+  socket.on('error', () => {});
+  socket.write(sent);
+  await ended;
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+  expect(head).toMatch(/^HTTP\/1\.1 400 Bad Request\r\ncontent-type: application\/json/);
+  expect(JSON.parse(body)).toMatchObject({
+    type: 'error',
+    error_code: 400,
+    metadata: { code: 'badRequest', message: expect.stringMatching(/^The request is malformed: ./) },
+  });
+  expect((await daemon.call('GET', '/1.0')).status).toBe(200);
 });

@@ -370,7 +370,11 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     execFileSync('chown', ['150000:150000', join(rootfs(name), 'etc/passwd')]);
     const runtime = daemon.host.runtime;
     const start = runtime.start.bind(runtime);
-    runtime.start = ({ fileMaps: _, ...run }, signal) => start(run, signal);
+    runtime.start = (run, signal) => {
+      const { fileMaps, ...rest } = run;
+      expect(fileMaps).toBeDefined();
+      return start(rest, signal);
+    };
     try {
       expect((await setState(daemon, name, 'start')).err).toBe('');
     } finally {
