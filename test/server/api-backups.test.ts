@@ -1,7 +1,19 @@
 // Backups of containers over the real daemon on the simulation (spec 4.14; real system section 11).
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import {
+  chown,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -187,6 +199,28 @@ describe('making', () => {
     expect(list(await exported(c, 'only')).filter((name) => name.includes('snapshots'))).toEqual([]);
   });
 });
+
+test.skipIf(process.getuid?.() !== 0)(
+  'owners of files that were shifted on disk are in it as the container sees them',
+  async () => {
+    const c = await fresh();
+    await writeFile(join(rootfs(c), 'file'), 'x');
+    const { config } = await daemon.get(`/1.0/containers/${c}`);
+    const [map] = JSON.parse(config['volatile.idmap.next'] as string) as { Hostid: number }[];
+    const base = map?.Hostid ?? 0;
+    expect(base).toBeGreaterThan(0);
+    await chown(rootfs(c), base, base);
+    await chown(join(rootfs(c), 'file'), base + 1000, base + 33);
+    await make(c, { name: 'b', compression_algorithm: 'none' });
+    const run = spawnSync('tar', ['-tv', '--numeric-owner', '--file=-'], {
+      input: await exported(c, 'b'),
+      encoding: 'utf8',
+    });
+    expect(run.stdout).toMatch(/ 0\/0 .* backup\/container\/rootfs\/\n/);
+    expect(run.stdout).toMatch(/ 1000\/33 .* backup\/container\/rootfs\/file\n/);
+  },
+);
+if (process.getuid?.() !== 0) console.log('skipped: owners of shifted files in backups: it needs root');
 
 describe('a backup', () => {
   test('is renamed and deleted, follows the rename of its container and goes with it', async () => {
