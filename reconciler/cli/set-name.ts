@@ -4,7 +4,10 @@ import { defaultSet, setNamePattern } from '../core/ownership.ts';
 import type { CliOptions } from './options.ts';
 import { usageError } from './usage-error.ts';
 
-export function setNameOf(options: Pick<CliOptions, 'set' | 'prune'>, documents: readonly Document[]): string {
+export function setNameOf(
+  options: Pick<CliOptions, 'set' | 'prune' | 'project'>,
+  documents: readonly Document[],
+): string {
   const written = [...new Set(documents.flatMap(({ manage }) => manage.set ?? []))].sort();
   if (options.set === undefined && written.length > 1) {
     throw usageError(`the manifests name several sets (${written.join(', ')}): apply them one by one, or give --set`);
@@ -19,5 +22,9 @@ export function setNameOf(options: Pick<CliOptions, 'set' | 'prune'>, documents:
       '--prune deletes what the set owns and no manifest declares: name the set with --set or manage.set',
     );
   }
-  return name ?? defaultSet;
+  return inProject(name ?? defaultSet, options.project);
 }
+
+/** Sets of the same name in two projects are two sets: the server config is one for all projects. */
+const inProject = (name: string, project: string | undefined): string =>
+  project === undefined || project === 'default' || project === '' ? name : `${name}@${project.replaceAll('.', '~')}`;

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { setNameOf } from '../../reconciler/cli/set-name.ts';
 import { parseRecord } from '../../reconciler/core/ownership.ts';
 import { planChanges } from '../../reconciler/core/plan-changes.ts';
 import type { Plan } from '../../reconciler/core/plan.ts';
@@ -120,6 +121,14 @@ describe('keys of a set', () => {
       ['config.user.b', 'manifest'],
     ]);
   });
+});
+
+test('sets of one name in two projects are two sets', () => {
+  expect(setNameOf({ set: 'web', project: 'blue.one' }, [])).toBe('web@blue~one');
+  expect(setNameOf({ set: 'web', project: 'default' }, [])).toBe('web');
+  const state = renderSetState('web@blue~one', emptySetState('a2V5'), {});
+  expect([...readSetStates(state).keys()]).toEqual(['web@blue~one']);
+  expect(() => setNameOf({ set: 'Web' }, [])).toThrow('lower-case');
 });
 
 describe('prune', () => {
@@ -289,4 +298,60 @@ test('a state that is longer than a key may be is kept in several, and shrinks a
   expect(Object.keys(short)).toEqual(Object.keys(long));
   expect(readSetStates({ ...long, ...short }).get('s')).toEqual(emptySetState('a2V5'));
   expect(readSetStates({ 'user.gantry.set.x': '{"v":1,"key":' }).size).toBe(0);
+});
+
+test('a run that breaks off at any change or note is gone on with, and then nothing is left to do', async () => {
+  const before = `${profile('user.a: 1')}---\n${container('user.b: 1')}---\nkind: profile\nname: gone\n`;
+  const then = `${profile('security.privileged: true')}---
+kind: container
+name: c1
+source: {type: none}
+profiles: [web]
+manage: {wait: [{ipv4: eth0, timeout: 5s}]}
+---
+kind: image_alias
+name: spare
+target: ${'a'.repeat(64)}
+---
+kind: container
+name: c2
+source: {type: none}
+`;
+  const flags = ['--set', 'site', '--prune', '--prune-limit', '9'];
+  const attempt = async (stopAt: number): Promise<number> => {
+    world = new FakeWorld();
+    world.objects.image.set('a'.repeat(64), { fingerprint: 'a'.repeat(64), properties: {} });
+    world.addresses.set('c1', '10.0.0.5');
+    const own = await startWorldDaemon(world);
+    const go = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', own.host]);
+    try {
+      expect((await go('apply', '-y', manifest(before), ...flags)).code).toBe(0);
+      const started = world.objects.container.get('c1')?.['last_used_at'];
+      let count = 0;
+      const stop = (): void => {
+        // Nothing works any more: as for a process that was killed.
+        if ((count += 1) > stopAt) throw new Error('killed');
+      };
+      [world.beforeChange, world.beforePatch] = [stop, stop];
+      const file = manifest(then);
+      const broken = await go('apply', '-y', file, ...flags);
+      [world.beforeChange, world.beforePatch] = [undefined, undefined];
+      if (broken.code === 0) return 0;
+      const again = await go('apply', '-y', file, ...flags);
+      expect(again.code, `stopped at ${stopAt}: ${again.stdout} ${again.stderr}`).toBe(0);
+      const settled = await go('plan', '--detailed-exitcode', file, ...flags);
+      expect(settled.code, `stopped at ${stopAt}: ${settled.stdout}`).toBe(0);
+      expect(world.objects.container.get('c1')?.['last_used_at'], `stopped at ${stopAt}: not restarted`).not.toBe(
+        started,
+      );
+      expect([...world.objects.profile.keys()].sort()).toEqual(['default', 'web']);
+      expect(Object.keys(world.config)).toEqual(['user.gantry.set.site']);
+      return count;
+    } finally {
+      await own.stop();
+    }
+  };
+  let stopAt = 0;
+  while ((await attempt(stopAt)) > 0) stopAt += 1;
+  expect(stopAt).toBeGreaterThan(7);
 });
