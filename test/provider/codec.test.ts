@@ -1,6 +1,6 @@
 // The codecs of the wire: what is written is read again, whatever it is; what comes damaged is an error and nothing worse.
 import { Decoder, Encoder } from '@msgpack/msgpack';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Type } from '../../provider/framework/type.ts';
 import { equalValues, isUnknown, unknownValue, type Value } from '../../provider/framework/value.ts';

@@ -1,5 +1,5 @@
 // The rules Terraform enforces on plans and states, and that a state never lies about what happened, on a toy provider.
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { flag, integer, object, objectMap, text, textMap, texts } from '../../provider/framework/attribute.ts';
 import { failure } from '../../provider/framework/diagnostic.ts';
@@ -78,7 +78,7 @@ describe('a plan', () => {
 
   const known = fc.string();
   const maybe = <T extends Value>(of: fc.Arbitrary<T>): fc.Arbitrary<Value> =>
-    fc.oneof({ weight: 4, arbitrary: of as fc.Arbitrary<Value> }, fc.constant(null), fc.constant<Value>(unknownValue));
+    fc.oneof({ weight: 4, arbitrary: of }, fc.constant(null), fc.constant<Value>(unknownValue));
   const anyConfig = fc.record({
     note: maybe(known),
     size: maybe(known),

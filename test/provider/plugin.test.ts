@@ -27,7 +27,10 @@ interface Started {
 
 const open: (Started | GrpcClient)[] = [];
 afterEach(() => {
-  for (const each of open.splice(0, open.length)) 'plugin' in each ? each.plugin.stop() : each.close();
+  for (const each of open.splice(0, open.length)) {
+    if ('plugin' in each) each.plugin.stop();
+    else each.close();
+  }
 });
 
 async function start(env: Readonly<Record<string, string>> = {}): Promise<Started> {

@@ -1,5 +1,5 @@
 // A bare gRPC client on node:http2, byte by byte, to try the plugin's server from outside.
-import { connect, type ClientHttp2Session } from 'node:http2';
+import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectNet } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
@@ -49,9 +49,9 @@ export function grpcClient(socketPath: string, tls?: ClientTls): GrpcClient {
       });
       let [status, message] = ['', ''];
       const chunks: Buffer[] = [];
-      const note = (headers: Readonly<Record<string, unknown>>): void => {
-        if (headers['grpc-status'] !== undefined) status = String(headers['grpc-status']);
-        if (headers['grpc-message'] !== undefined) message = decodeURIComponent(String(headers['grpc-message']));
+      const note = (headers: IncomingHttpHeaders): void => {
+        status = String(headers['grpc-status'] ?? status);
+        message = decodeURIComponent(String(headers['grpc-message'] ?? message));
       };
       stream.on('response', note);
       stream.on('trailers', note);
