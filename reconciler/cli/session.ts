@@ -108,10 +108,13 @@ export async function makePlan(context: CliContext, client: Client, loaded: Load
   return (await planOf(context, client, loaded, mode)).plan;
 }
 
+/** All that a plan needs of a client: nothing that writes. */
+export type ReadClient = Pick<Client, 'list' | 'server'>;
+
 /** The same, with what it was made from. */
 export async function planOf(
   context: CliContext,
-  client: Client,
+  client: ReadClient,
   loaded: Loaded,
   mode: Plan['mode'],
 ): Promise<Planned> {
@@ -134,7 +137,7 @@ interface PlanRequest {
   readonly locate?: Loaded['locate'];
 }
 
-export async function planFor(context: CliContext, client: Client, request: PlanRequest): Promise<Planned> {
+export async function planFor(context: CliContext, client: ReadClient, request: PlanRequest): Promise<Planned> {
   const [{ observe }, { checkPlan }, { ownerOf }] = await Promise.all([
     import('../engine/observe.ts'),
     import('../core/check.ts'),

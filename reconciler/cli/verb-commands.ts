@@ -9,10 +9,16 @@ export interface VerbParts {
   readonly withManifests: (command: Command) => Command;
 }
 
+const collect = (value: string, earlier: readonly string[] | undefined): readonly string[] => [
+  ...(earlier ?? []),
+  value,
+];
+
 const setOption = (text = 'the set (default: default)'): Option => new Option('--set <name>', text);
 
 export function addVerbCommands(parts: VerbParts): void {
   addExport(parts);
+  addDrift(parts);
 }
 
 function addExport({ add, program, withHost }: VerbParts): void {
@@ -26,6 +32,27 @@ function addExport({ add, program, withHost }: VerbParts): void {
         .addOption(new Option('--force', 'write over files'))
         .addOption(setOption('whose manage: is written (default: default)')),
     async (context, args, options) => (await import('./commands/export.ts')).exportHost(context, args, options),
+    program,
+  );
+}
+
+function addDrift({ add, program, withHost, withManifests }: VerbParts): void {
+  add(
+    'drift',
+    'how the host differs from the manifests and from what was last applied; only reads, exit code 2 when it does',
+    (command) =>
+      withHost(withManifests(command))
+        .addOption(new Option('-o, --output <format>', 'text, json or markdown'))
+        .addOption(
+          new Option(
+            '--ignore <pattern>',
+            'KEY, KIND/NAME or KIND/NAME.KEY, * for any text, @DATE for its last day',
+          ).argParser(collect),
+        )
+        .addOption(new Option('--no-exit-code', 'exit with 0 also when it differs'))
+        .addOption(new Option('--detailed-exitcode', 'the default').hideHelp())
+        .addOption(setOption('the set that these manifests are (default: manage.set, or default)')),
+    async (context, args, options) => (await import('./commands/drift.ts')).drift(context, args, options),
     program,
   );
 }

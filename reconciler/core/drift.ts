@@ -1,0 +1,119 @@
+// What differs between the live world, the documents, and what the set's last apply left; and who is to blame, as far as the
+// hashes in the owners' records tell. Pure; a plan says what would be done about it, this says what is so.
+import type { KindName } from '../../server/api/kinds.ts';
+import { bareDocument } from './bare-document.ts';
+import { recordsOf } from './decide-ownership.ts';
+import type { Address, Document, Json, JsonObject } from './document.ts';
+import { valueAt } from './edit.ts';
+import { parseIgnore } from './ignore.ts';
+import { isAside } from './image-roll.ts';
+import { coreKind, coreKinds } from './kinds/index.ts';
+import type { Observed } from './observed.ts';
+import { compareText } from './order.ts';
+import { hashOf, pathsOf, type Path } from './ownership.ts';
+import type { Plan, ResourceChange, SetOwner } from './plan.ts';
+import { isSecret } from './secret.ts';
+
+/** outside: somebody else changed it since the last apply. manifest: the document did. unknown: it was never applied, or nobody can tell. */
+export type DriftCause = 'outside' | 'manifest' | 'unknown';
+
+export interface DriftDifference {
+  /** Dotted; `state` for running or stopped, empty for the object as a whole. */
+  readonly path: string;
+  readonly cause: DriftCause;
+  /** undefined = absent. In clear: only rendered output is masked. */
+  readonly live: Json | undefined;
+  /** undefined = must be absent. */
+  readonly declared: Json | undefined;
+  readonly secret: boolean;
+}
+
+export interface DriftObject {
+  readonly address: Address;
+  /** missing: declared and not there. differs: from its document. outside: not declared any more and changed since the last apply. */
+  readonly what: 'missing' | 'differs' | 'outside';
+  readonly differences: readonly DriftDifference[];
+}
+
+export interface DriftReport {
+  readonly set: string;
+  /** In the order of plans. */
+  readonly objects: readonly DriftObject[];
+  /** Owned by the set and not declared any more: no difference by themselves. */
+  readonly undeclared: readonly Address[];
+  readonly checked: number;
+}
+
+export interface DriftInput {
+  readonly plan: Plan;
+  readonly observed: Observed;
+  readonly owner: SetOwner;
+  /** Patterns as of `manage.ignore`, for paths, `kind/name`, or `kind/name.path`. */
+  readonly ignore?: readonly string[];
+}
+
+export function findDrift({ plan, observed, owner, ignore = [] }: DriftInput): DriftReport {
+  const rules = parseIgnore(ignore);
+  const isKept = (address: Address, path: string): boolean =>
+    !rules.some((rule) => rule.test(path) || rule.test(address) || rule.test(`${address}.${path}`));
+  const declared = plan.changes.flatMap((change) => objectOf(change) ?? []);
+  const touched = plan.orphans.flatMap((address) => touchedOutside(address, observed, owner) ?? []);
+  const objects = [...declared, ...touched].flatMap((object): DriftObject[] => {
+    const differences = object.differences.filter(({ path }) => isKept(object.address, path));
+    return differences.length === 0 ? [] : [{ ...object, differences }];
+  });
+  return { set: owner.set, objects, undeclared: plan.orphans, checked: plan.changes.length + plan.orphans.length };
+}
+
+function objectOf(change: ResourceChange): DriftObject | undefined {
+  const { address } = change;
+  if (change.action === 'create') {
+    const whole: DriftDifference = { path: '', cause: 'unknown', live: undefined, declared: null, secret: false };
+    return { address, what: 'missing', differences: [whole] };
+  }
+  const differences = change.changes.map((edit): DriftDifference => {
+    const cause = edit.origin === 'drift' ? 'outside' : (edit.origin ?? 'unknown');
+    return { path: edit.path, cause, live: edit.before, declared: edit.after, secret: edit.secret };
+  });
+  const power = powerOf(change);
+  const all = power === undefined ? differences : [...differences, power];
+  return all.length === 0 ? undefined : { address, what: 'differs', differences: all };
+}
+
+/** A restart is a consequence of other differences. */
+function powerOf({ power, action }: ResourceChange): DriftDifference | undefined {
+  if (power === undefined || power === 'restart' || action === 'replace') return undefined;
+  const [live, declared] = power === 'start' ? ['stopped', 'running'] : ['running', 'stopped'];
+  return { path: 'state', cause: 'unknown', live, declared, secret: false };
+}
+
+/** There is no document to compare with: only the hashes tell. */
+function touchedOutside(address: Address, observed: Observed, owner: SetOwner): DriftObject | undefined {
+  const [kind, document] = apart(address);
+  const live = coreKind(kind).live(observed, document.name)?.object as JsonObject | undefined;
+  const record = live === undefined || isAside(live) ? undefined : recordsOf(document, live, observed).get(owner.set);
+  if (live === undefined || record === undefined) return undefined;
+  const differences = pathsOf(record.keys)
+    .filter((path) => !isAsApplied(path, valueAt(live, path), valueAt(record.keys, path), owner))
+    .map((path): DriftDifference => {
+      const value = valueAt(live, path);
+      return {
+        path: path.join('.'),
+        cause: 'outside',
+        live: value,
+        declared: undefined,
+        secret: isSecret(path, value),
+      };
+    })
+    .sort((a, b) => compareText(a.path, b.path));
+  return differences.length === 0 ? undefined : { address, what: 'outside', differences };
+}
+
+/** `auto` is recorded as it was written and lives on as what the server picked. */
+const isAsApplied = (path: Path, live: Json | undefined, recorded: Json | undefined, { hash }: SetOwner): boolean =>
+  [live, 'auto'].some((value) => hashOf(hash, path, value) === recorded);
+
+function apart(address: Address): readonly [KindName, Document] {
+  const kind = (Object.keys(coreKinds) as KindName[]).find((one) => address.startsWith(`${one}/`)) ?? 'container';
+  return [kind, bareDocument(kind, address.slice(kind.length + 1))];
+}
