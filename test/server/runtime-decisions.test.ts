@@ -1,8 +1,12 @@
 // The pure halves of the runtimes: id maps, cpus, limits of both cgroup generations, config lines, names, parsers.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseCgroupTree } from '../../server/drivers/runtime/cgroup.ts';
 import { balanceCpus, parseCpus, parseCpuTime, pickCpus } from '../../server/drivers/runtime/cpu-limits.ts';
+import { confine } from '../../server/drivers/runtime/cpu-sets.ts';
 import type { IdMapEntry, RunConfig } from '../../server/drivers/runtime/driver.ts';
 import { parseHaltSignal } from '../../server/drivers/runtime/halt-signal.ts';
 import {
@@ -136,6 +140,31 @@ describe('cpus', () => {
     for (const bad of ['50', '10ms', '0ms/100ms', '1ms/5000ms']) expect(() => parseCpuTime(bad, '')).toThrow();
     expect(() => parseCpuTime('', '11')).toThrow();
   });
+
+  it.each([1, 2] as const)(
+    'a group of cgroup v%i is confined, and in v1 the groups inside it as far as they have to',
+    (version) => {
+      const root = mkdtempSync(join(tmpdir(), 'gtycpu-'));
+      const file = (group: string): string => join(root, group, 'cpuset.cpus');
+      const read = (group: string): string => readFileSync(file(group), 'utf8').trim();
+      try {
+        const inside = { g: '0-3', 'g/same': '0-3', 'g/narrow': '1-2', 'g/narrow/deep': '1', 'g/none': '' };
+        for (const [group, cpus] of Object.entries(inside)) {
+          mkdirSync(join(root, group), { recursive: true });
+          writeFileSync(file(group), `${cpus}\n`);
+        }
+        const tree = { version, roots: new Map([[version === 1 ? 'cpuset' : '', root]]) };
+        const groups = (): string[] => Object.keys(inside).map(read);
+        confine(tree, 'g', [2, 3], host.onlineCpus);
+        expect(groups()).toEqual(version === 1 ? ['2-3', '2-3', '2', '2', ''] : ['2-3', '0-3', '1-2', '1', '']);
+        confine(tree, 'g', undefined, host.onlineCpus);
+        expect(read('g')).toBe(version === 1 ? '0-3' : '');
+        confine(tree, 'absent', [1], host.onlineCpus);
+      } finally {
+        rmSync(root, { recursive: true, force: true });
+      }
+    },
+  );
 
   it('writes cpu lists as the kernel does', () => {
     expect(formatCpus([0, 1, 2, 5, 7, 8])).toBe('0-2,5,7-8');

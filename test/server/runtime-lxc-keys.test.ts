@@ -1,6 +1,15 @@
 // What config keys do to real containers: cpus, ids of files, and what the kernel is told of them.
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, lstatSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -10,6 +19,7 @@ import { loadModules } from '../../server/drivers/runtime/kernel-modules.ts';
 import { priorityTable } from '../../server/drivers/runtime/net-priority.ts';
 import { noParts } from '../../server/drivers/run-parts.ts';
 import { openLxcRuntime } from '../../server/drivers/runtime/lxc.ts';
+import { UserNamespaces } from '../../server/drivers/runtime/user-namespaces.ts';
 import { silentLog } from '../../server/lib/log.ts';
 import { until } from '../support/until.ts';
 import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../support/runtime-lxc-harness.ts';
@@ -286,6 +296,35 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
         /no modprobe/,
       );
     });
+  });
+
+  it('namespaces of many maps do not all stay open, and the latest do', async () => {
+    const namespaces = new UserNamespaces();
+    const own = readlinkSync('/proc/self/ns/user');
+    const open = (): number =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          const target = readlinkSync(`/proc/self/fd/${fd}`);
+          return target.startsWith('user:') && target !== own;
+        } catch {
+          return false;
+        }
+      }).length;
+    const before = open();
+    const mapAt = (index: number): readonly IdMapEntry[] => [
+      { isuid: true, isgid: true, hostid: 200_000 + index * 1000, nsid: 0, maprange: 1000 },
+    ];
+    try {
+      for (let index = 0; index < 40; index++) {
+        expect(readlinkSync(`/proc/self/fd/${await namespaces.fdOf(mapAt(index))}`)).toMatch(/^user:/);
+      }
+      expect(open() - before).toBeLessThanOrEqual(32);
+      const again = await namespaces.fdOf(mapAt(39));
+      expect(await namespaces.fdOf(mapAt(39))).toBe(again);
+    } finally {
+      await namespaces.close();
+    }
+    expect(open()).toBe(before);
   });
 
   describe('where the kernel cannot mount through id maps', () => {

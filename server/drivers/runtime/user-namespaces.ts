@@ -5,18 +5,32 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../driver-error.ts';
 import type { IdMapEntry } from './driver.ts';
 
+/** More than containers start at once. Isolated containers have a map each. */
+const most = 32;
+
 export class UserNamespaces {
   readonly #fds = new Map<string, Promise<number>>();
 
-  /** A descriptor of a namespace with this map; stays open, and the same for the same map, until `close`. */
+  /**
+   * A descriptor of a namespace with this map, to be used before anything else is waited for: it is closed once many other maps
+   * were asked for. A mount made through it keeps the namespace by itself.
+   */
   async fdOf(map: readonly IdMapEntry[]): Promise<number> {
     const key = JSON.stringify(map);
-    const known = this.#fds.get(key);
-    if (known !== undefined) return known;
-    const made = makeNamespace(map);
+    const made = this.#fds.get(key) ?? makeNamespace(map);
+    // The latest is last.
+    this.#fds.delete(key);
     this.#fds.set(key, made);
     made.catch(() => this.#fds.delete(key));
+    this.#closeOldest();
     return made;
+  }
+
+  #closeOldest(): void {
+    const [oldest] = this.#fds;
+    if (this.#fds.size <= most || oldest === undefined) return;
+    this.#fds.delete(oldest[0]);
+    oldest[1].then(closeSync, () => {});
   }
 
   async close(): Promise<void> {
