@@ -14,6 +14,7 @@ import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from '../containers/draft.ts';
+import { idMapKeys } from '../containers/id-maps.ts';
 import type { NetworkHosts } from '../containers/network-hosts.ts';
 import { petName } from '../containers/pet-name.ts';
 import { limitNewRoot } from '../containers/root-size.ts';
@@ -170,6 +171,8 @@ function draft(
         : keptKeys(replaceConfig(body.config), true)),
       ...(base === undefined || base === '' ? {} : { 'volatile.base_image': base }),
       ...(live === true ? {} : { [applyTemplateKey]: 'copy' }),
+      // They travel under the ids that the container sees.
+      [idMapKeys.files]: '[]',
     },
   };
   const { pool } = checkDraft(deps.records, name, { ...wanted, config: withoutServerKeys(wanted.config) });
@@ -204,6 +207,12 @@ export function keptKeys(config: ContainerDocument['config'], addresses: boolean
   return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
 }
 
+/** A snapshot of another machine, whose files arrive under the ids that a container sees. */
+export const arrived = (config: ContainerDocument['config']): Record<string, string> => ({
+  ...keptKeys(config, false),
+  [idMapKeys.files]: '[]',
+});
+
 /** The offer comes from another server: names become paths here. */
 export function snapshotEntry(offer: ContainerSnapshotOffer): SnapshotEntry {
   const { name, architecture, profiles, ephemeral, devices, description } = offer;
@@ -214,7 +223,7 @@ export function snapshotEntry(offer: ContainerSnapshotOffer): SnapshotEntry {
     architecture,
     profiles,
     ephemeral,
-    config: keptKeys(offer.config, false),
+    config: arrived(offer.config),
     devices,
     description,
     createdAt: offer.createdAt,

@@ -5,6 +5,7 @@ import type { SnapshotRef } from '../../drivers/storage/driver.ts';
 import type { Saga, SagaContext } from '../../operations/saga.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
+import { idMapKeys } from '../containers/id-maps.ts';
 import { limitNewRoot } from '../containers/root-size.ts';
 import { putSnapshots, snapshotKey, type SnapshotEntry } from '../containers/snapshot-records.ts';
 import { removeState, stateDirOf } from '../containers/stateful.ts';
@@ -89,7 +90,9 @@ export function refreshSaga(
     ],
     commit(changes, { name }) {
       const entry = deps.records.containers.get(name);
-      if (entry?.document.stateful === true) changes.put('containers', name, { ...entry.document, stateful: false });
+      if (entry === undefined) return;
+      const config = { ...entry.document.config, [idMapKeys.files]: '[]' };
+      changes.put('containers', name, { ...entry.document, config, stateful: false });
     },
     rollBack: () => {},
   };

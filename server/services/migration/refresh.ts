@@ -20,7 +20,7 @@ import { snapshotsOf, type SnapshotEntry } from '../containers/snapshot-records.
 import { snapshotUrlOf } from '../containers/snapshots.ts';
 import { deleteSnapshotSaga } from '../containers/snapshot-sagas.ts';
 import type { ConnectDeps } from './connect.ts';
-import { snapshotEntry } from './container-target.ts';
+import { arrived, snapshotEntry } from './container-target.ts';
 import { ownersOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress, type Progress } from './progress.ts';
@@ -66,7 +66,7 @@ function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: Contain
       deps.locks.runAll([lockOf(name), ...locks], async () => {
         const origin = copyOrigin(deps.records, body.source);
         const document = stopped(deps, name);
-        const snapshots = origin.snapshots.toSorted(byAge);
+        const snapshots = origin.snapshots.toSorted(byAge).map(asArrived);
         const { driver } = deps.pools.use(document.pool);
         const plan = planRefresh({
           source: snapshots.map(plannedOf),
@@ -302,6 +302,11 @@ const plannedOf = ({ name, document }: SnapshotEntry): PlannedSnapshot => ({ nam
 
 const byAge = (a: SnapshotEntry, b: SnapshotEntry): number =>
   Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
+
+const asArrived = ({ name, document }: SnapshotEntry): SnapshotEntry => ({
+  name,
+  document: { ...document, config: arrived(document.config) },
+});
 
 const labelOf = (volume: VolumeRef, { snapshot }: RefreshPart): string =>
   snapshot === undefined ? volume.name : `${volume.name}/${snapshot}`;
