@@ -256,6 +256,9 @@ describe('a backup', () => {
       new_name: `${c}/b`,
     });
     await is('container-backup-deleted', path(c, 'b'));
+    await make(c, { name: 'last' });
+    await drop(c);
+    await is('container-backup-deleted', path(c, 'last'));
     listening.close();
   });
 

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSimNetwork } from '../../server/drivers/network/sim.ts';
+import { hostIds } from '../../server/drivers/runtime/id-map.ts';
 import { openSimRuntime } from '../../server/drivers/runtime/sim.ts';
 import { openDirStorage } from '../../server/drivers/storage/dir.ts';
 import { EventHub } from '../../server/events/hub.ts';
@@ -13,7 +14,9 @@ import { Operations } from '../../server/operations/manager.ts';
 import { Sagas, type Saga } from '../../server/operations/saga.ts';
 import { kindNames, type ContainerDocument, type ImageDocument } from '../../server/records/documents.ts';
 import { Records } from '../../server/records/records.ts';
+import { createBackupSaga } from '../../server/services/backups/create-backup.ts';
 import { createContainerSaga } from '../../server/services/containers/create.ts';
+import { IdMaps } from '../../server/services/containers/id-maps.ts';
 import { NetworkHosts } from '../../server/services/containers/network-hosts.ts';
 import { deleteContainerSaga, renameContainerSaga } from '../../server/services/containers/remove.ts';
 import { ContainerView } from '../../server/services/containers/view.ts';
@@ -31,7 +34,8 @@ const trusted = { class: 'trusted', requestor: { username: '', protocol: 'unix',
 
 async function world() {
   const dir = await mkdtemp(join(tmpdir(), 'gtya-saga-'));
-  for (const each of ['storage-pools', 'images', 'runtime', 'networks', 'logs']) await mkdir(join(dir, each));
+  for (const each of ['storage-pools', 'images', 'runtime', 'networks', 'logs', 'backups'])
+    await mkdir(join(dir, each));
   const clock = systemClock();
   const events = new EventHub(clock);
   const records = await Records.open(openMemoryStore());
@@ -61,7 +65,17 @@ async function world() {
     secrets: new ImageSecrets(),
     dir: join(dir, 'images'),
   });
-  return { dir, records, runtime, network, pools, networks, images, logsDir: join(dir, 'logs'), backupsDir: join(dir, 'backups') };
+  return {
+    dir,
+    records,
+    runtime,
+    network,
+    pools,
+    networks,
+    images,
+    logsDir: join(dir, 'logs'),
+    backupsDir: join(dir, 'backups'),
+  };
 }
 type World = Awaited<ReturnType<typeof world>>;
 
@@ -168,6 +182,29 @@ proveSaga(
     await withPool(at);
     await withContainer(at, 'c');
     return { saga: deleteContainerSaga(at), params: { name: 'c', pool: 'p' } };
+  }),
+);
+
+proveSaga(
+  'backup-create',
+  { restores: true },
+  subject(async (at) => {
+    await withPool(at);
+    await withContainer(at, 'c');
+    const view = new ContainerView(at);
+    const idMaps = new IdMaps({ ...at, ids: await hostIds() });
+    const saga = createBackupSaga({ ...at, view, idMaps, clock: systemClock(), log: silentLog, dir: at.backupsDir });
+    const document = {
+      v: 1,
+      file: 'f',
+      createdAt: '',
+      expiresAt: '',
+      containerOnly: false,
+      optimizedStorage: false,
+      sizeBytes: 0,
+      lifecycle: 'ready',
+    } as const;
+    return { saga, params: { container: 'c', uuid: '0', backup: 'b', document, algorithm: 'none' } };
   }),
 );
 

@@ -35,7 +35,9 @@ export interface CreateBackupParams {
 
 const progressEveryMs = 500;
 
-export function createBackupSaga(deps: BackupDeps): Saga<CreateBackupParams> {
+type SagaDeps = Pick<BackupDeps, 'records' | 'pools' | 'view' | 'idMaps' | 'clock' | 'log' | 'dir'>;
+
+export function createBackupSaga(deps: SagaDeps): Saga<CreateBackupParams> {
   return {
     kind: 'backup-create',
     onRestart: 'unwind',
@@ -49,7 +51,10 @@ export function createBackupSaga(deps: BackupDeps): Saga<CreateBackupParams> {
     steps: [
       {
         name: 'file',
-        execute: (params, context) => writeFile(deps, params, context),
+        async execute(params, context) {
+          await removeBackupFile(deps.dir, params.document.file);
+          await writeFile(deps, params, context);
+        },
         undo: ({ document }) => removeBackupFile(deps.dir, document.file),
       },
       {
@@ -75,7 +80,7 @@ export function createBackupSaga(deps: BackupDeps): Saga<CreateBackupParams> {
   };
 }
 
-async function writeFile(deps: BackupDeps, params: CreateBackupParams, context: SagaContext): Promise<void> {
+async function writeFile(deps: SagaDeps, params: CreateBackupParams, context: SagaContext): Promise<void> {
   const { container, document, algorithm } = params;
   const content = contentOf(deps, container, document);
   const { driver, pool } = deps.pools.use(content.pool.name);
@@ -110,7 +115,7 @@ async function writeFile(deps: BackupDeps, params: CreateBackupParams, context: 
 }
 
 /** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves harms nobody. */
-async function withFile(deps: BackupDeps, path: string, text: string, work: () => Promise<void>): Promise<void> {
+async function withFile(deps: SagaDeps, path: string, text: string, work: () => Promise<void>): Promise<void> {
   await rm(path, { force: true });
   await writeText(path, text, { mode: 0o400, flag: 'wx' }).catch((error: unknown) => {
     deps.log.warn(`The backup goes without the file ${path}: ${errorText(error)}`);
@@ -123,7 +128,7 @@ async function withFile(deps: BackupDeps, path: string, text: string, work: () =
 }
 
 /** Snapshots from the oldest to the newest. */
-function contentOf(deps: BackupDeps, container: string, document: BackupDocument): BackupContent {
+function contentOf(deps: SagaDeps, container: string, document: BackupDocument): BackupContent {
   const entry = readyContainer(deps.records, container);
   const { pool, profiles, uuid } = entry.document;
   const found = deps.records.pools.get(pool)?.document;
@@ -144,7 +149,7 @@ function contentOf(deps: BackupDeps, container: string, document: BackupDocument
 }
 
 /** Undefined: the files are on disk as the container sees them. */
-async function ownersOf(deps: BackupDeps, container: string, rootfs: string) {
+async function ownersOf(deps: SagaDeps, container: string, rootfs: string) {
   const { uid } = await stat(rootfs);
   if (uid === 0) return undefined;
   const { document } = readyContainer(deps.records, container);

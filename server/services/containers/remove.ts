@@ -9,6 +9,7 @@ import type { Saga } from '../../operations/saga.ts';
 import { dropBackups } from '../backups/backup-files.ts';
 import type { Caller } from '../caller.ts';
 import { nicNetwork, nicNetworks } from '../expand.ts';
+import { ownedBy } from '../owned-records.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import { dropSnapshots, snapshotsOf } from './snapshot-records.ts';
@@ -113,6 +114,7 @@ export async function removeNow(
     ([, device]) => nicNetwork(device) !== undefined,
   );
   const snapshots = snapshotsOf(deps.records, entry.document.uuid);
+  const backups = ownedBy(deps.records, 'backups', entry.document.uuid);
   await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
   for (const [device, properties] of nics) {
     const network = nicNetwork(properties) ?? '';
@@ -127,6 +129,11 @@ export async function removeNow(
     const url = `${urlOf(name)}/snapshots/${encodeURIComponent(snapshot.name)}`;
     const context = { snapshot_name: `${name}/${snapshot.name}` };
     deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
+  }
+  for (const backup of backups) {
+    const url = `${urlOf(name)}/backups/${encodeURIComponent(backup.name)}`;
+    const context = { backup_name: `${name}/${backup.name}` };
+    deps.events.lifecycle('container-backup-deleted', url, context, caller.requestor);
   }
   deps.events.lifecycle('container-deleted', urlOf(name), undefined, caller.requestor);
 }
