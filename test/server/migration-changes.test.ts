@@ -115,7 +115,7 @@ test('whatever two trees are like, the one becomes the other, and then nothing b
         expect('15').toContain(flag);
       expect(removedNames(await listingOf(to), again)).toEqual([]);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 

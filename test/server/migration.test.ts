@@ -28,7 +28,9 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
   });
   afterAll(() => two.cleanUp());
 
-  test.each(['pull', 'push', 'relay'] as const)('a container with its snapshots is copied: %s', async (mode) => {
+  // Who connects does not matter to how files travel: every mode once for each way.
+  const modes = drivers[0] === drivers[1] ? (['pull', 'push', 'relay'] as const) : (['pull'] as const);
+  test.each(modes)('a container with its snapshots is copied: %s', async (mode) => {
     const { a, b } = two;
     const name = `c-${mode}`;
     await createContainer(a.daemon, name, {

@@ -1,6 +1,6 @@
 // Copies are brought up to date: on one server and between two, between storage drivers; only what differs travels.
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { copyContainer } from '../../server/client/index.ts';
@@ -16,6 +16,7 @@ import {
   type Side,
   type TwoDaemons,
 } from '../support/two-daemons.ts';
+import { until } from '../support/until.ts';
 
 const noBtrfs = await btrfsMissing();
 if (noBtrfs !== undefined) console.log(`skipped: refreshing btrfs pools: ${noBtrfs}`);
@@ -117,6 +118,33 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     expect((await b.daemon.get('/1.0/containers/copy')).config['user.of']).toBe('the copy');
     expect(traffic.bytes()).toBeGreaterThan(0);
     expect(traffic.bytes()).toBeLessThan(500_000);
+  });
+
+  test('one that is cancelled leaves the copy as it was', async () => {
+    const { a, b } = two;
+    await createContainer(a.daemon, 'slow');
+    writeFileSync(join(volumeDir(a, 'slow'), 'rootfs/large'), randomBytes(1_000_000));
+    await copyContainer({ client: a.remote, name: 'slow' }, { client: b.remote, name: 'slow' });
+    const before = describeTree(volumeDir(b, 'slow'));
+    writeFileSync(join(volumeDir(a, 'slow'), 'rootfs/large'), randomBytes(1_000_000));
+    await a.daemon.call('PATCH', '/1.0/storage-pools/default', { config: { 'rsync.bwlimit': '100kB' } });
+    try {
+      const refreshing = copyContainer(
+        { client: a.remote, name: 'slow' },
+        { client: b.remote, name: 'slow' },
+        { refresh: true },
+      );
+      refreshing.catch(() => {});
+      const under = async (): Promise<{ id: string; metadata: object | null }[]> =>
+        Promise.all((await b.daemon.get('/1.0/operations')).map((url: string) => b.daemon.get(url)));
+      await until(async () => JSON.stringify((await under()).map((one) => one.metadata)).includes('slow: '), 20_000);
+      for (const { id } of await under()) await b.daemon.call('DELETE', `/1.0/operations/${id}`);
+      await expect(refreshing).rejects.toThrow(/cancelled/i);
+    } finally {
+      await a.daemon.call('PATCH', '/1.0/storage-pools/default', { config: { 'rsync.bwlimit': '0' } });
+    }
+    expect(describeTree(volumeDir(b, 'slow'))).toBe(before);
+    expect(readdirSync(join(b.daemon.dir, 'storage-pools/default/replaced'))).toEqual([]);
   });
 
   test('again with nothing new, through a relay, and pushed', async () => {
