@@ -74,69 +74,78 @@ describe.skipIf(missing !== undefined)('run state of real containers', () => {
     await createContainer(on, name, { source: { type: 'image', alias: 'busybox' }, ...more });
     expect((await setState(on, name, 'start')).err).toBe('');
   };
+  let count = 0;
+  const fresh = (): string => {
+    count += 1;
+    return `s${count}`;
+  };
   const home = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name);
   const read = async (name: string, file: string): Promise<string> =>
     (await daemon.host.runtime.exec(name, ['cat', file], {}, never)).stdout.trim();
   const get = (name: string): Promise<Json> => daemon.get(`/1.0/containers/${name}`);
 
   it('stops and goes on, with all that belongs to a running container', async () => {
-    await made(daemon, 's1', { config: { ...config, 'user.k': 'v' } });
-    await until(async () => Number(await read('s1', '/count')) > 3, 20_000);
-    const stopped = await setState(daemon, 's1', 'stop', { stateful: true });
+    const name = fresh();
+    await made(daemon, name, { config: { ...config, 'user.k': 'v' } });
+    await until(async () => Number(await read(name, '/count')) > 3, 25_000);
+    const stopped = await setState(daemon, name, 'stop', { stateful: true });
     expect(stopped.err).toBe('');
-    expect(await get('s1')).toMatchObject({ stateful: true, status: 'Stopped' });
-    expect(readdirSync(home('s1'))).toContain('state');
-    const counted = Number(await readFile(join(home('s1'), 'rootfs/count'), 'utf8'));
-    const started = await setState(daemon, 's1', 'start', { stateful: true });
+    expect(await get(name)).toMatchObject({ stateful: true, status: 'Stopped' });
+    expect(readdirSync(home(name))).toContain('state');
+    const counted = Number(await readFile(join(home(name), 'rootfs/count'), 'utf8'));
+    const started = await setState(daemon, name, 'start', { stateful: true });
     expect(started.err).toBe('');
-    expect(await get('s1')).toMatchObject({ stateful: false, status: 'Running' });
-    expect(readdirSync(home('s1'))).not.toContain('state');
-    await until(async () => Number(await read('s1', '/count')) > counted, 20_000);
-    expect(await read('s1', '/proc/1/comm')).toBe('init');
-    expect((await daemon.host.runtime.exec('s1', ['ls', '/dev/lxd'], {}, never)).stdout).toBe('sock\n');
+    expect(await get(name)).toMatchObject({ stateful: false, status: 'Running' });
+    expect(readdirSync(home(name))).not.toContain('state');
+    await until(async () => Number(await read(name, '/count')) > counted, 25_000);
+    expect(await read(name, '/proc/1/comm')).toBe('init');
+    expect((await daemon.host.runtime.exec(name, ['ls', '/dev/lxd'], {}, never)).stdout).toBe('sock\n');
     await daemon.restart();
-    expect(await get('s1')).toMatchObject({ status: 'Running' });
-    expect((await setState(daemon, 's1', 'stop', { force: true })).err).toBe('');
+    expect(await get(name)).toMatchObject({ status: 'Running' });
+    expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
   it('is part of snapshots, which go on from it', async () => {
-    await made(daemon, 's2', { config });
-    await until(async () => Number(await read('s2', '/count')) > 3, 20_000);
-    await daemon.ok('POST', '/1.0/containers/s2/snapshots', { name: 'then', stateful: true });
-    expect(await get('s2')).toMatchObject({ status: 'Running', stateful: false });
-    const then = join(daemon.dir, 'storage-pools/default/containers-snapshots/s2/then');
+    const name = fresh();
+    await made(daemon, name, { config });
+    await until(async () => Number(await read(name, '/count')) > 3, 25_000);
+    await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 'then', stateful: true });
+    expect(await get(name)).toMatchObject({ status: 'Running', stateful: false });
+    const then = join(daemon.dir, `storage-pools/default/containers-snapshots/${name}/then`);
     expect(readdirSync(then)).toContain('state');
-    await daemon.host.runtime.exec('s2', ['touch', '/later'], {}, never);
-    const restored = await daemon.run('PUT', '/1.0/containers/s2', { restore: 'then', stateful: true });
+    await daemon.host.runtime.exec(name, ['touch', '/later'], {}, never);
+    const restored = await daemon.run('PUT', `/1.0/containers/${name}`, { restore: 'then', stateful: true });
     expect(restored.err).toBe('');
-    expect(await get('s2')).toMatchObject({ status: 'Running', stateful: false });
-    expect((await daemon.host.runtime.exec('s2', ['ls', '/later'], {}, never)).exitCode).not.toBe(0);
-    expect((await setState(daemon, 's2', 'stop', { force: true })).err).toBe('');
+    expect(await get(name)).toMatchObject({ status: 'Running', stateful: false });
+    expect((await daemon.host.runtime.exec(name, ['ls', '/later'], {}, never)).exitCode).not.toBe(0);
+    expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
   if (criu !== undefined)
     console.log('skipped: how a tool that fails is told of: a CRIU that works does not fail when asked to');
   it.skipIf(criu !== undefined)('a tool that fails is quoted, and its output is a log of the container', async () => {
-    await made(daemon, 's3', { config });
+    const name = fresh();
+    await made(daemon, name, { config });
     fake.fail('dump', '(00.1) Error (criu/sk-unix.c:9): unix: Runaway socket');
-    const failed = await setState(daemon, 's3', 'stop', { stateful: true });
+    const failed = await setState(daemon, name, 'stop', { stateful: true });
     fake.works();
     expect([failed.status_code, failed.err]).toEqual([400, expect.stringContaining('unix: Runaway socket')]);
-    expect(await get('s3')).toMatchObject({ status: 'Running', stateful: false });
-    const logs = (await daemon.get('/1.0/containers/s3/logs')) as string[];
+    expect(await get(name)).toMatchObject({ status: 'Running', stateful: false });
+    const logs = (await daemon.get(`/1.0/containers/${name}/logs`)) as string[];
     const log = logs.find((one) => one.includes('/snapshot_dump_')) ?? '';
     expect((await daemon.call('GET', log)).bytes.toString()).toContain('Runaway socket');
-    expect((await setState(daemon, 's3', 'stop', { force: true })).err).toBe('');
+    expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
   it('without what it takes is accepted and fails with the reason; the container runs on', async () => {
-    await made(plain, 's4');
-    const failed = await setState(plain, 's4', 'stop', { stateful: true });
+    const name = fresh();
+    await made(plain, name);
+    const failed = await setState(plain, name, 'stop', { stateful: true });
     expect(failed.status_code).toBe(400);
     // Where CRIU works it is the console that is in the way.
     expect(failed.err).toMatch(/CRIU|criu|console/);
-    expect((await plain.get('/1.0/containers/s4')).status).toBe('Running');
+    expect((await plain.get(`/1.0/containers/${name}`)).status).toBe('Running');
     console.log(`this host answers: ${failed.err}`);
-    expect((await setState(plain, 's4', 'stop', { force: true })).err).toBe('');
+    expect((await setState(plain, name, 'stop', { force: true })).err).toBe('');
   });
 });
