@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)('a running container', () => {
       if (privileged) execFileSync('mknod', [on('node'), 'c', '1', '3']);
       writeFileSync(on('changing'), 'x');
       chmodSync(on('changing'), 0o666);
-      const busy = 'while true; do echo more >> /changing; rm -f /gone; echo x > /gone; done';
+      const busy = 'while true; do echo more >> /changing; rm -f /gone; echo x > /gone; sleep 0.01; done';
       const exec = {
         command: ['sh', '-c', busy],
         'wait-for-websocket': false,

@@ -29,7 +29,7 @@ export const containerEndpoints = [
     'containers.create',
     'POST /1.0/containers',
     'async',
-    'Create a container from an image, a copy, a migration or empty.',
+    'Create a container from an image, a copy, a migration or empty; with a body of type application/octet-stream from that backup.',
     {
       query: ['target'],
       body: ContainerCreate,

@@ -88,11 +88,15 @@ async function restoreNow(
   const parts = await inspectBackup(upload.path, index, await roomOf(deps, pool), signal);
   await deps.locks.run(lockOf(name), async () => {
     const params = draft(deps, name, pool, parts);
-    const { config, devices } = expand(params.document, (profile) => deps.records.profiles.get(profile)?.document);
+    const profileOf = (profile: string) => deps.records.profiles.get(profile)?.document;
+    const { devices } = expand(params.document, profileOf);
+    const isPrivileged = (machine: Parameters<typeof expand>[0]): boolean =>
+      isTrue(expand(machine, profileOf).config['security.privileged'] ?? '');
     const plan = {
       volume: { type: 'container', name } as const,
       index,
-      keepNodes: isTrue(config['security.privileged'] ?? ''),
+      // As any of them may become the container.
+      keepNodes: [params, ...params.snapshots].every(({ document }) => isPrivileged(document)),
     };
     const saga = receiveContainerSaga(deps, (_params, context) =>
       unpackBackup(
