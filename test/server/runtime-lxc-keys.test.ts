@@ -137,6 +137,18 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     await driver.updateLimits(run.name, { 'limits.network.priority': '1' });
     await stop(run.name);
     expect(table(run.name)).toBe('');
+    // What a killed daemon left is taken away by the next one; what is another daemon's is not.
+    const [left, foreign] = [priorityTable('gone', harness.places.tag), priorityTable('gone', 'ffffffff')];
+    for (const name of [left, foreign]) execFileSync('nft', ['add', 'table', 'bridge', name]);
+    try {
+      await driver.close();
+      driver = await harness.open();
+      await driver.recover(names);
+      const tables = execFileSync('nft', ['list', 'tables'], { encoding: 'utf8' });
+      expect([tables.includes(left), tables.includes(foreign)]).toEqual([false, true]);
+    } finally {
+      execFileSync('nft', ['delete', 'table', 'bridge', foreign]);
+    }
   });
 
   it('security.nesting lets a container make containers: processes and system files of their own', async () => {

@@ -102,7 +102,7 @@ export async function mapFor(
   ];
   if (changes.length > 0 && fixed !== undefined) {
     const reason = `the files in ${source} would have to be given from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${fixed}`;
-    throw new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));
+    throw new DriverError('Failed', `Files cannot be given to container "${run.name}"`, new Error(reason));
   }
   for (const { from, to } of changes) {
     const what = { container: run.name, path: source, from: mapText(from), to: mapText(to) };
