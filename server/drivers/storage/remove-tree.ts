@@ -12,10 +12,9 @@ const hourMs = 3_600_000;
 export async function removeTree(path: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const budget = { left: smallTree };
       const stats = await lstat(path);
       if (!stats.isDirectory()) return await unlink(path);
-      if (!(await removeSmall(path, stats.dev, budget))) await removeLarge(path);
+      if (!(await removeSmall(path, stats.dev))) await removeLarge(path);
       return;
     } catch (error) {
       if (hasCode(error, 'ENOENT')) return;
@@ -26,27 +25,44 @@ export async function removeTree(path: string): Promise<void> {
   }
 }
 
-/** False: too big, partly removed. */
-async function removeSmall(directory: string, device: number, budget: { left: number }): Promise<boolean> {
+/** Everything in it, directories before what is in them. */
+interface Listed {
+  readonly files: string[];
+  readonly directories: string[];
+}
+
+/** False: too big for this, and nothing was removed. */
+async function removeSmall(directory: string, device: number): Promise<boolean> {
+  if (await removeEmpty(directory)) return true;
+  const listed: Listed = { files: [], directories: [directory] };
+  if (!(await list(directory, device, listed))) return false;
+  for (const file of listed.files) await unlink(file);
+  for (const each of listed.directories.toReversed()) await rmdir(each);
+  return true;
+}
+
+async function removeEmpty(directory: string): Promise<boolean> {
   try {
     await rmdir(directory);
     return true;
   } catch (error) {
     if (!hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
+    return false;
   }
+}
+
+/** False when there is more than a small tree has. */
+async function list(directory: string, device: number, listed: Listed): Promise<boolean> {
   const entries = await listEvenIfClosed(directory);
-  if (entries === undefined || entries.length > budget.left) return false;
-  budget.left -= entries.length;
-  for (const entry of entries) {
-    const path = join(directory, entry.name);
-    if (!entry.isDirectory()) {
-      await unlink(path);
-      continue;
-    }
+  if (entries === undefined) return false;
+  if (listed.files.length + listed.directories.length + entries.length > smallTree) return false;
+  const below: string[] = [];
+  for (const entry of entries) (entry.isDirectory() ? below : listed.files).push(join(directory, entry.name));
+  listed.directories.push(...below);
+  for (const path of below) {
     if ((await lstat(path)).dev !== device) throw new Error(`${path} is a mount point`);
-    if (!(await removeSmall(path, device, budget))) return false;
+    if (!(await list(path, device, listed))) return false;
   }
-  await rmdir(directory);
   return true;
 }
 
