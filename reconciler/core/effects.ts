@@ -8,6 +8,7 @@ import { effectOfDeviceChange, isRoot, validateDevices, type Devices } from '../
 import type { Effect } from '../../server/api/field.ts';
 import { validateNetworkConfig } from '../../server/api/network-validate.ts';
 import type { Problem } from '../../server/api/problem.ts';
+import { serverConfigKeys, validateServerConfig } from '../../server/api/server-config.ts';
 import {
   poolConfigKeys,
   validatePoolConfig,
@@ -66,6 +67,21 @@ export const volumeProblems = (config: Config): readonly Problem[] =>
     const message = row === undefined ? 'is not a config key of a storage volume' : row.check(value);
     return message === undefined ? [] : [{ path: `config.${key}`, message }];
   });
+
+/** What holds of a server key while it is unset. */
+export function serverDefault(key: string): string | undefined {
+  const rows: Readonly<Record<string, { readonly default?: string }>> = serverConfigKeys;
+  return Object.hasOwn(rows, key) ? rows[key]?.default : undefined;
+}
+
+export const serverConfigProblems = (config: Config): readonly Problem[] => {
+  const problems = validateServerConfig(config);
+  // Nobody could tell whether it is as declared: a server shows only that there is one.
+  const hidden = Object.keys(config).filter((key) => key === 'core.trust_password');
+  const message =
+    'is never shown by a server and so cannot be kept as declared: declare the certificates to trust instead';
+  return [...problems, ...hidden.map((key) => ({ path: `config.${key}`, message }))];
+};
 
 export const configProblems = (config: Config, profile: boolean): readonly Problem[] =>
   validateContainerConfig(config, { profile });

@@ -101,6 +101,7 @@ function creationProblems(object: Document, observed: Observed): readonly Diagno
   if (object.kind === 'image' && object.files?.fingerprint === undefined) return [unreadImage(object)];
   const kind = coreKind(object.kind);
   if (kind.live(observed, kind.apiName(object)) !== undefined) return [];
+  if (object.kind === 'server_config') return [unseenServer(object)];
   if (object.kind === 'container' && object.values['source'] === undefined) return [missingSource(object)];
   if (object.kind === 'network' && observed.networks.has(object.name)) return [takenName(object)];
   return [];
@@ -122,6 +123,13 @@ const missingSource = (object: Document): Diagnostic =>
     'missing-source',
     `${object.address} does not exist yet and has no source to make it from`,
     'add `source: {type: image, alias: NAME}`, or `source: {type: none}` for an empty container',
+  );
+const unseenServer = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'not-visible',
+    `${object.address} cannot be read: the server shows its config to trusted clients only`,
+    'connect with a certificate that the server trusts, or over its socket',
   );
 const takenName = (object: Document): Diagnostic =>
   problemOf(

@@ -121,6 +121,7 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
 /** A volume is named with its pool, which its document may tell apart. */
 function nameOf(kind: KindName, value: JsonObject): string | undefined {
   const { name, pool } = value;
+  if (kind === 'server_config' && name === undefined) return 'server';
   if (typeof name !== 'string') return undefined;
   return kind === 'storage_volume' && typeof pool === 'string' ? `${pool}/${name}` : name;
 }

@@ -10,6 +10,7 @@ import {
   networkName,
   poolName,
   profileName,
+  serverConfigName,
   volumePathName,
   type NameRule,
 } from './names.ts';
@@ -17,6 +18,7 @@ import { Network, NetworkCreate, NetworkPut } from './network.ts';
 import { StoragePool, StoragePoolCreate, StoragePoolPut } from './pool.ts';
 import { Profile, ProfileCreate, ProfilePut } from './profile.ts';
 import { PooledVolumeCreate } from './pooled-volume.ts';
+import { ServerDocument, ServerDocumentPut } from './server-document.ts';
 import { StorageVolume, StorageVolumePut } from './volume.ts';
 
 export interface KindRow {
@@ -33,6 +35,15 @@ export interface KindRow {
 
 /** In the order in which they are made. */
 export const kinds = {
+  server_config: {
+    doc: 'Settings of the server itself. Always there: keys are set and unset, nothing is made or deleted.',
+    label: 'server config',
+    collection: '/1.0',
+    object: ServerDocument,
+    create: ServerDocumentPut,
+    put: ServerDocumentPut,
+    nameRule: serverConfigName,
+  },
   certificate: {
     doc: 'A client certificate that the server trusts. The server knows it by its fingerprint.',
     label: 'certificate',

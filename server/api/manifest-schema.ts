@@ -121,7 +121,7 @@ export function documentSchema(kind: KindName): JsonSchema {
     type: 'object',
     description: kinds[kind].doc,
     additionalProperties: false,
-    required: ['kind', 'name', ...requiredOf(kind)],
+    required: ['kind', ...(kind === 'server_config' ? [] : ['name']), ...requiredOf(kind)],
     properties: {
       kind: { const: kind },
       name: { ...text, description: 'Name of the object.' },

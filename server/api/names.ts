@@ -39,6 +39,9 @@ export const poolName: NameRule = (name) =>
     : 'must be 1 to 63 of letters, digits, . _ - and start with a letter or digit';
 export const volumeName: NameRule = poolName;
 
+/** There is one server config, called after what it is of. */
+export const serverConfigName: NameRule = (name) => (name === 'server' ? undefined : 'must be server, or be left out');
+
 /** `POOL/VOLUME`: how a volume is named where its pool is not told beside it. */
 export const volumePathName: NameRule = (name) => {
   const [pool = '', volume = '', ...rest] = name.split('/');

@@ -130,8 +130,11 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
     list: async <K extends ClientKind>(kind: K, signal?: AbortSignal) =>
       (kind === 'storage_volume'
         ? await listVolumes(send, signal)
-        : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
+        : kind === 'server_config'
+          ? [(await readServer(send, signal)).metadata]
+          : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
     get: async (kind, name, signal) => {
+      if (kind === 'server_config') return (await readServer(send, signal)) as never;
       const reply: Reply<object> = await send({ method: 'GET', path: pathOf(kind, name) }, signal);
       const { pool } = partsOfVolume(name);
       return (kind === 'storage_volume' ? { ...reply, metadata: { ...reply.metadata, pool } } : reply) as never;
@@ -202,6 +205,12 @@ type Send = <T>(call: Call, signal?: AbortSignal) => Promise<Reply<T>>;
 
 const listOf = async (send: Send, path: string, signal?: AbortSignal): Promise<readonly unknown[]> =>
   readList(await send({ method: 'GET', path, query: { recursion: 1 } }, signal), path);
+
+/** The server config as an object like others. */
+async function readServer(send: Send, signal?: AbortSignal): Promise<Reply<KindTypes['server_config']['object']>> {
+  const reply: Reply<Server> = await send({ method: 'GET', path: '/1.0' }, signal);
+  return { ...reply, metadata: { name: 'server', config: reply.metadata.config } };
+}
 
 /** Custom volumes of all pools. A pool that goes meanwhile has none. */
 async function listVolumes(send: Send, signal?: AbortSignal): Promise<readonly unknown[]> {

@@ -5,6 +5,7 @@ import type { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, I
 import type { Network, NetworkCreate, NetworkPut } from '../api/network.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
 import type { PooledVolumeCreate } from '../api/pooled-volume.ts';
+import type { ServerDocument, ServerDocumentPut } from '../api/server-document.ts';
 import type { StorageVolume, StorageVolumePut } from '../api/volume.ts';
 import type { Profile, ProfileCreate, ProfilePut } from '../api/profile.ts';
 
@@ -29,6 +30,12 @@ export interface KindTypes {
     readonly create: ImageAliasCreate;
     readonly put: ImageAliasPut;
   };
+  /** Always there, called `server`. Updates only. */
+  readonly server_config: {
+    readonly object: ServerDocument;
+    readonly create: ServerDocumentPut;
+    readonly put: ServerDocumentPut;
+  };
   readonly certificate: {
     readonly object: Certificate;
     readonly create: CertificateCreate;
@@ -46,10 +53,12 @@ export const collections = {
   image: '/1.0/images',
   image_alias: '/1.0/images/aliases',
   certificate: '/1.0/certificates',
+  server_config: '/1.0',
 } as const satisfies Record<ClientKind, string>;
 
 /** Names may hold slashes (aliases): each is one path segment. */
 export const pathOf = (kind: ClientKind, name: string): string => {
+  if (kind === 'server_config') return collections.server_config;
   if (kind !== 'storage_volume') return `${collections[kind]}/${encodeURIComponent(name)}`;
   const { pool, volume } = partsOfVolume(name);
   return `${volumesOf(pool)}/${encodeURIComponent(volume)}`;

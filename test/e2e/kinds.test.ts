@@ -102,6 +102,32 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
+    it(
+      'settings of the server are set, settle though defaults are not shown, and are unset again',
+      { timeout: 60_000 },
+      async () => {
+        const config = async (): Promise<Record<string, string>> =>
+          ((await bench.get('/1.0')) as { config: Record<string, string> }).config;
+        const settings = (text: string): Bench['parts'] => ({
+          ...original,
+          server: `kind: server_config\nconfig: { images.remote_cache_expiry: 5, images.auto_update_interval: 6${text} }\n`,
+        });
+        bench.parts = settings(', user.owner: me');
+        expect(await bench.planned()).toEqual(['server_config/server: update live']);
+        await bench.apply();
+        await bench.expectSettled();
+        expect(await config()).toMatchObject({ 'images.remote_cache_expiry': '5', 'user.owner': 'me' });
+        bench.parts = settings('');
+        await bench.apply();
+        await bench.expectSettled();
+        expect(await config()).not.toHaveProperty('user.owner');
+        bench.parts = original;
+        await bench.apply('--set', 'default', '--prune');
+        await bench.expectSettled();
+        expect(await config()).not.toHaveProperty('images.remote_cache_expiry');
+      },
+    );
+
     it('a certificate is trusted, renamed and no longer trusted', { timeout: 60_000 }, async () => {
       const pem = makeCertificate(bench, 'laptop');
       bench.parts = { ...original, trust: certificate('laptop', pem) };
@@ -136,6 +162,11 @@ describe('what is wrong with them', () => {
       expect(await problems('kind: storage_volume\nname: data\n')).toContain('pool');
       expect(await problems('kind: storage_volume\nname: a/b\npool: p1\n')).toContain('must be POOL/VOLUME');
       expect(await problems(volume('config: { sise: 1GB }\n'))).toContain('is not a config key of a storage volume');
+      expect(await problems('kind: server_config\nconfig: { core.trust_password: x }\n')).toContain(
+        'declare the certificates',
+      );
+      expect(await problems('kind: server_config\nname: other\nconfig: {}\n')).toContain('must be server');
+      expect(await problems('kind: server_config\nconfig: { core.htps_address: x }\n')).toContain('core.https_address');
       expect(await problems('kind: certificate\nname: x\ncertificate: nonsense\n')).toContain(
         'must be an X.509 certificate',
       );

@@ -18,6 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const load = (stdin: string): Promise<Loaded> => loadManifests({ paths: ['-'], stdin });
 
 const preseed = `
+config: { images.remote_cache_expiry: 7 }
 storage_pools:
   - { name: pre, driver: dir }
 storage_volumes:
@@ -40,6 +41,7 @@ describe('a preseed document', () => {
     const { documents, diagnostics } = await load(preseed);
     expect(diagnostics).toEqual([]);
     expect(documents.map(({ address }) => address)).toEqual([
+      'server_config/server',
       'storage_pool/pre',
       'storage_volume/pre/data',
       'profile/preweb',
@@ -49,9 +51,10 @@ describe('a preseed document', () => {
       [false, false],
       [false, false],
       [false, false],
+      [false, false],
       [false, true],
     ]);
-    expect(documents[0]?.location).toMatchObject({ file: '<stdin>', line: 3 });
+    expect(documents[1]?.location).toMatchObject({ file: '<stdin>', line: 4 });
   });
 
   test('tells what is wrong at its place', async () => {
@@ -95,7 +98,7 @@ describe('applied', () => {
       return cli([...argv, '-f', join(folder, 'preseed.yaml'), '--host', `unix://${daemon.socketPath}`]);
     };
     const applied = await run(preseed, 'apply', '-y');
-    expect(applied.stdout + applied.stderr).toContain('Apply complete! 4 added');
+    expect(applied.stdout + applied.stderr).toContain('Apply complete! 4 added, 1 changed');
     expect(await run(preseed, 'plan', '-detailed-exitcode')).toMatchObject({ code: 0 });
     const shorter = 'profiles:\n  - { name: preweb, description: Shorter }\n';
     expect((await run(shorter, 'apply', '-y', '--set', 'default', '--prune')).stdout).toContain(

@@ -21,6 +21,7 @@ export class FakeWorld {
     image_alias: new Map(),
     certificate: new Map(),
     storage_volume: new Map(),
+    server_config: new Map(),
   };
   /** Changing calls in order: `create container/web1`. */
   readonly changes: string[] = [];

@@ -40,6 +40,7 @@ class ModelDaemon {
     this.#sets = new Map(observed.sets);
     this.#owner = owner;
     this.#tables = {
+      server_config: new Map([['server', { object: { name: 'server', config: observed.server.config ?? {} } }]]),
       certificate: new Map(observed.certificates),
       storage_pool: new Map(observed.pools),
       storage_volume: new Map(observed.volumes),
@@ -58,7 +59,10 @@ class ModelDaemon {
       ([name, { object }]) => [name, { object: expanded(object, profiles) }] as const,
     );
     return {
-      server: this.#server,
+      server: {
+        ...this.#server,
+        config: (tables.server_config.get('server')?.object as { config: Record<string, string> }).config,
+      },
       sets: this.#sets,
       containers: new Map(containers),
       profiles,
@@ -167,6 +171,7 @@ class ModelDaemon {
 }
 
 const blanks: Record<KindName, (name: string) => object> = {
+  server_config: (name) => ({ name, config: {} }),
   certificate: (name) => liveCertificate(name),
   storage_volume: (name) => liveVolume(name),
   storage_pool: (name) => livePool(name),

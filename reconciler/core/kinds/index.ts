@@ -7,10 +7,12 @@ import { image } from './image.ts';
 import type { CoreKind } from './kind.ts';
 import { network } from './network.ts';
 import { profile } from './profile.ts';
+import { serverConfig } from './server-config.ts';
 import { storagePool } from './storage-pool.ts';
 import { storageVolume } from './storage-volume.ts';
 
 export const coreKinds = {
+  server_config: serverConfig,
   certificate,
   storage_pool: storagePool,
   storage_volume: storageVolume,

@@ -2,7 +2,9 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import { isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
+import type { JsonObject } from '../../core/document.ts';
 import { isStale, putBody } from '../../core/edit.ts';
+import { mapOf } from '../../core/kinds/values.ts';
 import { recordsIn, renderRecord, withOwnership } from '../../core/ownership.ts';
 import type { UpdateStep } from '../../core/plan.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
@@ -22,7 +24,8 @@ export async function updateObject(context: StepContext, step: UpdateStep, signa
     const edited = putBody(step.kind, live.metadata, step.edits);
     const owned = context.hash === undefined ? edited : withOwnership(step.kind, edited, step.owner, context.hash);
     if (isDone(live.metadata, step) && isNoted(live.metadata, owned)) return attempt === 1 ? noteOf(step) : undefined;
-    const body = owned as unknown as KindTypes[KindName]['put'];
+    const whole = step.kind === 'server_config' ? withUnset(live.metadata, owned) : owned;
+    const body = whole as unknown as KindTypes[KindName]['put'];
     const write = live.etag === undefined ? {} : { ifMatch: live.etag };
     try {
       await perform(context, () => client.put(step.kind, step.name, body, write, signal), signal);
@@ -34,6 +37,13 @@ export async function updateObject(context: StepContext, step: UpdateStep, signa
       if (attempt >= attempts || !isWorthAnotherRead) throw error;
     }
   }
+}
+
+/** Real LXD keeps free keys that a PUT of the server leaves out: what goes is sent as empty text. */
+function withUnset(live: object, body: JsonObject): JsonObject {
+  const [before, after] = [mapOf((live as JsonObject)['config']), mapOf(body['config'])];
+  const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
+  return { ...body, config: { ...after, ...Object.fromEntries(gone.map((key) => [key, ''] as const)) } };
 }
 
 /** Nothing of the edits is left to do: with every `before` set to its `after`, only a difference makes the step stale. */
