@@ -11,13 +11,16 @@ interface Named {
 }
 
 /** All of them when nothing is named. Throws for a word that means none. */
-export function selectObjects<T extends Named>(words: readonly string[], objects: readonly T[]): readonly T[] {
+export function selectObjects<T extends Named>(
+  words: readonly string[],
+  objects: readonly T[],
+  nothing = 'the server has no such object',
+): readonly T[] {
   if (words.length === 0) return objects;
   const chosen = new Set<T>();
   for (const word of words) {
     const found = objects.filter(matcherOf(word));
-    if (found.length === 0)
-      throw new CliError(`${word}: the server has no such object${near(word, objects)}`, exitCodes.error);
+    if (found.length === 0) throw new CliError(`${word}: ${nothing}${near(word, objects)}`, exitCodes.error);
     for (const one of found) chosen.add(one);
   }
   return objects.filter((one) => chosen.has(one));
@@ -34,7 +37,9 @@ function matcherOf(word: string): (object: Named) => boolean {
   return (object) =>
     object.kind === wanted &&
     (pattern.test(object.name) ||
-      (object.kind === 'image' && /^[0-9a-f]{6,}$/.test(name) && object.name.startsWith(name)));
+      ((object.kind === 'image' || object.kind === 'certificate') &&
+        /^[0-9a-f]{6,}$/.test(name) &&
+        object.name.startsWith(name)));
 }
 
 const near = (word: string, objects: readonly Named[]): string =>

@@ -19,6 +19,7 @@ const setOption = (text = 'the set (default: default)'): Option => new Option('-
 export function addVerbCommands(parts: VerbParts): void {
   addExport(parts);
   addDrift(parts);
+  addOwnership(parts);
 }
 
 function addExport({ add, program, withHost }: VerbParts): void {
@@ -53,6 +54,34 @@ function addDrift({ add, program, withHost, withManifests }: VerbParts): void {
         .addOption(new Option('--detailed-exitcode', 'the default').hideHelp())
         .addOption(setOption('the set that these manifests are (default: manage.set, or default)')),
     async (context, args, options) => (await import('./commands/drift.ts')).drift(context, args, options),
+    program,
+  );
+}
+
+function addOwnership({ add, program, withHost }: VerbParts): void {
+  add(
+    'adopt',
+    'take live objects into the ownership of the set, changing nothing else; refuses when a plan would not be empty',
+    (command) =>
+      withHost(command.argument('[kind/name...]', 'what to adopt'))
+        .addOption(new Option('--all', 'everything that the manifests declare; with --write all that the server has'))
+        .addOption(new Option('-f, --file <path>', 'manifests (default: the current directory)').argParser(collect))
+        .addOption(new Option('--var <name=value>', 'set a variable; may be repeated').argParser(collect))
+        .addOption(new Option('--write <file>', 'write manifests for what none declares, then adopt it'))
+        .addOption(new Option('--lock-timeout <duration>', 'wait this long for the lock of the set'))
+        .addOption(setOption('the set that these manifests are (default: manage.set, or default)')),
+    async (context, args, options) => (await import('./commands/adopt.ts')).adopt(context, args, options),
+    program,
+  ).alias('import');
+  add(
+    'release',
+    "let go of objects: they stay as they are and are nobody's",
+    (command) =>
+      withHost(command.argument('[kind/name...]', 'what to let go of'))
+        .addOption(new Option('--all', 'everything that the set owns'))
+        .addOption(new Option('--lock-timeout <duration>', 'wait this long for the lock of the set'))
+        .addOption(setOption()),
+    async (context, args, options) => (await import('./commands/adopt.ts')).release(context, args, options),
     program,
   );
 }

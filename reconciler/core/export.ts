@@ -53,7 +53,9 @@ export function exportObject(kind: KindName, name: string, observed: Observed, s
   const target = kind === 'image_alias' ? textOf(live['target']) : undefined;
   if (target !== undefined && !observed.images.has(target))
     return remark(own, name, [`points at the image ${target}, which the server does not have`]);
-  return documentOf(own, name, observed);
+  const document = documentOf(own, name, observed);
+  const isSilent = Object.keys(document.values ?? {}).every((key) => key === 'kind' || key === 'name');
+  return isSilent && coreKind(kind).isPermanent?.(name) === true ? undefined : document;
 }
 
 interface Own {
@@ -130,7 +132,8 @@ function exportMap(own: Own, above: Path, live: JsonObject): JsonObject | undefi
   const out: Record<string, Json> = {};
   const absent = ownedBelow(own.mine, above).filter((key) => asText(live[key]) === '');
   for (const key of [...new Set([...Object.keys(live), ...absent])].sort(compareText)) {
-    const value = asText(live[key]);
+    // What is no text is hidden by the server.
+    const value = typeof live[key] === 'string' ? live[key] : '';
     if (value === '') {
       if (absent.includes(key)) out[key] = null;
     } else if (isChosen(own, [...above, key], value)) out[key] = plain(value);

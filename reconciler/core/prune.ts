@@ -45,7 +45,7 @@ export function decidePrune(
 }
 
 /** As documents that say nothing but what the last apply noted of their `manage:`. Sorted. */
-function ownedObjects(context: PlanContext, owner: SetOwner): readonly Document[] {
+export function ownedObjects(context: PlanContext, owner: SetOwner): readonly Document[] {
   const found: Document[] = [];
   for (const kind of Object.keys(coreKinds) as KindName[]) {
     for (const name of [...coreKind(kind).liveNames(context.observed)].sort()) {

@@ -2,6 +2,8 @@
 // redacted export holds no secret.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { ownedOf, planAdoption, planRelease } from '../../reconciler/core/adopt.ts';
+import { checkPlan } from '../../reconciler/core/check.ts';
 import { exportWorld } from '../../reconciler/core/export.ts';
 import type { Document } from '../../reconciler/core/document.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
@@ -61,6 +63,15 @@ const textOf = (observed: Observed): string =>
     .parts.map(({ text }) => text)
     .join('');
 
+// The model rewrites where pools lie at each write.
+const untouched = ({ containers, profiles, networks, images, aliases }: Observed): object => ({
+  containers,
+  profiles,
+  networks,
+  images,
+  aliases,
+});
+
 describe('laws of export', () => {
   test('what is exported plans to nothing', async () => {
     await fc.assert(
@@ -107,5 +118,30 @@ describe('laws of export', () => {
       { numRuns },
     );
     expect(count).toBeGreaterThan(0);
+  });
+
+  test('what is exported and adopted is owned whole and plans to nothing at all; what is released is as before', async () => {
+    await fc.assert(
+      fc.asyncProperty(scenes, async (scene) => {
+        const observed = sound(scene.observed);
+        const documents = await load(textOf(observed));
+        const { plan, refusals } = planAdoption(
+          planChanges({ documents, observed, owner }),
+          observed,
+          owner,
+          undefined,
+        );
+        expect(refusals).toEqual([]);
+        expect(checkPlan(plan, observed)).toEqual([]);
+        const after = applyPlan(plan, observed, owner);
+        const again = planChanges({ documents, observed: after, owner });
+        expect([again.steps, again.orphans]).toEqual([[], []]);
+        expect(ownedOf(after, owner).length).toBe(documents.length);
+        const released = applyPlan(planRelease(after, owner, undefined), after, owner);
+        expect(ownedOf(released, owner)).toEqual([]);
+        expect(untouched(released)).toEqual(untouched(observed));
+      }),
+      { numRuns },
+    );
   });
 });

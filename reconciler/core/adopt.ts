@@ -1,0 +1,146 @@
+// Taking objects into a set's ownership as they are, and letting go of them: plans that write records and nothing else. Pure.
+import { PlanContext } from './context.ts';
+import { recordsOf } from './decide-ownership.ts';
+import type { Address } from './document.ts';
+import { coreKind } from './kinds/index.ts';
+import type { Observed } from './observed.ts';
+import { pathsOf, type OwnerRelease, type OwnerWrite } from './ownership.ts';
+import type { Plan, ResourceChange, SetOwner, UpdateStep } from './plan.ts';
+import { ownedObjects } from './prune.ts';
+import { shownValue } from './render-plan.ts';
+import { summarize } from './summary.ts';
+import { bareDocument } from './bare-document.ts';
+
+export interface Adoption {
+  /** Steps without edits: only records are written. Empty of those that are the set's already. */
+  readonly plan: Plan;
+  /** Why nothing may be adopted: each difference in a sentence. */
+  readonly refusals: readonly string[];
+}
+
+/** `wanted` undefined: all that the plan is about. `plan` must be one of an apply, made for `owner`. */
+export function planAdoption(
+  plan: Plan,
+  observed: Observed,
+  owner: SetOwner,
+  wanted: ReadonlySet<Address> | undefined,
+): Adoption {
+  const changes = plan.changes.filter(({ address, isPruned }) => isPruned !== true && wanted?.has(address) !== false);
+  const refusals = changes.flatMap(differencesOf);
+  const steps =
+    refusals.length > 0 ? [] : changes.flatMap((change) => adoptingStep(change, plan, observed, owner) ?? []);
+  return { plan: recordPlan(plan.set ?? owner.set, changes, steps), refusals };
+}
+
+function differencesOf(change: ResourceChange): readonly string[] {
+  const { address, action, power, guard, changes } = change;
+  if (action === 'create') return [`${address} does not exist: an apply would make it`];
+  if (guard?.code === 'conflict') return [`${address}: ${guard.message}`];
+  return [
+    ...changes.map(
+      (edit) =>
+        `${address}: ${edit.path} is ${shownValue(edit, edit.before)}, declared ${shownValue(edit, edit.after)}`,
+    ),
+    ...(power === 'start' ? [`${address} is stopped, declared running`] : []),
+    ...(power === 'stop' ? [`${address} is running, declared stopped`] : []),
+    ...(power === 'restart' && changes.length === 0 ? [`${address} would restart: ${change.reasons.join(', ')}`] : []),
+  ];
+}
+
+function adoptingStep(
+  change: ResourceChange,
+  plan: Plan,
+  observed: Observed,
+  { set }: SetOwner,
+): UpdateStep | undefined {
+  const claim = plan.steps.find((step) => step.action === 'update' && change.steps.includes(step.id));
+  if (claim?.action === 'update' && claim.owner !== undefined && 'paths' in claim.owner) {
+    return { ...claim, needs: [], owner: { ...claim.owner, whole: true } };
+  }
+  // Its keys are the set's already; as a whole it may not be.
+  const name = apiNameOf(change, observed);
+  const record = recordsOf(bareDocument(change.kind, name), change.live ?? {}, observed).get(set);
+  if (record === undefined || record.whole) return undefined;
+  const owner: OwnerWrite = { set, paths: pathsOf(record.keys), whole: true, policy: record.policy, takes: [] };
+  return recordStep(change, name, owner);
+}
+
+/** Of images and certificates the server knows the fingerprint. */
+function apiNameOf({ kind, name, live }: ResourceChange, observed: Observed): string {
+  const found = [...coreKind(kind).liveNames(observed)].find(
+    (one) => coreKind(kind).live(observed, one)?.object === live,
+  );
+  return found ?? name;
+}
+
+const recordStep = (
+  { address, kind }: Pick<ResourceChange, 'address' | 'kind'>,
+  name: string,
+  owner: OwnerWrite | OwnerRelease,
+): UpdateStep => ({
+  id: `${address}#update`,
+  address,
+  kind,
+  name,
+  needs: [],
+  timeoutMs: 300_000,
+  action: 'update',
+  edits: [],
+  owner,
+});
+
+/** Objects that the set owns and lets go of: their records vanish, all else stays. `wanted` undefined: all of them. */
+export function planRelease(observed: Observed, owner: SetOwner, wanted: ReadonlySet<Address> | undefined): Plan {
+  const objects = ownedOf(observed, owner).filter(({ address }) => wanted?.has(address) !== false);
+  const changes = objects.map(({ address, kind, name }): ResourceChange => {
+    const live = coreKind(kind).live(observed, name)?.object;
+    const record = recordsOf(bareDocument(kind, name), live ?? {}, observed).get(owner.set);
+    return {
+      address,
+      kind,
+      name,
+      action: 'no-op',
+      changes: [],
+      effect: 'live',
+      reasons: [],
+      unmanaged: [],
+      claims: [],
+      releases: record === undefined ? [] : pathsOf(record.keys).map((path) => path.join('.')),
+      affects: [],
+      ...(live === undefined ? {} : { live }),
+      isProtected: false,
+      steps: [],
+    };
+  });
+  const steps = objects.map((one) => recordStep(one, one.name, { set: owner.set, release: true }));
+  return recordPlan(owner.set, changes, steps);
+}
+
+/** What the set owns, under API names. */
+export const ownedOf = (observed: Observed, owner: SetOwner): ReturnType<typeof ownedObjects> =>
+  ownedObjects(new PlanContext(observed, {}, [], owner), owner);
+
+function recordPlan(set: string, changes: readonly ResourceChange[], unordered: readonly UpdateStep[]): Plan {
+  const steps = ordered(unordered);
+  const ids = new Set(steps.map(({ id }) => id));
+  const own = changes.map((change) => ({ ...change, steps: [`${change.address}#update`].filter((id) => ids.has(id)) }));
+  return {
+    mode: 'apply',
+    isPartial: true,
+    set,
+    changes: own,
+    orphans: [],
+    steps,
+    guards: [],
+    diagnostics: [],
+    summary: summarize(own),
+  };
+}
+
+/** Some servers refuse to write a container while one of its profiles is written. */
+function ordered(steps: readonly UpdateStep[]): readonly UpdateStep[] {
+  const first = steps.filter(({ kind }) => kind !== 'container');
+  const profiles = first.filter(({ kind }) => kind === 'profile').map(({ id }) => id);
+  const last = steps.filter(({ kind }) => kind === 'container');
+  return [...first, ...last.map((step) => ({ ...step, needs: profiles }))];
+}
