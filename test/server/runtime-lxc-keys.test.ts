@@ -18,6 +18,7 @@ import type { IdMapEntry, NicRun, RunConfig, RuntimeDriver } from '../../server/
 import { loadModules } from '../../server/drivers/runtime/kernel-modules.ts';
 import { priorityTable } from '../../server/drivers/runtime/net-priority.ts';
 import { noParts } from '../../server/drivers/run-parts.ts';
+import { findApparmorProfile } from '../../server/drivers/runtime/lxc-host.ts';
 import { openLxcRuntime } from '../../server/drivers/runtime/lxc.ts';
 import { UserNamespaces } from '../../server/drivers/runtime/user-namespaces.ts';
 import { silentLog } from '../../server/lib/log.ts';
@@ -161,6 +162,28 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(out).toMatch(/^lo$/m);
     expect(await inside(nesting.name, 'ls /dev/.lxc/proc/1/comm')).toBe('/dev/.lxc/proc/1/comm');
     expect(await inside(plain.name, 'ls /dev/.lxc 2>&1')).toMatch(/No such file/);
+  });
+
+  it('raw.apparmor on a host without AppArmor is told of, and the container starts', async (context) => {
+    if (findApparmorProfile() === 'generated') {
+      console.log('skipped: raw.apparmor without AppArmor: this host has it');
+      context.skip();
+    }
+    const warned: string[] = [];
+    const telling = await openLxcRuntime({
+      dir: harness.dir,
+      log: { ...silentLog, warn: (message, about) => warned.push(`${String(about?.['container'])}: ${message}`) },
+    });
+    const run = await prepare({ config: { 'raw.apparmor': 'mount,' } });
+    try {
+      await telling.start(run, never);
+      expect(warned.filter((line) => line.includes('raw.apparmor'))).toEqual([
+        expect.stringContaining(`${run.name}: raw.apparmor has no effect`),
+      ]);
+      await telling.stop(run.name, { force: true }, never);
+    } finally {
+      await telling.close();
+    }
   });
 
   it('limits of huge pages that this host cannot keep are refused, at a start and live', async () => {

@@ -132,6 +132,12 @@ function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeo
   }
   const host = readHostFacts(tree);
   const limits = readLimits(run.config, host, deps.cpus);
+  const apparmorProfile = findApparmorProfile();
+  if ((run.config['raw.apparmor'] ?? '') !== '' && apparmorProfile !== 'generated') {
+    deps.log.warn('raw.apparmor has no effect: this host has no AppArmor, or no apparmor_parser', {
+      container: run.name,
+    });
+  }
   const config = renderLxcConfig(run, {
     postStopHook: deps.spool.hookCommand(places.key(run.name)),
     cgroup: {
@@ -142,7 +148,7 @@ function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeo
     cgroup1: cgroup1Values(limits, host, false),
     cgroup2: cgroup2Values(limits, false),
     seccompProfile: places.seccompFile(run.name),
-    apparmorProfile: findApparmorProfile(),
+    apparmorProfile,
     lxcfsFiles: findLxcfsFiles(),
   });
   writeFileSync(places.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });
