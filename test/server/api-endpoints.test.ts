@@ -69,6 +69,11 @@ const freshSnapshot = async (): Promise<string> => {
   await daemon.ok('POST', `${container}/snapshots`, { name: 's' });
   return `${container}/snapshots/s`;
 };
+const freshBackup = async (): Promise<string> => {
+  const container = await freshContainer();
+  await daemon.ok('POST', `${container}/backups`, { name: 'b' });
+  return `${container}/backups/b`;
+};
 const containerWithFile = async (): Promise<string> => {
   const path = await freshContainer();
   await daemon.call('POST', `${path}/files?path=/note`, Buffer.from('x'));
@@ -236,6 +241,13 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
     listening.close();
     return { status: 101, headers: {}, bytes: Buffer.alloc(0), body: undefined, metadata: undefined };
   },
+  'backups.list': get('/1.0/containers/c1/backups'),
+  'backups.create': on('POST', async () => `${await freshContainer()}/backups`, { name: 'b' }),
+  'backups.get': on('GET', () => freshBackup()),
+  'backups.post': on('POST', () => freshBackup(), { name: 'c' }),
+  'backups.delete': on('DELETE', () => freshBackup()),
+  'backups.export': on('GET', async () => `${await freshBackup()}/export`),
+  'images.refresh': () => daemon.call('POST', `/1.0/images/${fingerprint}/refresh`),
   'images.list': get('/1.0/images'),
   'images.create': () => daemon.call('POST', '/1.0/images', tarball(fresh())),
   'images.get': () => daemon.call('GET', `/1.0/images/${fingerprint}`),
@@ -330,7 +342,9 @@ describe('every endpoint of this release', () => {
         expect(answer.headers.location).toBe(answer.body.operation);
         expect(answer.body.operation).toBe(`/1.0/operations/${answer.metadata.id}`);
         const final = row.id === 'images.secret' ? undefined : await daemon.wait(answer.body.operation as string);
-        expect(final?.err ?? '').toBe('');
+        // Uploaded here: how it goes with a source is in api-images-remote.test.ts.
+        const wanted = row.id === 'images.refresh' ? /has no source/ : /^$/;
+        expect(final?.err ?? '').toMatch(wanted);
         return;
       }
       expect(answer.body).toMatchObject({ type: 'sync', status: 'Success', status_code: 200 });
