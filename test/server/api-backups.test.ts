@@ -16,6 +16,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createContainer, lifecycleOf, makeDaemon, seed, type Json, type TestDaemon } from '../support/daemon.ts';
 import { tarOf, type TarPiece } from '../support/image-hostile.ts';
@@ -459,6 +460,11 @@ describe('uploads that are no backup', () => {
 
   test.each<[string, Buffer, RegExp]>([
     ['no container', tarOf(index()), /it has no backup\/container/],
+    [
+      'packing that is cut off',
+      gzipSync(whole({ name: 'backup/container/rootfs/a', content: randomBytes(300_000) })).subarray(0, -5000),
+      /gzip failed.*unexpected end of file/,
+    ],
     ['no root file system', tarOf(index(), container[0] ?? index()), /it has no rootfs/],
     ['a cut', whole(file('backup/container/rootfs/a')).subarray(0, -1024), /cut off/],
     ['..', whole(file('backup/container/rootfs/../../../../evil')), /leads out of the backup/],
@@ -557,6 +563,14 @@ describe('uploads that are no backup', () => {
     expect(config).not.toHaveProperty(['volatile.last_state.power']);
     expect(await readFile(join(rootfs('hostile'), 'a'), 'utf8')).toBe('mine');
     expect(await readdir(join(rootfs('hostile'), '..'))).toEqual(['rootfs']);
+    await drop('hostile');
+  });
+
+  test('snapshots that are told of but left out are not made up', async () => {
+    const { config, ...head } = JSON.parse(indexOf()) as { config: { container: object } };
+    const told = { ...config, snapshots: [{ ...config.container, name: 'ghost' }] };
+    await restored(tarOf(file('backup/index.yaml', JSON.stringify({ ...head, config: told })), ...container));
+    expect(await daemon.get('/1.0/containers/hostile/snapshots')).toEqual([]);
     await drop('hostile');
   });
 

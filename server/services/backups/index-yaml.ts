@@ -120,7 +120,10 @@ export async function parseIndex(text: string): Promise<BackupIndex> {
   const head = value as BackupHead & { config?: unknown };
   if (head.type !== undefined && head.type !== null && head.type !== '' && head.type !== 'container')
     throw errors.badRequest(`The backup is of a ${head.type}; only those of containers can be restored here`);
-  const parts = head.config === undefined || head.config === null ? undefined : partsOf(head.config, 'config');
+  const parts =
+    head.config === undefined || head.config === null
+      ? undefined
+      : partsOf(head.config, 'backup/index.yaml', 'config.');
   const snapshots = head.snapshots ?? [];
   if (new Set(snapshots).size < snapshots.length)
     throw errors.badRequest('Invalid backup: backup/index.yaml: snapshots: a name is there twice');
@@ -130,13 +133,21 @@ export async function parseIndex(text: string): Promise<BackupIndex> {
     pool: head.pool ?? '',
     snapshots,
     optimized: head.optimized ?? false,
-    ...(parts === undefined ? {} : { parts }),
+    ...(parts === undefined ? {} : { parts: onlyListed(parts, snapshots) }),
+  };
+}
+
+/** Without snapshots whose files are not in the backup: some releases tell of all, also when they leave them out. */
+export function onlyListed(parts: SavedParts, names: readonly string[]): SavedParts {
+  return {
+    ...parts,
+    snapshots: names.flatMap((name) => parts.snapshots.find((snapshot) => snapshot.name === name) ?? []),
   };
 }
 
 /** backup.yaml: the same as `config` of an index. */
 export async function parseBackupYaml(text: string): Promise<SavedParts> {
-  return partsOf(await parse(text, 'backup.yaml'), '');
+  return partsOf(await parse(text, 'backup.yaml'), 'backup.yaml', '');
 }
 
 async function parse(text: string, what: string): Promise<unknown> {
@@ -149,14 +160,11 @@ async function parse(text: string, what: string): Promise<unknown> {
   }
 }
 
-function partsOf(value: unknown, path: string): SavedParts {
+function partsOf(value: unknown, file: string, path: string): SavedParts {
   const problems = validateBody(BackupParts, value);
   if (problems.length > 0) {
-    const below = problems.map((problem) => ({
-      ...problem,
-      path: path === '' ? problem.path : `${path}.${problem.path}`,
-    }));
-    throw errors.invalid('backup: backup/index.yaml', below);
+    const below = problems.map((problem) => ({ ...problem, path: `${path}${problem.path}` }));
+    throw errors.invalid(`backup: ${file}`, below);
   }
   const { container, snapshots } = value as BackupParts;
   return {

@@ -9,7 +9,7 @@ import { readTar, type TarMember } from '../../drivers/image/tar-reader.ts';
 import { errors } from '../../api/errors.ts';
 import { gather } from '../../lib/gather.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
-import { parseBackupYaml, parseIndex, type BackupIndex, type SavedParts } from './index-yaml.ts';
+import { onlyListed, parseBackupYaml, parseIndex, type BackupIndex, type SavedParts } from './index-yaml.ts';
 import { createStreamChain, type StreamChain } from './send-stream.ts';
 
 const maxTextBytes = 8 * 1024 * 1024;
@@ -116,12 +116,17 @@ function createLook(index: BackupIndex, limits: EntryLimits) {
     },
     async finish(): Promise<SavedParts> {
       close();
-      const parts = index.parts ?? (backupYaml === undefined ? undefined : await parseBackupYaml(backupYaml));
+      const parts = index.parts ?? (await partsBeside(backupYaml));
       if (parts === undefined) throw invalid('it does not say what the container was: no config in backup/index.yaml');
       checkComplete(index, parts, done);
-      return parts;
+      return onlyListed(parts, index.snapshots);
     },
   };
+}
+
+/** Old releases tell of the container beside its files only. */
+async function partsBeside(backupYaml: string | undefined): Promise<SavedParts | undefined> {
+  return backupYaml === undefined ? undefined : parseBackupYaml(backupYaml);
 }
 
 /** Index, what is said of snapshots and their files must be of the same snapshots. */
