@@ -13,9 +13,11 @@ import { planGroup } from './plan.ts';
 import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
 import { openGantryd, openLxd, type Server } from './servers.ts';
 import { snapshotsGroup } from './snapshots.ts';
+import { terraformGroup } from './terraform.ts';
 
 const groups: Readonly<Record<string, Group>> = {
   plan: planGroup,
+  terraform: terraformGroup,
   // Before thousands of files are made and deleted by the others.
   images: imagesGroup,
   life: lifeGroup,
@@ -69,7 +71,7 @@ async function measure(wanted: readonly string[], containers: number): Promise<r
   }
   const servers: Server[] = [];
   try {
-    if (wanted.some((name) => name !== 'plan')) await open(servers);
+    if (wanted.some((name) => name !== 'plan' && name !== 'terraform')) await open(servers);
     const context: BenchContext = { servers, containers, say, signal: abort.signal };
     const rows: Row[] = [];
     for (const name of wanted) {
