@@ -1,6 +1,6 @@
 // Running containers go on at another server with their run state, or go on where they were: between two simulated runtimes.
 import { randomBytes } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { copyContainer, moveContainer, type CopyOptions } from '../../server/client/index.ts';
@@ -90,11 +90,31 @@ test('a state that cannot be stored, or gone on from, leaves the container where
   await expectStillHere(name);
 });
 
+/** What the guest writes after its files were sent travels while it stands still. */
+function writeBeforeCheckpoint(name: string, bytes: number): void {
+  const { stateful } = two.a.daemon.sim;
+  if (stateful === undefined) throw new Error('the simulation keeps run state');
+  const checkpoint = stateful.checkpoint.bind(stateful);
+  stateful.checkpoint = async (...all) => {
+    stateful.checkpoint = checkpoint;
+    writeFileSync(join(volumeDir(two.a, name), 'rootfs/late'), randomBytes(bytes));
+    await checkpoint(...all);
+  };
+}
+
+test('what is written while its files travel arrives too', async () => {
+  const name = await running();
+  writeBeforeCheckpoint(name, 10_000);
+  await copy(name);
+  expect(statSync(join(volumeDir(two.b, name), 'rootfs/late')).size).toBe(10_000);
+});
+
 test.each(['source', 'target'] as const)(
   'the %s is cancelled while it stands still: it goes on where it was',
   async (side) => {
     const name = await running();
-    await limit('60kB');
+    writeBeforeCheckpoint(name, 3_000_000);
+    await limit('300kB');
     const copied = copy(name, { containerOnly: true });
     copied.catch(() => {});
     await until(async () => (await two.a.daemon.get(`/1.0/containers/${name}`)).stateful === true, 20_000);

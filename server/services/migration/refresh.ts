@@ -26,9 +26,9 @@ import { PeerError, type Peer } from './peer.ts';
 import { trackProgress, type Progress } from './progress.ts';
 import { planRefresh, type PlannedSnapshot, type RefreshPart, type RefreshPlan } from './refresh-plan.ts';
 import { refreshSaga, type RefreshParams } from './refresh-saga.ts';
-import { formatsOf } from './streams.ts';
+import { formatsOf, receiveChanges } from './streams.ts';
 import { startTarget, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
-import { applyChanges, changedMembers, listTree, packListing, removedNames, unpackListing } from './tree-changes.ts';
+import { applyChanges, changedMembers, listTree, removedNames } from './tree-changes.ts';
 
 export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'runtime' | 'idMaps'> &
   TargetDeps &
@@ -163,14 +163,14 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
       // It holds its lock while it sends, and we would wait for that.
       if (offer.uuid === readyContainer(deps.records, name).document.uuid)
         throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
-      await deps.locks.run(lockOf(name), () => receiveChanges(deps, caller, name, body, offer, peer, handle, signal));
+      await deps.locks.run(lockOf(name), () => receiveRefresh(deps, caller, name, body, offer, peer, handle, signal));
       // It is here and recorded: that the source left early changes nothing any more.
       await peer.send({ type: 'done' }).catch(() => {});
     },
   });
 }
 
-async function receiveChanges(
+async function receiveRefresh(
   deps: RefreshDeps,
   caller: Caller,
   name: string,
@@ -216,42 +216,19 @@ async function receiveChanges(
       await driver.importVolume(pool, to, incoming.bytes, form, context.signal);
       await incoming.drain();
     } else {
-      await compareThere(deps, document.pool, treeOf(refOf(name), part.base), to, peer, progress, context.signal);
+      await receiveChanges(
+        deps.pools,
+        peer,
+        { pool: document.pool, base: treeOf(refOf(name), part.base), to },
+        progress,
+        context.signal,
+      );
     }
     if (part.snapshot !== undefined) return;
     const step = (await peer.receive(MigrationStep)) as MigrationStep;
     if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
   };
   await refreshNow(deps, caller, name, document, plan, offered.map(snapshotEntry), bring, progress, signal);
-}
-
-/** The other side gets to know what is here, and sends what differs, then the names of what is no more. */
-async function compareThere(
-  deps: RefreshDeps,
-  poolOf: string,
-  base: TreeRef,
-  to: TreeRef,
-  peer: Peer,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
-  const { driver, pool } = deps.pools.use(poolOf);
-  const listing = await listTree(driver, pool, base, signal);
-  await peer.sendStream(packListing(listing), () => undefined);
-  await driver.deriveVolume(
-    pool,
-    base,
-    to,
-    (tree) => {
-      const changed = peer.receiveStream((count) => void progress.add(count));
-      const removed = async (): Promise<Iterable<string>> => {
-        await changed.drain();
-        return (await unpackListing(peer.receiveStream(() => {}).bytes)).keys();
-      };
-      return applyChanges(tree, listing, changed.bytes, removed);
-    },
-    signal,
-  );
 }
 
 /** The caller holds the locks. Snapshots of a name that comes anew go first, other stale ones when all is here. */

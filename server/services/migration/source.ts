@@ -100,7 +100,7 @@ interface Sending {
   readonly volume: { readonly pool: string; readonly ref: VolumeRef; readonly snapshot?: string };
   readonly offer: ContainerMigrationOffer | VolumeMigrationOffer;
   /** Of containers: see owners.ts. */
-  /** Before the volume itself is sent. */
+  /** Before the last part is sent, which is the volume itself. */
   readonly store?: (() => Promise<void>) | undefined;
   /** All is on its way: the target may begin. */
   readonly sent?: (() => void) | undefined;
@@ -124,9 +124,9 @@ export async function serve(
     limit: deps.records.pools.get(volume.pool)?.document.config['rsync.bwlimit'],
     signal,
   });
-  for (const { snapshot, ...how } of answer.parts) {
+  for (const [index, { snapshot, ...how }] of answer.parts.entries()) {
     progress.begin(snapshot === undefined ? offer.name : `${offer.name}/${snapshot}`);
-    if (snapshot === undefined) await store?.();
+    if (index === answer.parts.length - 1) await store?.();
     const from = snapshot ?? volume.snapshot;
     const part = { ...volume, snapshot: from, ownerOf: await ownersOf?.(from) };
     await sendPart(deps.pools, peer, part, { ...how, format: answer.format }, progress, signal);

@@ -1,11 +1,11 @@
 // Puts the streams of the storage drivers on the fs channel and takes them from there, one for each snapshot and one for the volume.
 import type { MigrationAnswer } from '../../api/migration.ts';
-import type { ExportForm, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { ExportForm, TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Pools } from '../pools.ts';
 import type { OwnerOf } from './owners.ts';
 import type { Peer } from './peer.ts';
 import type { Progress } from './progress.ts';
-import { changedMembers, packListing, removedNames, unpackListing } from './tree-changes.ts';
+import { applyChanges, changedMembers, listTree, packListing, removedNames, unpackListing } from './tree-changes.ts';
 
 /** How files can travel out of a pool or into it, best first: what its driver shares with its own kind, and tar. */
 export function formatsOf(pools: Pools, pool: string): readonly string[] {
@@ -39,6 +39,33 @@ export async function sendPart(
   const seen = new Set<string>();
   await driver.exportVolume(pool, from, form, (bytes) => send(changedMembers(bytes, there, seen)), signal);
   await send(packListing(removedNames(there, seen).map((removed) => [removed, ''] as const)));
+}
+
+/** The other side gets to know what `base` is like, and sends what differs, then the names of what is no more. */
+export async function receiveChanges(
+  pools: Pools,
+  peer: Peer,
+  { pool: name, base, to }: { readonly pool: string; readonly base: TreeRef; readonly to: TreeRef },
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const { driver, pool } = pools.use(name);
+  const listing = await listTree(driver, pool, base, signal);
+  await peer.sendStream(packListing(listing), () => undefined);
+  await driver.deriveVolume(
+    pool,
+    base,
+    to,
+    (tree) => {
+      const changed = peer.receiveStream((count) => void progress.add(count));
+      const removed = async (): Promise<Iterable<string>> => {
+        await changed.drain();
+        return (await unpackListing(peer.receiveStream(() => {}).bytes)).keys();
+      };
+      return applyChanges(tree, listing, changed.bytes, removed);
+    },
+    signal,
+  );
 }
 
 interface Parts {

@@ -20,7 +20,7 @@ import { channelsOf, dialMeeting, type ConnectDeps, type Meeting } from './conne
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
 import { withPeer } from './source.ts';
-import { formatsOf, receiveParts } from './streams.ts';
+import { formatsOf, receiveChanges, receiveParts } from './streams.ts';
 
 export interface TargetDeps {
   readonly records: Records;
@@ -103,8 +103,16 @@ export async function receiveAll(
     ...(snapshot === undefined ? {} : { snapshot }),
     ...(format === 'tar' || index === 0 ? {} : { parent: snapshots[index - 1] }),
   }));
-  await peer.send({ type: 'answer', version: migrationVersion, format, parts });
+  // It runs while its files come; it stands still only for what has changed since.
+  const isTwice = offer.live === true && format === 'tar';
+  const again = isTwice ? [{ compare: true }] : [];
+  await peer.send({ type: 'answer', version: migrationVersion, format, parts: [...parts, ...again] });
   await receiveParts(deps.pools, peer, { ...volume, snapshots, format }, progress, signal);
+  if (isTwice) {
+    const tree = { volume: volume.ref };
+    await receiveChanges(deps.pools, peer, { pool: volume.pool, base: tree, to: tree }, progress, signal);
+    progress.end();
+  }
   const step = (await peer.receive(MigrationStep)) as MigrationStep;
   if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
 }
