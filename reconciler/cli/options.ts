@@ -6,6 +6,7 @@ import { usageError } from './usage-error.ts';
 /** As commander hands them over; every command has a subset. */
 export interface CliOptions {
   readonly file?: readonly string[];
+  readonly overlay?: readonly string[];
   readonly var?: readonly string[];
   readonly host?: string;
   readonly embedded?: string;
@@ -128,7 +129,7 @@ export function parseDuration(flag: string, text: string | undefined): number | 
 /** Arguments and --file together; the current directory when neither is given. */
 export function manifestPaths(args: readonly string[], options: CliOptions): readonly string[] {
   const paths = [...args, ...(options.file ?? [])];
-  return paths.length === 0 ? ['.'] : paths;
+  return [...(paths.length === 0 ? ['.'] : paths), ...(options.overlay ?? [])];
 }
 
 export const planOptionsOf = (options: CliOptions): PlanOptions => ({

@@ -28,6 +28,9 @@ function withManifests(command: Command): Command {
   return command
     .argument('[path...]', 'manifest files, directories, or - for stdin (default: the current directory)')
     .addOption(new Option('-f, --file <path>', 'like the argument; may be repeated').argParser(collect))
+    .addOption(
+      new Option('-k, --overlay <path>', 'read documents with patch: true too; may be repeated').argParser(collect),
+    )
     .addOption(new Option('--var <name=value>', 'set a variable; may be repeated').argParser(collect));
 }
 

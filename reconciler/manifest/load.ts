@@ -6,7 +6,8 @@ import { compareText } from '../core/order.ts';
 import type { Finding } from './finding.ts';
 import { readImageFiles } from './image-files.ts';
 import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
-import { parseYaml, type RawDocument } from './parse-yaml.ts';
+import { applyOverlays, writerOf, type Part } from './overlays.ts';
+import { parseYaml } from './parse-yaml.ts';
 import { isPreseed, readPreseed } from './preseed-parts.ts';
 import { readDocument } from './read-document.ts';
 import { resolveSecrets } from './secret-references.ts';
@@ -15,11 +16,6 @@ import type { Loaded, LoadInput } from './types.ts';
 import { readTerraformParts } from './terraform-parts.ts';
 import { expandVariables, type Variables } from './variables.ts';
 import { readVariables } from './read-variables.ts';
-
-interface Part {
-  readonly source: PlacedText;
-  readonly raw: RawDocument;
-}
 
 const noVariables: Variables = new Map();
 
@@ -45,7 +41,9 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
   const variables = readVariables(terraform.others, input.vars ?? {}, diagnostics);
   const placed: PlacedDocument[] = [];
   const broken: Address[] = [];
-  const written = terraform.others.filter((part) => !isVariables(part.raw.value)).map((part) => ({ part, variables }));
+  const overlaid = applyOverlays(terraform.others.filter((part) => !isVariables(part.raw.value)));
+  for (const { part, finding } of overlaid.problems) diagnostics.push(placedDiagnostic(finding, part.source, part.raw));
+  const written = overlaid.parts.map((part) => ({ part, variables }));
   // Dollars of Terraform were dealt with by its own rules.
   const evaluated = terraform.parts.map((part) => ({ part, variables: noVariables }));
   for (const { part, variables: known } of [...written, ...evaluated]) {
@@ -84,7 +82,8 @@ async function loadDocument(
 ): Promise<Document | undefined> {
   const { source, raw } = part;
   const report = (finding: Finding): void => {
-    load.diagnostics.push(placedDiagnostic(finding, source, raw));
+    const writer = writerOf(part, finding.path);
+    load.diagnostics.push(placedDiagnostic(finding, writer.source, writer.raw));
   };
   const expanded = expandVariables(raw.value, variables);
   for (const { path, name } of expanded.empty) {

@@ -31,7 +31,7 @@ export interface ReadResult {
   readonly findings: readonly Finding[];
 }
 
-const reserved = new Set(['kind', 'name', 'labels', 'state', 'manage', 'file', 'metadata', 'rootfs']);
+const reserved = new Set(['kind', 'name', 'patch', 'labels', 'state', 'manage', 'file', 'metadata', 'rootfs']);
 const schemas = new Map<KindName, JsonSchema>();
 
 export function readDocument(value: Json): ReadResult {

@@ -107,7 +107,6 @@ export const laterKeys: Readonly<Record<string, string>> = {
   files: 'put the files into the image, or push them after the apply',
   exec: 'run the commands after the apply',
   member_overrides: 'clusters are not managed in this version',
-  patch: 'write the whole document instead of an overlay',
 };
 
 export const laterManageKeys: Readonly<Record<string, string>> = {
@@ -128,6 +127,10 @@ export function documentSchema(kind: KindName): JsonSchema {
       ...apiProperties(kind),
       ...(kind === 'image' ? imageFiles : {}),
       ...(kind === 'container' ? { state } : {}),
+      patch: {
+        type: 'boolean',
+        description: 'Lay this over the document of the same kind and name; null takes a key out.',
+      },
       labels: { type: 'object', description: 'Free words for selection.' },
       manage,
     },

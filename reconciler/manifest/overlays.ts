@@ -1,0 +1,102 @@
+// Lays documents with `patch: true` over those they name: maps are merged key by key, other values replaced, `null` takes a key out.
+// Texts and places stay with whoever wrote them.
+import { hint } from '../../server/api/nearest.ts';
+import type { Json, JsonObject } from '../core/document.ts';
+import { wrong, type Finding } from './finding.ts';
+import type { PlacedText } from './located.ts';
+import type { RawDocument } from './parse-yaml.ts';
+
+export interface Part {
+  readonly source: PlacedText;
+  readonly raw: RawDocument;
+  /** What was laid over it, in order. */
+  readonly overlays?: readonly Part[];
+}
+
+export interface Overlaid {
+  readonly parts: readonly Part[];
+  readonly problems: readonly { readonly part: Part; readonly finding: Finding }[];
+}
+
+const isMap = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isPatch = ({ raw }: Part): boolean => isMap(raw.value) && raw.value['patch'] === true;
+
+/** Overlays in the order in which they were read; the base may stand before or after them. */
+export function applyOverlays(parts: readonly Part[]): Overlaid {
+  const patches = parts.filter(isPatch);
+  if (patches.length === 0) return { parts, problems: [] };
+  const result = parts.filter((part) => !isPatch(part));
+  const problems: { part: Part; finding: Finding }[] = [];
+  for (const patch of patches) {
+    const key = keyOf(patch.raw.value);
+    const at = result.findIndex(({ raw }) => key !== undefined && keyOf(raw.value) === key);
+    const base = result[at];
+    if (base === undefined) problems.push({ part: patch, finding: noBase(key, result) });
+    else result[at] = overlaid(base, patch);
+  }
+  return { parts: result, problems };
+}
+
+/** Kind and name as they are written: `profile web`. */
+function keyOf(value: Json): string | undefined {
+  if (!isMap(value)) return undefined;
+  const { kind, name, pool } = value;
+  if (typeof kind !== 'string') return undefined;
+  const own = kind === 'server_config' ? 'server' : name;
+  if (typeof own !== 'string') return undefined;
+  return kind === 'storage_volume' && typeof pool === 'string' ? `${kind}/${pool}/${own}` : `${kind}/${own}`;
+}
+
+function noBase(key: string | undefined, parts: readonly Part[]): Finding {
+  if (key === undefined) return wrong('bad-overlay', 'patch', 'an overlay must say kind and name of what it changes');
+  const known = parts.flatMap(({ raw }) => keyOf(raw.value) ?? []);
+  return wrong(
+    'bad-overlay',
+    'name',
+    `there is no ${key} to lay this over${hint(key, known)}`,
+    'correct the name, or leave patch out',
+  );
+}
+
+function overlaid(base: Part, patch: Part): Part {
+  const { patch: _patch, ...changes } = patch.raw.value as JsonObject;
+  const value = mergedMaps(base.raw.value as JsonObject, changes);
+  return { ...base, raw: { ...base.raw, value }, overlays: [...(base.overlays ?? []), patch] };
+}
+
+function mergedMaps(base: JsonObject, changes: JsonObject): JsonObject {
+  const out = new Map(Object.entries(base));
+  for (const [key, change] of Object.entries(changes)) {
+    const before = out.get(key);
+    if (change === null) out.delete(key);
+    else out.set(key, isMap(before) && isMap(change) ? mergedMaps(before, change) : withoutNulls(change));
+  }
+  return Object.fromEntries(out);
+}
+
+/** What is not there cannot be taken out either. */
+const withoutNulls = (value: Json): Json =>
+  isMap(value)
+    ? Object.fromEntries(
+        Object.entries(value).flatMap(([key, item]) => (item === null ? [] : [[key, withoutNulls(item)] as const])),
+      )
+    : value;
+
+/** Who wrote what is at the path: the last overlay that has it, else the base. */
+export function writerOf(part: Part, path: string): Part {
+  const writer = (part.overlays ?? []).findLast(({ raw }) => holds(raw.value, path));
+  return writer ?? part;
+}
+
+/** Keys may hold dots: the longest that fits is taken. */
+function holds(value: Json, path: string): boolean {
+  if (path === '') return false;
+  if (!isMap(value)) return false;
+  const key = Object.keys(value)
+    .filter((each) => path === each || path.startsWith(`${each}.`))
+    .reduce((best, each) => (each.length > best.length ? each : best), '');
+  if (key === '') return false;
+  const inner = value[key];
+  return path.length === key.length || !isMap(inner) || holds(inner, path.slice(key.length + 1));
+}
