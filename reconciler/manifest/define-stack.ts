@@ -1,0 +1,127 @@
+// Documents written in TypeScript: typed, with references that cannot be misspelt, printed as the YAML that gantry reads. Applies nothing.
+import { stringify } from 'yaml';
+import type { KindName } from '../../server/api/kinds.ts';
+import type { JsonObject } from '../core/document.ts';
+
+type Text = string | number | boolean;
+/** A value, where to take a secret from, or null for: must be absent. */
+type Value =
+  | Text
+  | { readonly from_env: string }
+  | { readonly from_file: string }
+  | { readonly from_sops: string }
+  | null;
+type Config = Readonly<Record<string, Value>>;
+type Devices = Readonly<Record<string, Readonly<Record<string, Value | Named>> | null>>;
+
+/** `manage:` of a document, as a manifest has it. */
+export type ManageBlock = JsonObject;
+
+/** What was declared; stands wherever its name is wanted. */
+export interface Named {
+  readonly kind: KindName;
+  readonly name: string;
+}
+type Ref<K extends KindName> = string | (Named & { readonly kind: K });
+
+interface Common {
+  readonly description?: string;
+  readonly manage?: ManageBlock;
+}
+
+export interface Stack {
+  serverConfig(config: Config): void;
+  certificate(name: string, spec: Common & { readonly certificate: string }): Named & { readonly kind: 'certificate' };
+  storagePool(
+    name: string,
+    spec: Common & { readonly driver: string; readonly config?: Config },
+  ): Named & { readonly kind: 'storage_pool' };
+  storageVolume(
+    name: string,
+    spec: Common & { readonly pool: Ref<'storage_pool'>; readonly config?: Config },
+  ): Named & { readonly kind: 'storage_volume' };
+  network(
+    name: string,
+    spec?: Common & { readonly type?: string; readonly config?: Config },
+  ): Named & { readonly kind: 'network' };
+  profile(
+    name: string,
+    spec?: Common & { readonly config?: Config; readonly devices?: Devices },
+  ): Named & { readonly kind: 'profile' };
+  image(
+    name: string,
+    spec: Common &
+      ({ readonly file: string } | { readonly metadata: string; readonly rootfs: string }) & {
+        readonly aliases?: readonly string[];
+        readonly public?: boolean;
+        readonly properties?: Config;
+      },
+  ): Named & { readonly kind: 'image' };
+  imageAlias(name: string, spec: Common & { readonly target: Ref<'image'> }): Named & { readonly kind: 'image_alias' };
+  container(name: string, spec: ContainerSpec): Named & { readonly kind: 'container' };
+}
+
+export interface ContainerSpec extends Common {
+  /** An alias or an image of the stack, or a source as the API has it. */
+  readonly source: Ref<'image_alias'> | Ref<'image'> | JsonObject;
+  readonly profiles?: readonly Ref<'profile'>[];
+  readonly config?: Config;
+  readonly devices?: Devices;
+  readonly ephemeral?: boolean;
+  readonly architecture?: string;
+  readonly state?: 'running' | 'stopped';
+}
+
+export interface Documents {
+  /** Flat documents, in the order in which they were declared. */
+  readonly documents: readonly JsonObject[];
+  /** The manifest: pipe it into `gantry apply -f -`. */
+  toYaml(): string;
+}
+
+/** Throws when a name is declared twice. */
+export function defineStack(define: (stack: Stack) => void): Documents {
+  const documents: JsonObject[] = [];
+  const seen = new Set<string>();
+  function add<K extends KindName>(kind: K, name: string, spec: object): Named & { readonly kind: K } {
+    const pool = (spec as { readonly pool?: string | Named }).pool;
+    const address = `${kind}/${pool === undefined ? '' : `${nameOf(pool)}/`}${name}`;
+    if (seen.has(address)) throw new Error(`${address} is declared twice`);
+    seen.add(address);
+    const named = kind === 'server_config' ? {} : { name };
+    documents.push({ kind, ...named, ...(plain(spec) as JsonObject) });
+    return { kind, name };
+  }
+  define({
+    serverConfig: (config) => void add('server_config', 'server', { config }),
+    certificate: (name, spec) => add('certificate', name, spec),
+    storagePool: (name, spec) => add('storage_pool', name, spec),
+    storageVolume: (name, spec) => add('storage_volume', name, spec),
+    network: (name, spec = {}) => add('network', name, spec),
+    profile: (name, spec = {}) => add('profile', name, spec),
+    image: (name, spec) => add('image', name, spec),
+    imageAlias: (name, spec) => add('image_alias', name, spec),
+    container: (name, spec) => add('container', name, { ...spec, source: sourceOf(spec.source) }),
+  });
+  return { documents, toYaml: () => documents.map((document) => stringify(document)).join('---\n') };
+}
+
+const isNamed = (value: object): value is Named =>
+  'kind' in value && 'name' in value && Object.keys(value).length === 2;
+const nameOf = (value: string | Named): string => (typeof value === 'string' ? value : value.name);
+
+function sourceOf(source: ContainerSpec['source']): JsonObject {
+  if (typeof source === 'string') return { type: 'image', alias: source };
+  if (!isNamed(source)) return source;
+  return source.kind === 'image' ? { type: 'image', fingerprint: source.name } : { type: 'image', alias: source.name };
+}
+
+/** Names for what was declared; members that are undefined are left out. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null) return value;
+  if (isNamed(value)) return value.name;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : [[key, plain(item)] as const])),
+  );
+}
