@@ -7,14 +7,16 @@ import type { Row } from './report.ts';
 import { names, type Server } from './servers.ts';
 import { inParallel } from './wire.ts';
 
-const together = 50;
-const polled = 200;
+/** At most; fewer when the bench is run with fewer containers. */
+const mostTogether = 50;
+const mostPolled = 200;
 /** After the start, for leases to be had and garbage to be given back. */
 const settleMs = 5_000;
 
 export const crowdGroup: Group = async (context) =>
   withImage(context, 'a crowd of containers', async (containers) => {
     const { servers } = containers;
+    const sizes = sizesOf(context);
     const samples: Record<'start' | 'each' | 'server', Record<string, number[]>> = { start: {}, each: {}, server: {} };
     for (const server of servers) {
       const rounds = await startTogether(context, containers, server);
@@ -24,12 +26,17 @@ export const crowdGroup: Group = async (context) =>
     }
     const row = { group: 'crowd', timesLxd: 1 } as const;
     return [
-      { ...row, what: `start ${together} containers together`, unit: 'ms', samples: samples.start },
-      { ...row, what: `memory of each of ${together} containers`, unit: 'MB', samples: samples.each },
-      { ...row, what: `server and helpers while ${together} run`, unit: 'MB', samples: samples.server },
+      { ...row, what: `start ${sizes.together} containers together`, unit: 'ms', samples: samples.start },
+      { ...row, what: `memory of each of ${sizes.together} containers`, unit: 'MB', samples: samples.each },
+      { ...row, what: `server and helpers while ${sizes.together} run`, unit: 'MB', samples: samples.server },
       await pollRow(context, servers),
     ];
   });
+
+const sizesOf = ({ containers }: BenchContext) => ({
+  polled: Math.min(mostPolled, containers),
+  together: Math.min(mostTogether, containers),
+});
 
 interface Round {
   readonly startMs: number;
@@ -40,6 +47,7 @@ interface Round {
 
 async function startTogether(context: BenchContext, { create, act }: ImageContainers, server: Server) {
   const { say, signal } = context;
+  const { polled, together } = sizesOf(context);
   say(`crowd: ${polled} containers on ${server.name}`);
   const all = Array.from({ length: polled }, (_, index) => index);
   await inParallel(all, (index) => create(server, index), signal);
@@ -67,7 +75,9 @@ async function startTogether(context: BenchContext, { create, act }: ImageContai
   return rounds;
 }
 
-async function pollRow({ say, signal }: BenchContext, servers: readonly Server[]): Promise<Row> {
+async function pollRow(context: BenchContext, servers: readonly Server[]): Promise<Row> {
+  const { say, signal } = context;
+  const { polled } = sizesOf(context);
   for (const server of servers) {
     say(`crowd: starting ${polled} on ${server.name}`);
     const started = Array.from({ length: polled }, (_, index) => index);
@@ -75,7 +85,7 @@ async function pollRow({ say, signal }: BenchContext, servers: readonly Server[]
   }
   await pause(settleMs, undefined, { signal });
   say('crowd: asking for their states');
-  const samples = await takingTurns(servers, { count: 10, block: 2 }, poll, signal);
+  const samples = await takingTurns(servers, { count: 10, block: 2 }, poll(polled), signal);
   for (const server of servers) {
     const running = Array.from({ length: polled }, (_, index) => index);
     await inParallel(running, (index) => stop(server, index), signal);
@@ -91,8 +101,8 @@ const startOnce = async (server: Server, index: number): Promise<void> => {
 };
 const stop = (server: Server, index: number): Promise<unknown> => state(server, index, 'stop');
 
-async function poll(server: Server): Promise<void> {
+const poll = (wanted: number) => async (server: Server) => {
   const found = (await server.wire.get('/1.0/containers?recursion=2')) as { state: { processes: number } | null }[];
   const alive = found.filter((one) => (one.state?.processes ?? 0) > 0).length;
-  if (alive !== polled) throw new Error(`${server.name} gave the state of ${alive} of ${polled} containers`);
-}
+  if (alive !== wanted) throw new Error(`${server.name} gave the state of ${alive} of ${wanted} containers`);
+};

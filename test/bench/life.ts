@@ -22,9 +22,10 @@ export const lifeGroup: Group = async (context) =>
     await mustBe(servers, count, 'Running');
     const inside = [...(await execRows(context, containers)), ...(await fileRows(context, containers))];
     say('life: freezing, stopping, deleting');
-    const freeze = await turns(act('freeze'));
+    const idle = await turns(act('freeze'));
     await mustBe(servers, count, 'Frozen');
-    const unfreeze = await turns(act('unfreeze'));
+    await turns(act('unfreeze'));
+    const working = await freezeAtWork(context, containers);
     const clean = await turns(act('stop'));
     await mustBe(servers, count, 'Stopped');
     await turns(act('start'));
@@ -34,13 +35,39 @@ export const lifeGroup: Group = async (context) =>
     return [
       row('start a container with a nic', start, 3),
       ...inside,
-      row('freeze', freeze, 20),
-      row('unfreeze', unfreeze),
+      row('freeze a container that sleeps', idle),
+      row('freeze a container at work', working.freeze, 20),
+      row('unfreeze it', working.unfreeze),
       row('stop by an init that obeys', clean, 1.5),
       row('force a container to stop', forced, 5),
       row('delete a container', remove, 1.5),
     ];
   });
+
+/** Processes that come and go, as in a container that does something: the kernel cannot stop them all at its first try. */
+const work = 'trap exit TERM; while true; do /bin/true; done';
+
+async function freezeAtWork({ signal }: BenchContext, { servers, act }: ImageContainers) {
+  for (const { wire } of servers) {
+    const command = ['sh', '-c', `(${work}) </dev/null >/dev/null 2>&1 & echo $! > /run/work`];
+    await wire.change('POST', `${pathOf(0)}/exec`, { command, environment: {} });
+  }
+  const freeze: Record<string, readonly number[]> = {};
+  const unfreeze: Record<string, readonly number[]> = {};
+  for (let index = 0; index < count; index += 1) {
+    for (const [samples, action] of [
+      [freeze, 'freeze'],
+      [unfreeze, 'unfreeze'],
+    ] as const) {
+      const found = await takingTurns(servers, { count: 1, block: 1 }, (server) => act(action)(server, 0), signal);
+      for (const [name, times] of Object.entries(found)) samples[name] = [...(samples[name] ?? []), ...times];
+    }
+  }
+  for (const { wire } of servers) {
+    await wire.change('POST', `${pathOf(0)}/exec`, { command: ['sh', '-c', 'kill $(cat /run/work)'], environment: {} });
+  }
+  return { freeze, unfreeze };
+}
 
 const row = (what: string, samples: Row['samples'], timesLxd?: number): Row => ({
   group: 'life',
