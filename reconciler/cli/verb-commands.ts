@@ -20,6 +20,7 @@ export function addVerbCommands(parts: VerbParts): void {
   addExport(parts);
   addDrift(parts);
   addOwnership(parts);
+  addReaders(parts);
 }
 
 function addExport({ add, program, withHost }: VerbParts): void {
@@ -82,6 +83,43 @@ function addOwnership({ add, program, withHost }: VerbParts): void {
         .addOption(new Option('--lock-timeout <duration>', 'wait this long for the lock of the set'))
         .addOption(setOption()),
     async (context, args, options) => (await import('./commands/adopt.ts')).release(context, args, options),
+    program,
+  );
+}
+
+function addReaders({ add, program, withHost, withManifests }: VerbParts): void {
+  add(
+    'get',
+    'live objects of one kind',
+    (command) =>
+      withHost(
+        command.argument('<kind>', 'container, profile, network ...').argument('[name...]', 'only these'),
+      ).addOption(new Option('-o, --output <format>', 'table, yaml, json or name')),
+    async (context, args) => (await import('./commands/get.ts')).get(context, args),
+    program,
+  );
+  add(
+    'diff',
+    'what apply would change, as a unified diff; exit code 0 same, 1 different, above 1 trouble',
+    (command) =>
+      withHost(withManifests(command)).addOption(
+        setOption('the set that these manifests are (default: manage.set, or default)'),
+      ),
+    async (context, args) => (await import('./commands/diff.ts')).diff(context, args),
+    program,
+  );
+  add(
+    'explain',
+    'what a manifest may say: explain container.config.limits.memory, explain container.devices.nic',
+    (command) => command.argument('[kind.path]', 'a kind and what is in it (default: the kinds)'),
+    async (context, args) => (await import('./commands/explain.ts')).explainPath(context, args[0]),
+    program,
+  );
+  add(
+    'graph',
+    'who needs whom among declared objects; reaches no daemon',
+    (command) => withManifests(command).addOption(new Option('-o, --output <format>', 'mermaid or dot')),
+    async (context, args) => (await import('./commands/graph.ts')).graph(context, args),
     program,
   );
 }

@@ -63,15 +63,6 @@ const textOf = (observed: Observed): string =>
     .parts.map(({ text }) => text)
     .join('');
 
-// The model rewrites where pools lie at each write.
-const untouched = ({ containers, profiles, networks, images, aliases }: Observed): object => ({
-  containers,
-  profiles,
-  networks,
-  images,
-  aliases,
-});
-
 describe('laws of export', () => {
   test('what is exported plans to nothing', async () => {
     await fc.assert(
@@ -139,7 +130,8 @@ describe('laws of export', () => {
         expect(ownedOf(after, owner).length).toBe(documents.length);
         const released = applyPlan(planRelease(after, owner, undefined), after, owner);
         expect(ownedOf(released, owner)).toEqual([]);
-        expect(untouched(released)).toEqual(untouched(observed));
+        // All that anybody chose is as before; the model rewrites computed keys at each write.
+        expect(textOf(released).replaceAll(/^#.*\n/gm, '')).toBe(textOf(observed).replaceAll(/^#.*\n/gm, ''));
       }),
       { numRuns },
     );

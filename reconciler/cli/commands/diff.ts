@@ -1,0 +1,102 @@
+// `gantry diff`: what an apply would change as a unified diff, with the exit codes of diff(1): 0 same, 1 different, more: trouble.
+import { stringify } from 'yaml';
+import type { Json, JsonObject } from '../../core/document.ts';
+import { applyEdits, putBody } from '../../core/edit.ts';
+import { isNote } from '../../core/ownership.ts';
+import { coreKind } from '../../core/kinds/index.ts';
+import { isMap, mapOf } from '../../core/kinds/values.ts';
+import { printable } from '../../core/paint.ts';
+import type { Plan, ResourceChange } from '../../core/plan.ts';
+import { isSecret, redact } from '../../core/secret.ts';
+import { unifiedDiff } from '../../core/unified-diff.ts';
+import type { CliContext } from '../context.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { paintFor } from '../paint.ts';
+import { loadSet, planOf, withClient } from '../session.ts';
+import { CliError } from '../usage-error.ts';
+
+const different = exitCodes.error;
+const trouble = exitCodes.changes;
+
+export async function diff(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+  try {
+    const loaded = await loadSet(context, args);
+    const plan = await withClient(context, async (client) => (await planOf(context, client, loaded, 'apply')).plan);
+    const text = plan.changes.map((change) => diffOf(change, plan)).join('');
+    context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : painted(context, text));
+    return text === '' ? exitCodes.ok : different;
+  } catch (error) {
+    // One would mean: different.
+    throw error instanceof CliError && error.exitCode === exitCodes.error
+      ? new CliError(error.message, trouble, error)
+      : error;
+  }
+}
+
+function diffOf(change: ResourceChange, plan: Plan): string {
+  const { address, kind, action, live } = change;
+  const created = plan.steps.find((step) => step.action === 'create' && change.steps.includes(step.id));
+  const before = live === undefined ? '' : spell(kind, withState(putBody(kind, live, []), change, 'before'), change);
+  const after =
+    action === 'delete'
+      ? ''
+      : live === undefined
+        ? spell(kind, withState(created?.action === 'create' ? created.body : {}, change, 'after'), change)
+        : spell(
+            kind,
+            withState(applyEdits(putBody(kind, live, []), change.changes.filter(isField)), change, 'after'),
+            change,
+            true,
+          );
+  const text = unifiedDiff(before, after);
+  if (text === '') return '';
+  const name = printable(address);
+  return `--- ${live === undefined ? '/dev/null' : `live/${name}`}\n+++ ${action === 'delete' ? '/dev/null' : `declared/${name}`}\n${text}`;
+}
+
+/** A source only says what something is made from. */
+const isField = ({ path }: { readonly path: string }): boolean => path !== 'source';
+
+function withState(body: JsonObject, { power }: ResourceChange, side: 'before' | 'after'): JsonObject {
+  if (power === undefined || power === 'restart') return body;
+  const isUp = (power === 'start') === (side === 'after');
+  return { ...body, state: isUp ? 'running' : 'stopped' };
+}
+
+/** As YAML without what the server makes, keys sorted. A secret that changes is told to change. */
+function spell(kind: ResourceChange['kind'], body: JsonObject, change: ResourceChange, isAfter = false): string {
+  const { isComputed } = coreKind(kind);
+  const changed = new Set(change.changes.map(({ path }) => path));
+  const walk = (value: Json, path: readonly string[]): Json => {
+    if (isSecret(path, value) || change.changes.some((edit) => edit.secret && edit.path === path.join('.')))
+      return changed.has(path.join('.')) && isAfter ? '(secret, changed)' : '(secret)';
+    if (!isMap(value)) return redact(value, path);
+    const keys = Object.keys(value)
+      .filter(
+        (key) =>
+          !(
+            path[0] === 'config' &&
+            (isNote(key) || (isComputed([...path, key]) && !changed.has([...path, key].join('.'))))
+          ),
+      )
+      .sort();
+    return Object.fromEntries(keys.map((key) => [key, walk(value[key] ?? null, [...path, key])]));
+  };
+  return stringify(mapOf(walk(body, [])));
+}
+
+function painted(context: CliContext, text: string): string {
+  if (!context.color) return text;
+  const paint = paintFor(true);
+  const tint = (line: string): string =>
+    line.startsWith('+++') || line.startsWith('---')
+      ? paint.bold(line)
+      : line.startsWith('+')
+        ? paint.green(line)
+        : line.startsWith('-')
+          ? paint.red(line)
+          : line.startsWith('@@')
+            ? paint.dim(line)
+            : line;
+  return text.split('\n').map(tint).join('\n');
+}

@@ -1,0 +1,112 @@
+// `gantry get KIND [NAME]`: live objects of one kind, as a table, names, YAML or JSON.
+import { stringify } from 'yaml';
+import { hint } from '../../../server/api/nearest.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { CliContext } from '../context.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { parseKind } from '../options.ts';
+import { paintFor } from '../paint.ts';
+import { withClient } from '../session.ts';
+import { renderTable } from '../table.ts';
+import { CliError, usageError } from '../usage-error.ts';
+
+const formats = ['table', 'yaml', 'json', 'name'] as const;
+
+export async function get(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+  const format = context.isJson ? 'json' : formats.find((one) => one === (context.options.output ?? 'table'));
+  if (format === undefined)
+    throw usageError(`--output ${JSON.stringify(context.options.output)} is none of ${formats.join(', ')}`);
+  const { kind, names } = wantedOf(args);
+  const objects = await withClient(context, (client) => client.list(kind, context.stop));
+  const named = objects
+    .map((object) => ({ name: nameOf(kind, object), object: { kind, ...object } as Shown }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const chosen =
+    names.length === 0 ? named : names.flatMap((name) => named.filter((one) => isNamed(kind, one.name, name)));
+  for (const name of names) {
+    if (named.some((one) => isNamed(kind, one.name, name))) continue;
+    const known = named.map((one) => `${kind}/${one.name}`);
+    throw new CliError(`${kind}/${name} does not exist${hint(`${kind}/${name}`, known)}`, exitCodes.error);
+  }
+  const { stdout } = context.io;
+  if (format === 'name') stdout.write(chosen.map(({ name }) => `${name}\n`).join(''));
+  else if (format === 'yaml') stdout.write(chosen.map(({ object }) => `---\n${stringify(object)}`).join(''));
+  else if (format === 'json') {
+    const all = chosen.map(({ object }) => object);
+    stdout.write(`${JSON.stringify(names.length === 1 ? all[0] : all, null, context.isJson ? 0 : 2)}\n`);
+  } else
+    context.io.stdout.write(
+      `${renderTable(
+        heads[kind],
+        chosen.map(({ name, object }) => [name, ...cells[kind](object)]),
+        paintFor(context.color),
+      )}\n`,
+    );
+  return exitCodes.ok;
+}
+
+/** `container web1`, or `container/web1`. */
+function wantedOf([first = '', ...rest]: readonly string[]): {
+  readonly kind: Kind;
+  readonly names: readonly string[];
+} {
+  const slash = first.indexOf('/');
+  const kind = parseKind(slash === -1 ? first : first.slice(0, slash));
+  if (kind === undefined) {
+    const known = Object.keys(heads);
+    throw usageError(`there is no kind ${first}${hint(first, known)}; the kinds are ${known.join(', ')}`);
+  }
+  return { kind, names: slash === -1 ? rest : [first.slice(slash + 1), ...rest] };
+}
+
+type Kind = NonNullable<ReturnType<typeof parseKind>>;
+type Shown = Readonly<Record<string, unknown>>;
+
+function nameOf(kind: KindName, object: object): string {
+  const { name, pool, fingerprint } = object as { name?: string; pool?: string; fingerprint?: string };
+  if (kind === 'image' || kind === 'certificate') return fingerprint ?? '';
+  return kind === 'storage_volume' ? `${pool ?? ''}/${name ?? ''}` : (name ?? '');
+}
+
+const isNamed = (kind: KindName, name: string, wanted: string): boolean =>
+  name === wanted || ((kind === 'image' || kind === 'certificate') && wanted.length >= 6 && name.startsWith(wanted));
+
+const text = (object: Shown, key: string): string => {
+  const value = object[key];
+  return typeof value === 'string' ? value.split('\n', 1).join('') : Array.isArray(value) ? value.join(',') : '';
+};
+const heads: Readonly<Record<Kind, readonly string[]>> = {
+  certificate: ['FINGERPRINT', 'NAME', 'TYPE'],
+  storage_pool: ['NAME', 'DRIVER', 'STATUS', 'USED BY', 'DESCRIPTION'],
+  storage_volume: ['NAME', 'USED BY', 'DESCRIPTION'],
+  network: ['NAME', 'TYPE', 'MANAGED', 'USED BY', 'DESCRIPTION'],
+  profile: ['NAME', 'USED BY', 'DESCRIPTION'],
+  image: ['FINGERPRINT', 'ALIASES', 'ARCHITECTURE', 'UPLOADED'],
+  image_alias: ['NAME', 'TARGET', 'DESCRIPTION'],
+  container: ['NAME', 'STATUS', 'PROFILES', 'DESCRIPTION'],
+};
+const users = (object: Shown): string => String(Array.isArray(object['used_by']) ? object['used_by'].length : 0);
+const cells: Readonly<Record<Kind, (object: Shown) => readonly string[]>> = {
+  certificate: (object) => [text(object, 'name'), text(object, 'type')],
+  storage_pool: (object) => [
+    text(object, 'driver'),
+    text(object, 'status'),
+    users(object),
+    text(object, 'description'),
+  ],
+  storage_volume: (object) => [users(object), text(object, 'description')],
+  network: (object) => [
+    text(object, 'type'),
+    object['managed'] === true ? 'yes' : 'no',
+    users(object),
+    text(object, 'description'),
+  ],
+  profile: (object) => [users(object), text(object, 'description')],
+  image: (object) => [
+    ((object['aliases'] ?? []) as readonly { readonly name: string }[]).map(({ name }) => name).join(','),
+    text(object, 'architecture'),
+    text(object, 'uploaded_at').slice(0, 10),
+  ],
+  image_alias: (object) => [text(object, 'target').slice(0, 12), text(object, 'description')],
+  container: (object) => [text(object, 'status'), text(object, 'profiles'), text(object, 'description')],
+};

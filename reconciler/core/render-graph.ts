@@ -1,0 +1,43 @@
+// The graph of a set of documents, who needs whom, as Mermaid or DOT. Pure.
+import type { Address, Document } from './document.ts';
+import { buildGraph } from './graph.ts';
+import { normalizeDocuments } from './normalize.ts';
+import { printable } from './paint.ts';
+
+export interface GraphInput {
+  readonly documents: readonly Document[];
+}
+
+interface Edges {
+  readonly nodes: readonly Address[];
+  readonly edges: readonly (readonly [from: Address, to: Address])[];
+}
+
+/** An arrow points at what is needed. */
+function edgesOf({ documents }: GraphInput): Edges {
+  const { objects } = normalizeDocuments(documents);
+  const { needs, order } = buildGraph(objects, undefined);
+  const nodes = order.map(({ address }) => address);
+  return { nodes, edges: nodes.flatMap((from) => (needs.get(from) ?? []).map((to) => [from, to] as const)) };
+}
+
+export function graphMermaid(input: GraphInput): string {
+  const { nodes, edges } = edgesOf(input);
+  const ids = new Map(nodes.map((address, index) => [address, `n${index}`]));
+  const label = (text: string): string =>
+    printable(text).replaceAll('#', '#35;').replaceAll('"', '#quot;').replaceAll('<', '#lt;').replaceAll('>', '#gt;');
+  const lines = nodes.map((address) => `  ${ids.get(address) ?? ''}["${label(address)}"]`);
+  const arrows = edges.map(([from, to]) => `  ${ids.get(from) ?? ''} --> ${ids.get(to) ?? ''}`);
+  return `${['graph LR', ...lines, ...arrows].join('\n')}\n`;
+}
+
+export function graphDot(input: GraphInput): string {
+  const { nodes, edges } = edgesOf(input);
+  const quoted = (text: string): string =>
+    `"${printable(text)
+      .replaceAll('\\', '\\\\')
+      .replaceAll('"', String.raw`\"`)}"`;
+  const lines = nodes.map((address) => `  ${quoted(address)};`);
+  const arrows = edges.map(([from, to]) => `  ${quoted(from)} -> ${quoted(to)};`);
+  return `${['digraph gantry {', '  rankdir = "LR";', '  node [shape = "rect"];', ...lines, ...arrows, '}'].join('\n')}\n`;
+}
