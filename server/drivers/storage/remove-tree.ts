@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../lib/exec.ts';
 
-/** Up to here unlinking one by one is quicker than starting a program. */
-const smallTree = 100;
+/** Up to here unlinking by the few threads of this process is quicker than starting a program. */
+const smallTree = 1000;
 const hourMs = 3_600_000;
 
 /** Resolves also when there was nothing. Throws when something could not be removed. */
@@ -36,7 +36,7 @@ async function removeSmall(directory: string, device: number): Promise<boolean> 
   if (await removeEmpty(directory)) return true;
   const listed: Listed = { files: [], directories: [directory] };
   if (!(await list(directory, device, listed))) return false;
-  for (const file of listed.files) await unlink(file);
+  await all(listed.files, unlink);
   for (const each of listed.directories.toReversed()) await rmdir(each);
   return true;
 }
@@ -59,11 +59,20 @@ async function list(directory: string, device: number, listed: Listed): Promise<
   const below: string[] = [];
   for (const entry of entries) (entry.isDirectory() ? below : listed.files).push(join(directory, entry.name));
   listed.directories.push(...below);
-  for (const path of below) {
+  const isListed = await all(below, async (path) => {
     if ((await lstat(path)).dev !== device) throw new Error(`${path} is a mount point`);
-    if (!(await list(path, device, listed))) return false;
-  }
-  return true;
+    return list(path, device, listed);
+  });
+  return !isListed.includes(false);
+}
+
+/** Side by side. Fails with the first failure, but not before all have ended. */
+async function all<T>(paths: readonly string[], work: (path: string) => Promise<T>): Promise<readonly T[]> {
+  const ended = await Promise.allSettled(paths.map(work));
+  return ended.map((one) => {
+    if (one.status === 'rejected') throw one.reason;
+    return one.value;
+  });
 }
 
 async function listEvenIfClosed(directory: string) {
