@@ -65,10 +65,15 @@ export const poolConfigKeys = {
   'lvm.vg_name': key('text', ['lvm'], 'Volume group. Unset: the name of the pool.', { changeable: ['lvm'] }),
   'lvm.thinpool_name': key('text', ['lvm'], 'Thin pool. Unset: GantryThinPool.', { changeable: ['lvm'] }),
   'lvm.use_thinpool': key('bool', ['lvm'], 'Volumes are thin, so that copies share blocks.', { default: 'true' }),
-  'rsync.bwlimit': key('size', every, 'Bytes a second when containers and volumes are sent to another server; 0: no limit.', {
-    default: '0',
-    changeable: ['btrfs', 'dir', 'zfs'],
-  }),
+  'rsync.bwlimit': key(
+    'size',
+    every,
+    'Bytes a second when containers and volumes are sent to another server; 0: no limit.',
+    {
+      default: '0',
+      changeable: ['btrfs', 'dir', 'zfs'],
+    },
+  ),
   'volume.size': key('size', ['lvm', 'ceph'], 'Size of a new volume.', {
     default: '10GB',
     changeable: ['lvm', 'ceph'],

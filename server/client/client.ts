@@ -134,7 +134,7 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
           ? [(await readServer(send, signal)).metadata]
           : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
     get: async (kind, name, signal) => {
-      if (kind === 'server_config') return (await readServer(send, signal)) as never;
+      if (kind === 'server_config') return readServer(send, signal);
       const reply: Reply<object> = await send({ method: 'GET', path: pathOf(kind, name) }, signal);
       const { pool } = partsOfVolume(name);
       return (kind === 'storage_volume' ? { ...reply, metadata: { ...reply.metadata, pool } } : reply) as never;

@@ -131,10 +131,6 @@ describe('state actions', () => {
   test('of a missing container answers 404', async () => {
     expect((await daemon.call('PUT', '/1.0/containers/nobody/state', { action: 'start' })).status).toBe(404);
     expect((await daemon.call('GET', '/1.0/containers/nobody/state')).status).toBe(404);
-    const name = await containerIn('Stopped');
-    expect(
-      (await daemon.call('PUT', `/1.0/containers/${name}/state`, { action: 'start', stateful: true })).status,
-    ).toBe(501);
   });
 
   test('a start that fails ends as Failure with the reason and leaves it stopped', async () => {

@@ -61,7 +61,7 @@ class ModelDaemon {
     return {
       server: {
         ...this.#server,
-        config: (tables.server_config.get('server')?.object as { config: Record<string, string> }).config,
+        config: configOf(tables.server_config.get('server')?.object),
       },
       sets: this.#sets,
       containers: new Map(containers),
@@ -181,6 +181,9 @@ const blanks: Record<KindName, (name: string) => object> = {
   image_alias: (name) => liveAlias(name, ''),
   container: (name) => liveContainer(name, { status: 'Stopped', status_code: 102 }),
 };
+
+const configOf = (object: { readonly config?: Record<string, string> } | undefined): Readonly<Record<string, string>> =>
+  object?.config ?? {};
 
 /** What the server makes of what it is given: picked addresses, keys of its own, no empty values. */
 function stored(kind: KindName, object: JsonObject | object): object {

@@ -44,12 +44,12 @@ export function findMonitor(initPid: number): LiveProcess | undefined {
   return { pid: parent, startTime: facts.startTime };
 }
 
-export const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
-export const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
-
 /** That of a restored container is the program that restored it, which keeps its own name. */
 const isMonitor = (commandLine: string): boolean =>
   commandLine.startsWith('[lxc monitor]') || /(^|\/)lxc-checkpoint\s/.test(commandLine);
+
+export const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
+export const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
 
 export type Outcome = { readonly kind: 'stop' } | { readonly kind: 'reboot'; readonly init: LiveProcess };
 

@@ -136,15 +136,13 @@ class Sim implements SimRuntime {
     });
   }
 
-  #begin(
-    run: RunConfig,
-    limits: Readonly<Record<string, string>>,
-    announce?: 'reboot',
-    ageMs?: number,
-  ): SimState {
+  #begin(run: RunConfig, limits: Readonly<Record<string, string>>, announce?: 'reboot', ageMs?: number): SimState {
     this.#lastPid++;
     this.#killAll(run.name);
-    appendConsole(join(run.logDir, 'console.log'), Buffer.from(ageMs === undefined ? 'sim: init started\n' : 'sim: init goes on\n'));
+    appendConsole(
+      join(run.logDir, 'console.log'),
+      Buffer.from(ageMs === undefined ? 'sim: init started\n' : 'sim: init goes on\n'),
+    );
     linkMounts(run);
     const startedAt = this.#now() - (ageMs ?? 0);
     const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt, limits };

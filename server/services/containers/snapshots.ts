@@ -242,9 +242,3 @@ function checkExpiry(sent: string | null | undefined): string | undefined {
   if ('path' in expiry) throw errors.invalid('snapshot', [expiry]);
   return expiry.at;
 }
-
-function refuseStateful(container: string, status: string): never {
-  if (status === 'stopped')
-    throw errors.badRequest(`A stateful snapshot needs a running container: ${container} is stopped`);
-  throw errors.notImplemented('Snapshots with run state (stateful) need CRIU and are not available in this release');
-}

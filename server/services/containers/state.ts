@@ -51,9 +51,6 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
       { path: 'action', message: `must be one of ${stateActions.join(', ')}, is ${JSON.stringify(action)}` },
     ]);
   }
-  if (body.stateful === true && (action === 'start' || action === 'stop')) {
-    throw errors.notImplemented('Storing run state (stateful) is not available in this release');
-  }
   // Absent or negative: no limit. Zero asks for the kill that force asks for.
   const timeout = body.timeout ?? -1;
   const wanted: Wanted = {
