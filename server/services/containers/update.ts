@@ -19,7 +19,17 @@ import type { ContainerEntry } from './view.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,
-  'records' | 'runtime' | 'running' | 'guests' | 'pools' | 'idMaps' | 'operations' | 'events' | 'locks' | 'view' | 'architecture'
+  | 'records'
+  | 'runtime'
+  | 'running'
+  | 'guests'
+  | 'pools'
+  | 'idMaps'
+  | 'operations'
+  | 'events'
+  | 'locks'
+  | 'view'
+  | 'architecture'
 > & { readonly hosts: NetworkHosts };
 
 /** PUT: checks and If-Match before the operation starts, so that both answer at once. */
