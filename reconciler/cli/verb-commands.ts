@@ -21,6 +21,7 @@ export function addVerbCommands(parts: VerbParts): void {
   addDrift(parts);
   addOwnership(parts);
   addReaders(parts);
+  addHelpers(parts);
 }
 
 function addExport({ add, program, withHost }: VerbParts): void {
@@ -120,6 +121,38 @@ function addReaders({ add, program, withHost, withManifests }: VerbParts): void 
     'who needs whom among declared objects; reaches no daemon',
     (command) => withManifests(command).addOption(new Option('-o, --output <format>', 'mermaid or dot')),
     async (context, args) => (await import('./commands/graph.ts')).graph(context, args),
+    program,
+  );
+}
+
+function addHelpers({ add, program, withHost, withManifests }: VerbParts): void {
+  add(
+    'fmt',
+    'write manifests in their usual form, comments kept',
+    (command) => withManifests(command).addOption(new Option('--check', 'only name those that are not; exit code 1')),
+    async (context, args, options) =>
+      (await import('./commands/fmt.ts')).fmt(context, args, (options as { readonly check?: boolean }).check === true),
+    program,
+  );
+  add(
+    'init',
+    'a first manifest, and the schema for editors',
+    (command) => command.argument('[dir]', 'where (default: the current directory)'),
+    async (context, args) => (await import('./commands/init.ts')).init(context, args[0]),
+    program,
+  );
+  add(
+    'completion',
+    'a completion script for a shell: bash, zsh or fish',
+    (command) => command.argument('<shell>', 'bash, zsh or fish'),
+    async (context, args) => (await import('./commands/completion.ts')).completion(context, args[0]),
+    program,
+  );
+  add(
+    'doctor',
+    'what stands between this program and the daemon',
+    withHost,
+    async (context) => (await import('./commands/doctor.ts')).doctor(context),
     program,
   );
 }

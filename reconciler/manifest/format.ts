@@ -1,0 +1,98 @@
+// Manifest text in its usual form: keys of a document in the usual order, two spaces, comments kept. Means the same before and after,
+// or says that it cannot.
+import {
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  parseAllDocuments,
+  visit,
+  type Document as YamlDocument,
+  type Pair,
+} from 'yaml';
+
+/** What comes before and after all else; keys that are not named here keep their order between them. */
+const first = ['apiVersion', 'kind', 'metadata', 'name', 'pool', 'description', 'driver', 'type', 'target', 'source'];
+const last = ['profiles', 'config', 'devices', 'state', 'spec', 'vars', 'labels', 'manage'];
+
+export interface Formatted {
+  readonly text: string;
+  /** Absent when all is well. */
+  readonly problem?: string;
+}
+
+export function formatManifest(text: string): Formatted {
+  const documents = parse(text);
+  const wrong = documents.flatMap(({ errors }) => errors)[0];
+  if (wrong !== undefined) return { text, problem: wrong.message.split('\n', 1).join('') };
+  if (documents.length === 0) return { text };
+  for (const document of documents) order(document);
+  const parts = documents.map((document) =>
+    document.toString({ lineWidth: 0, indent: 2, flowCollectionPadding: true, indentSeq: true }),
+  );
+  const formatted = parts.map((part, index) => (index > 0 && !/^(---|%)/.test(part) ? `---\n${part}` : part)).join('');
+  const isSame = meaningOf(formatted) === meaningOf(text) && commentsOf(formatted) === commentsOf(text);
+  return isSame ? { text: formatted } : { text, problem: 'it cannot be written anew without losing something of it' };
+}
+
+const parse = (text: string): readonly YamlDocument.Parsed[] => {
+  const parsed = parseAllDocuments(text, { prettyErrors: true });
+  return Array.isArray(parsed) ? parsed : [];
+};
+
+/** An alias has to stay behind its anchor. */
+function order({ contents }: YamlDocument.Parsed): void {
+  if (!isMap(contents) || !contents.has('kind') || hasAlias(contents)) return;
+  const items: readonly Pair[] = contents.items;
+  const sorted = items
+    .map((pair, index) => ({ pair, index, rank: rankOf(pair) }))
+    .sort((a, b) => a.rank - b.rank || a.index - b.index)
+    .map(({ pair }) => pair);
+  if (sorted.every((pair, index) => pair === items[index])) return;
+  // An empty line before what was not first is none at the top.
+  const [head] = sorted;
+  if (isNode(head?.key)) head.key.spaceBefore = false;
+  contents.items = sorted as typeof contents.items;
+}
+
+function rankOf({ key }: Pair): number {
+  const name = isScalar(key) ? String(key.value) : '';
+  const [early, late] = [first.indexOf(name), last.indexOf(name)];
+  return early >= 0 ? early : late >= 0 ? first.length + 1 + late : first.length;
+}
+
+function hasAlias(node: NonNullable<YamlDocument['contents']>): boolean {
+  let found = false;
+  visit(node, (_, one) => {
+    found ||= isAlias(one);
+  });
+  return found;
+}
+
+/** Keys sorted, for their order is what may change. */
+const meaningOf = (text: string): string =>
+  JSON.stringify(
+    parse(text).map((document) => document.toJS() as unknown),
+    (_, value: unknown) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : value,
+  );
+
+/** Words of all comments, wherever they stand. */
+function commentsOf(text: string): string {
+  const found: string[] = [];
+  const add = (comment: string | null | undefined): void => {
+    for (const line of comment?.split('\n') ?? []) if (line.trim() !== '') found.push(line.trim());
+  };
+  for (const document of parse(text)) {
+    add(document.commentBefore);
+    add(document.comment);
+    visit(document, (_, node) => {
+      if (!isNode(node)) return;
+      add(node.commentBefore);
+      add(node.comment);
+    });
+  }
+  return found.sort().join('\n');
+}
