@@ -22,7 +22,8 @@ async function main(): Promise<void> {
       env: process.env,
       log,
       print: (line) => void process.stdout.write(line),
-      close: () => server.close(),
+      // The end of the process closes connections sooner than we could, and Terraform waits for it.
+      close: () => Promise.resolve(),
       exit: (code) => process.exit(code),
       parentPid: () => process.ppid,
       now: () => new Date(),
