@@ -1,5 +1,6 @@
 // Keeping the kernel ready for moves between control groups: it ends by itself, moves nothing, and is no fault where it cannot be.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { readCgroupTree } from '../../server/drivers/runtime/cgroup.ts';
 import { GroupMoves } from '../../server/drivers/runtime/group-moves.ts';
@@ -21,22 +22,25 @@ const held = (): readonly string[] =>
   });
 const groups = (): string => readFileSync('/proc/self/cgroup', 'utf8');
 
-test.skipIf(missing !== undefined)(
-  'writes for a moment, once at a time, and leaves this process where it is',
-  async () => {
-    const before = groups();
-    const moves = new GroupMoves(readCgroupTree());
+test.skipIf(missing !== undefined)('writes for a moment, once at a time, and moves nothing', async () => {
+  const before = groups();
+  const end = Date.now() + 20_000;
+  const moves = new GroupMoves(readCgroupTree());
+  // Asked for again and again: on a busy machine the moment may be over before anybody looks.
+  const isHeld = async (): Promise<boolean> => {
     moves.expect();
-    moves.expect();
-    await until(() => held().length === 1);
-    await until(() => held().length === 0);
-    expect(groups()).toBe(before);
-    moves.expect();
-    await until(() => held().length === 1);
-    moves.close();
-    await until(() => held().length === 0);
-  },
-);
+    await setImmediate();
+    const count = held().length;
+    expect(count).toBeLessThan(2);
+    return count === 1 || (Date.now() < end && isHeld());
+  };
+  expect(await isHeld()).toBe(true);
+  await until(() => held().length === 0);
+  expect(groups()).toBe(before);
+  expect(await isHeld()).toBe(true);
+  moves.close();
+  await until(() => held().length === 0);
+});
 
 test('a host without such files, or that refuses, changes nothing', async () => {
   for (const roots of [new Map<string, string>(), new Map([['memory', '/no/such/place']])]) {
