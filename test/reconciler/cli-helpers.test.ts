@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatManifest } from '../../reconciler/manifest/format.ts';
+import { clockFinding, serverFindings, trustFinding } from '../../reconciler/cli/commands/doctor.ts';
 import { buildProgram } from '../../reconciler/cli/program.ts';
 import { commandNodes } from '../../reconciler/cli/completion.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
@@ -202,6 +203,34 @@ describe('doctor', () => {
     const run = await cli(['doctor', '--json', '--host', 'unix:///nowhere/socket'], { env: { XDG_STATE_HOME: file } });
     expect(run.code).toBe(7);
     expect(levels(run)).toEqual({ program: 'ok', state: 'warning', daemon: 'error' });
+  });
+
+  it('tells what is wrong with a server, and what to do', () => {
+    const environment = {
+      server: 'gantry',
+      server_version: '0.0.1',
+      driver: 'lxc',
+      driver_version: '5',
+      kernel_version: '6',
+      storage: 'dir',
+    };
+    const found = serverFindings({ environment, api_version: '1.0', api_extensions: ['patch', 'network', 'storage'] });
+    expect(found.map(({ name, level }) => `${name} ${level}`)).toEqual([
+      'version warning',
+      'extensions error',
+      'runtime ok',
+    ]);
+    expect(found[1]?.text).toContain('lacks the API extensions etag');
+    expect(trustFinding({ auth: 'untrusted' })).toMatchObject({
+      level: 'error',
+      remedy: expect.stringContaining('--client-cert'),
+    });
+    const noon = Date.parse('2026-01-01T12:00:00Z');
+    const told = (ms: number): string => new Date(ms).toUTCString();
+    expect(clockFinding(told(noon), noon, noon + 5).level).toBe('ok');
+    expect(clockFinding(told(noon + 90_000), noon, noon + 5).text).toContain('90 s ahead');
+    expect(clockFinding(told(noon - 91_000), noon, noon + 5).text).toContain('90 s behind');
+    expect(clockFinding(undefined, noon, noon).level).toBe('warning');
   });
 
   const missing = stockLxdMissing() ?? undefined;

@@ -84,7 +84,8 @@ async function daemon(context: CliContext, client: Client): Promise<readonly Fin
   return [reached, trust, ...serverFindings(metadata), clock, await locks(context, metadata)];
 }
 
-function trustFinding({ auth }: Server): Finding {
+/** Pure, as are those that follow. */
+export function trustFinding({ auth }: Pick<Server, 'auth'>): Finding {
   return auth === 'trusted'
     ? { name: 'trust', level: 'ok', text: 'the server trusts this client' }
     : {
@@ -99,10 +100,19 @@ function trustFinding({ auth }: Server): Finding {
 /** Without these a plan cannot be applied safely, or at all. */
 const needed = ['etag', 'patch', 'network', 'storage'];
 
-function serverFindings({ environment, api_extensions: extensions, api_version: api }: Server): readonly Finding[] {
+export function serverFindings({
+  environment,
+  api_extensions: extensions,
+  api_version: api,
+}: Pick<Server, 'api_extensions' | 'api_version'> & {
+  readonly environment: Pick<
+    Server['environment'],
+    'server' | 'server_version' | 'driver' | 'driver_version' | 'kernel_version' | 'storage'
+  >;
+}): readonly Finding[] {
   const what = `${environment.server} ${environment.server_version}`;
   const missing = needed.filter((one) => !extensions.includes(one));
-  const isSame = environment.server !== 'gantryd' || environment.server_version === version;
+  const isSame = environment.server !== 'gantry' || environment.server_version === version;
   const isSim = environment.driver === 'sim';
   return [
     {
@@ -131,7 +141,7 @@ function serverFindings({ environment, api_extensions: extensions, api_version: 
 const mostSkewMs = 30_000;
 
 /** The header tells whole seconds. */
-function clockFinding(date: unknown, beforeMs: number, afterMs: number): Finding {
+export function clockFinding(date: unknown, beforeMs: number, afterMs: number): Finding {
   const serverMs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(serverMs)) return { name: 'clock', level: 'warning', text: 'the server tells no time' };
   const skewMs = Math.max(0, beforeMs - serverMs - 1000, serverMs - afterMs);
