@@ -64,6 +64,7 @@ const kindWords: Readonly<Record<string, string>> = {
   certificates: 'certificate',
 };
 const kindNames = [
+  'server_config',
   'certificate',
   'storage_pool',
   'storage_volume',

@@ -32,6 +32,9 @@ for (const { host, reason } of hosts) {
         if (answer.status === 202) await bench.get(`${String(answer.body.operation)}/wait`);
       };
       await call('POST', '/1.0/storage-pools/p1/volumes/custom', { name: 'data', type: 'custom', config: {} });
+      await call('PATCH', '/1.0', {
+        config: { 'core.trust_password': 'hunter3', 'core.https_allowed_origin': 'https://a' },
+      });
       await call('POST', '/1.0/profiles', {
         name: 'by-hand',
         description: 'for "people": yes, $HOME',
@@ -55,6 +58,9 @@ for (const { host, reason } of hosts) {
       expect(exported.stderr).not.toContain('left out');
       const text = readFileSync(join(out, 'container.yaml'), 'utf8');
       expect(text).toContain('name: bare');
+      const server = readFileSync(join(out, 'server_config.yaml'), 'utf8');
+      expect(server).toContain('core.https_allowed_origin: https://a');
+      expect(server).not.toContain('trust_password');
       expect(text).not.toMatch(/^\s*"?(volatile|image)\.|user\.gantry/m);
       for (const set of ['default', 'other']) {
         const plan = await run('plan', out, '--set', set, '--json');

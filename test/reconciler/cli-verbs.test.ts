@@ -83,9 +83,10 @@ describe('get and diff', () => {
       kind: 'storage_pool',
       driver: 'dir',
     });
-    for (const kind of ['certificate', 'storage_volume', 'network', 'profile', 'image', 'image_alias'])
+    for (const kind of ['server_config', 'certificate', 'storage_volume', 'network', 'profile', 'image', 'image_alias'])
       expect((await get(kind)).code, kind).toBe(0);
     expect((await get('container', 'c2')).stderr).toContain('container/c2 does not exist (did you mean container/c1?)');
+    expect((await get('server_config', '-o', 'name')).stdout).toBe('server\n');
     expect((await get('boat')).code).toBe(64);
     expect((await get('container', '-o', 'xml')).code).toBe(64);
   });

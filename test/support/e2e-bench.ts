@@ -9,7 +9,9 @@ import { makeDaemon, type TestDaemon } from './daemon.ts';
 import { repository } from './e2e-programs.ts';
 import { startStockLxd } from './stock-lxd.ts';
 
-export const network = 'gtef0';
+/** Two test files at a time share the host: each has a bridge and a subnet of its own. */
+export const network = `gtef${process.pid}`;
+const subnet = `10.${100 + (process.pid % 25)}.${Math.floor(process.pid / 25) % 250}`;
 
 /** gantryd on either runtime, or a stock LXD server. */
 export type BenchHost = 'sim' | 'lxc' | 'lxd';
@@ -36,7 +38,7 @@ export class Bench {
     this.dir = dir;
     this.parts = {
       pool: 'kind: storage_pool\nname: p1\ndriver: dir\n',
-      network: `kind: network\nname: ${network}\nconfig: { ipv4.address: 10.125.0.1/24, ipv6.address: none }\n`,
+      network: `kind: network\nname: ${network}\nconfig: { ipv4.address: ${subnet}.1/24, ipv6.address: none }\n`,
       profile: profileWith(''),
       image: 'kind: image\nname: base\nfile: image.tar.gz\naliases: [base]\n',
       container: containerWith(''),

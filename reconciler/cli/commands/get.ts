@@ -76,6 +76,7 @@ const text = (object: Shown, key: string): string => {
   return typeof value === 'string' ? value.split('\n', 1).join('') : Array.isArray(value) ? value.join(',') : '';
 };
 const heads: Readonly<Record<Kind, readonly string[]>> = {
+  server_config: ['NAME', 'KEYS'],
   certificate: ['FINGERPRINT', 'NAME', 'TYPE'],
   storage_pool: ['NAME', 'DRIVER', 'STATUS', 'USED BY', 'DESCRIPTION'],
   storage_volume: ['NAME', 'USED BY', 'DESCRIPTION'],
@@ -87,6 +88,7 @@ const heads: Readonly<Record<Kind, readonly string[]>> = {
 };
 const users = (object: Shown): string => String(Array.isArray(object['used_by']) ? object['used_by'].length : 0);
 const cells: Readonly<Record<Kind, (object: Shown) => readonly string[]>> = {
+  server_config: (object) => [String(Object.keys(object['config'] ?? {}).length)],
   certificate: (object) => [text(object, 'name'), text(object, 'type')],
   storage_pool: (object) => [
     text(object, 'driver'),
