@@ -1,5 +1,6 @@
 // What a host holds, exported and planned: nothing to do, on the simulation, on real containers and on a stock LXD; and what a
 // person meets at the command line.
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,6 +18,14 @@ const hosts: readonly { readonly host: BenchHost; readonly reason: string | unde
   { host: 'lxc', reason: missing },
   { host: 'lxd', reason: missingLxd },
 ];
+
+/** Base64 of DER, as the API takes it. */
+function certificateOf(dir: string): string {
+  const [key, file] = [join(dir, 'laptop.key'), join(dir, 'laptop.crt')];
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=laptop'];
+  execFileSync('openssl', ['req', '-x509', '-days', '30', ...curve, '-keyout', key, '-out', file], { stdio: 'ignore' });
+  return readFileSync(file, 'utf8').replaceAll(/-----[^-]+-----|\s/g, '');
+}
 
 for (const { host, reason } of hosts) {
   describe.skipIf(reason !== undefined)(`on ${host}`, () => {
@@ -41,6 +50,11 @@ for (const { host, reason } of hosts) {
         config: { 'environment.DB_PASSWORD': 'hunter2', 'user.note': 'one\ntwo: [x]\n', 'limits.cpu': '2' },
         devices: { nothing: { type: 'none' } },
       });
+      await call('POST', '/1.0/certificates', {
+        name: 'laptop',
+        type: 'client',
+        certificate: certificateOf(bench.dir),
+      });
       await call('POST', '/1.0/containers', {
         name: 'bare',
         profiles: ['small', 'by-hand'],
@@ -58,6 +72,9 @@ for (const { host, reason } of hosts) {
       expect(exported.stderr).not.toContain('left out');
       const text = readFileSync(join(out, 'container.yaml'), 'utf8');
       expect(text).toContain('name: bare');
+      expect(readFileSync(join(out, 'certificate.yaml'), 'utf8')).toContain(
+        'name: laptop\ncertificate: |\n  -----BEGIN',
+      );
       const server = readFileSync(join(out, 'server_config.yaml'), 'utf8');
       expect(server).toContain('core.https_allowed_origin: https://a');
       expect(server).not.toContain('trust_password');
