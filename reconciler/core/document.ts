@@ -23,10 +23,21 @@ export type PowerState = 'running' | 'stopped';
 /** How much a plan may disturb the object: nothing, a restart, or deletion and creation. */
 export type Disruption = 'none' | 'restart' | 'recreate';
 
+interface Limited {
+  readonly timeoutMs: number;
+}
 export type WaitCondition =
-  | { readonly type: 'running'; readonly timeoutMs: number }
-  /** A global IPv4 address on the interface; any interface but lo when `nic` is absent. */
-  | { readonly type: 'ipv4'; readonly nic?: string; readonly timeoutMs: number };
+  | (Limited & { readonly type: 'running' })
+  /** A global address of the family on the interface; on any interface but lo when `nic` is absent. */
+  | (Limited & { readonly type: 'ipv4' | 'ipv6'; readonly nic?: string })
+  /** The command ends with code 0 inside. */
+  | (Limited & { readonly type: 'exec'; readonly command: readonly string[] })
+  /** Something accepts connections from where gantry runs; at the container's first address when `host` is absent. */
+  | (Limited & { readonly type: 'tcp'; readonly host?: string; readonly port: number })
+  /** Whatever it is, there is something at this absolute path inside. */
+  | (Limited & { readonly type: 'file'; readonly path: string })
+  /** cloud-init has done its work, without errors that it could not get over. */
+  | (Limited & { readonly type: 'cloud-init' });
 
 /** What becomes of existing containers when their image moves on. `new-only`: new ones are made from what gantry.lock holds. */
 export type ImagePolicy = 'none' | 'new-only' | 'rebuild' | 'recreate';

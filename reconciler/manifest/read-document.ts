@@ -184,7 +184,7 @@ function manageOfToday(manage: JsonObject, refuse: (path: string, remedy: string
   return kept;
 }
 
-const laterWaits = ['exec', 'ipv6', 'file', 'tcp', 'cloud-init', 'ready', 'delay', 'agent'];
+const laterWaits = ['ready', 'delay', 'agent'];
 
 function waitOfToday(value: Json, refuse: (path: string, remedy: string) => void): Json {
   if (!Array.isArray(value)) return value;
@@ -192,7 +192,7 @@ function waitOfToday(value: Json, refuse: (path: string, remedy: string) => void
     const words = typeof item === 'string' ? [item] : isObject(item) ? Object.keys(item) : [];
     const later = words.find((word) => laterWaits.includes(word));
     if (later === undefined) return item;
-    refuse(`manage.wait.${index}.${later}`, 'wait for running or ipv4');
+    refuse(`manage.wait.${index}.${later}`, 'wait for running, ipv4, ipv6, exec, tcp, file or cloud_init');
     // Only so that the others keep their places: the document is refused anyway.
     return 'running';
   });

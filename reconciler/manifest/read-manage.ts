@@ -1,5 +1,6 @@
 // Reads the `manage:` block of a document, whose shape was checked against the schema before.
 import { hint } from '../../server/api/nearest.ts';
+import { waitNames } from '../../server/api/manifest-schema.ts';
 import { isKindName, kindNames } from '../../server/api/kinds.ts';
 import {
   defaultManage,
@@ -59,8 +60,30 @@ function readDependsOn(items: readonly string[], findings: Finding[]): readonly 
 function readWait(item: Json, path: string, findings: Finding[]): WaitCondition {
   const entry: JsonObject = typeof item === 'string' ? { [item]: true } : (item as JsonObject);
   const timeoutMs = readDuration(entry['timeout'], defaultWaitMs, `${path}.timeout`, findings);
-  if (entry['running'] === true) return { type: 'running', timeoutMs };
-  return { type: 'ipv4', ...(typeof entry['ipv4'] === 'string' ? { nic: entry['ipv4'] } : {}), timeoutMs };
+  const said = waitNames.filter((name) => Object.hasOwn(entry, name));
+  if (said.length !== 1) {
+    const what = said.length === 0 ? 'nothing' : said.join(' and ');
+    findings.push(wrong('bad-value', path, `${path} must name one of ${waitNames.join(', ')}, names ${what}`));
+  }
+  const { running, ipv4, ipv6, exec, tcp, file } = entry;
+  if (running !== undefined) return { type: 'running', timeoutMs };
+  if (ipv4 !== undefined) return { type: 'ipv4', ...nicOf(ipv4), timeoutMs };
+  if (ipv6 !== undefined) return { type: 'ipv6', ...nicOf(ipv6), timeoutMs };
+  if (exec !== undefined) return { type: 'exec', command: (exec as readonly Json[]).map(asText), timeoutMs };
+  if (tcp !== undefined) return { type: 'tcp', ...readPlace(asText(tcp), `${path}.tcp`, findings), timeoutMs };
+  if (file !== undefined) return { type: 'file', path: asText(file), timeoutMs };
+  return { type: 'cloud-init', timeoutMs };
+}
+
+const nicOf = (value: Json): { readonly nic?: string } => (typeof value === 'string' ? { nic: value } : {});
+
+/** `8080`, `web.example:8080`, `[2001:db8::1]:8080`. */
+function readPlace(text: string, path: string, findings: Finding[]): { readonly host?: string; readonly port: number } {
+  const colon = text.lastIndexOf(':');
+  const port = Number(text.slice(colon + 1));
+  if (port < 1 || port > 65_535)
+    findings.push(wrong('bad-value', path, `${path} must have a port from 1 to 65535, is ${text}`));
+  return { ...(colon === -1 ? {} : { host: text.slice(0, colon).replace(/^\[(.*)\]$/, '$1') }), port };
 }
 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };

@@ -42,6 +42,29 @@ const imageFiles: JsonSchema = {
 
 const state = { enum: ['running', 'stopped'], default: 'running', description: 'Power state of the container.' };
 
+const nicOrAny: JsonSchema = { anyOf: [text, { enum: [true] }] };
+const hostAndPort = String.raw`^((\[[0-9A-Fa-f:.]+\]|[^:\s]+):)?[0-9]{1,5}$`;
+
+const waits: Readonly<Record<string, JsonSchema>> = {
+  running: { enum: [true], description: 'The container runs.' },
+  ipv4: { ...nicOrAny, description: 'A global IPv4 address on this interface; true: on any but lo.' },
+  ipv6: { ...nicOrAny, description: 'A global IPv6 address on this interface; true: on any but lo.' },
+  exec: { type: 'array', items: scalar, minItems: 1, description: 'This command, run inside, ends with code 0.' },
+  tcp: {
+    anyOf: [
+      { type: 'integer', minimum: 1, maximum: 65_535 },
+      { ...text, pattern: hostAndPort },
+    ],
+    description:
+      'Port or host:port that accepts connections from where gantry runs; a port is at the first address of the container.',
+  },
+  file: { ...text, pattern: '^/', description: 'There is something at this absolute path inside.' },
+  cloud_init: { enum: [true], description: 'cloud-init has done its work inside.' },
+};
+
+/** What can be waited for. */
+export const waitNames: readonly string[] = Object.keys(waits);
+
 const manage: JsonSchema = {
   type: 'object',
   description: 'How the reconciler treats the object; never sent to the server.',
@@ -82,18 +105,13 @@ const manage: JsonSchema = {
       description: 'What must hold after a start before the object counts as ready.',
       items: {
         anyOf: [
-          { enum: ['running', 'ipv4'] },
+          { enum: ['running', 'ipv4', 'ipv6', 'cloud_init'] },
           {
             type: 'object',
-            properties: { running: { enum: [true] }, timeout: duration },
-            required: ['running'],
+            properties: { ...waits, timeout: duration },
             additionalProperties: false,
-          },
-          {
-            type: 'object',
-            properties: { ipv4: { anyOf: [text, { enum: [true] }] }, timeout: duration },
-            required: ['ipv4'],
-            additionalProperties: false,
+            // Exactly one of them.
+            oneOf: Object.keys(waits).map((name) => ({ required: [name] })),
           },
         ],
       },

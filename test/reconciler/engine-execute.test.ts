@@ -1,5 +1,7 @@
 // The engine against an in-memory world: order, parallelism, half runs, conflicts, power, waits, interruption.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -332,6 +334,102 @@ describe('waiting', () => {
       'an IPv4 address on eth0 did not come in 60 s: Running, 3 processes, eth0 up without an address',
     );
     expect(exitCodeOf(result)).toBe(6);
+  });
+
+  const clocked = (): { nowMs: () => number; pause: (ms: number) => Promise<void> } => {
+    let nowMs = 0;
+    return { nowMs: () => nowMs, pause: async (ms) => void (nowMs += ms) };
+  };
+  const waited = async (world: FakeWorld, condition: string, deps: Partial<ExecuteDeps> = clocked()): Promise<Run> =>
+    run(world, await planFor(world, waiting(condition)), deps);
+
+  test('for a command asks until it succeeds, and tells what it said last', async () => {
+    const world = new FakeWorld();
+    const seen: string[] = [];
+    world.command = async (command) => {
+      seen.push(command.join(' '));
+      return seen.length < 3 ? { code: 3, output: 'one\nnot \u001b[31myet\n' } : { code: 0 };
+    };
+    const { result, events } = await waited(world, '{ exec: [is, ready] }');
+    expect(result.failures).toEqual([]);
+    expect(seen).toEqual(['is ready', 'is ready', 'is ready']);
+    const text =
+      'waiting for the success of is ready: Running, 3 processes, eth0 up without an address; it ended with code 3: not yet';
+    expect(events).toContainEqual(expect.objectContaining({ type: 'apply_progress', text }));
+  });
+
+  test('for a command that never ends gives it the time there is', async () => {
+    const world = new FakeWorld();
+    world.command = (_command, signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    const { result } = await waited(world, '{ exec: [hang], timeout: 300ms }', {});
+    expect(result.failures[0]?.why).toMatch(/^the success of hang did not come in 0.3 s: .*; no answer yet$/);
+  });
+
+  test('for a file ends when it is there', async () => {
+    const world = new FakeWorld();
+    let pauses = 0;
+    const pause = async (): Promise<void> => {
+      if (++pauses === 2) world.contents.set('/1.0/containers/c1/files?/run/ready', '');
+    };
+    expect((await waited(world, '{ file: /run/ready }', { pause })).result.failures).toEqual([]);
+    expect(pauses).toBe(2);
+  });
+
+  test('for a port connects to the address of the container, or to the host that is written', async () => {
+    const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    try {
+      const world = new FakeWorld();
+      world.addresses.set('c1', '127.0.0.1');
+      expect((await waited(world, `{ tcp: ${port} }`)).result.failures).toEqual([]);
+      expect((await waited(new FakeWorld(), `{ tcp: "127.0.0.1:${port}" }`)).result.failures).toEqual([]);
+    } finally {
+      server.close();
+    }
+    const alone = await waited(new FakeWorld(), `{ tcp: ${port}, timeout: 5s }`);
+    expect(alone.result.failures[0]?.why).toContain('it has no address to connect to');
+    const closed = await waited(new FakeWorld(), `{ tcp: "127.0.0.1:${port}", timeout: 5s }`);
+    expect(closed.result.failures[0]?.why).toMatch(/did not come in 5 s: .*ECONNREFUSED/);
+  });
+
+  test.each([
+    [{ code: 0, output: 'status: done\n' }, undefined],
+    [{ code: 2, output: 'status: done\n' }, undefined],
+    [{ code: 1, output: 'status: error\n' }, 'cloud-init failed: status: error: Running'],
+    [{ code: 127 }, 'its image has no cloud-init to wait for: Running'],
+  ])('for cloud-init, which answers %j, ends at once', async (answer, why) => {
+    const world = new FakeWorld();
+    const seen: string[] = [];
+    world.command = async (command) => {
+      seen.push(command.join(' '));
+      return answer;
+    };
+    const { result } = await waited(world, 'cloud_init');
+    expect(seen).toEqual(['cloud-init status --wait']);
+    if (why === undefined) expect(result.failures).toEqual([]);
+    else expect(result.failures[0]?.why).toContain(why);
+  });
+
+  test('that runs out shows the last lines of console and log, and the leases', async () => {
+    const world = new FakeWorld();
+    world.contents.set('/1.0/containers/c1/console', '1\r\n2\r\n3\r\n4\r\n5\r\nlast \u0007words\r\n\r\n');
+    world.contents.set('/1.0/containers/c1/logs/lxc.log', 'lxc c1 ERROR start\n');
+    const lease = { hwaddr: '', type: 'dynamic', location: 'none' };
+    world.leases.set('br0', [
+      { ...lease, hostname: 'other', address: '10.0.0.3' },
+      { ...lease, hostname: 'c1', address: '10.0.0.2' },
+    ]);
+    const text = `kind: network\nname: br0\n---\n${waiting('{ ipv6: eth0, timeout: 1s }')}devices: { eth0: { type: nic, nictype: bridged, parent: br0 } }\n`;
+    const { result } = await run(world, await planFor(world, text), clocked());
+    const lines = result.failures[0]?.why.split('\n') ?? [];
+    expect(lines[0]).toMatch(/^an IPv6 address on eth0 did not come in 1 s: Running/);
+    expect(lines.slice(1)).toEqual([
+      '  leases on br0: 10.0.0.2',
+      ...['2', '3', '4', '5', 'last  words'].map((line) => `  console: ${line}`),
+      '  log: lxc c1 ERROR start',
+    ]);
   });
 
   test('fails at once when the container has stopped by itself', async () => {

@@ -101,6 +101,46 @@ manage:
     });
   });
 
+  test('a container may be waited for in several ways', async () => {
+    const waits = async (list: string): Promise<unknown> =>
+      (await first(`kind: container\nname: c\nmanage: { wait: ${list} }\n`)).manage.wait;
+    const timeoutMs = 60_000;
+    expect(await waits('[ipv6, { ipv6: eth0 }, cloud_init, { cloud_init: true, timeout: 10m }]')).toEqual([
+      { type: 'ipv6', timeoutMs },
+      { type: 'ipv6', nic: 'eth0', timeoutMs },
+      { type: 'cloud-init', timeoutMs },
+      { type: 'cloud-init', timeoutMs: 600_000 },
+    ]);
+    expect(await waits('[{ exec: [sleep, 5] }, { file: /run/ready }]')).toEqual([
+      { type: 'exec', command: ['sleep', '5'], timeoutMs },
+      { type: 'file', path: '/run/ready', timeoutMs },
+    ]);
+    expect(await waits('[{ tcp: 80 }, { tcp: "10.0.0.9:8080" }, { tcp: "[fd00::1]:22" }]')).toEqual([
+      { type: 'tcp', port: 80, timeoutMs },
+      { type: 'tcp', host: '10.0.0.9', port: 8080, timeoutMs },
+      { type: 'tcp', host: 'fd00::1', port: 22, timeoutMs },
+    ]);
+  });
+
+  test.each([
+    ['{ tcp: 0 }', 'bad-value: manage.wait.0.tcp must have a port from 1 to 65535, is 0'],
+    ['{ tcp: "host:70000" }', 'bad-value: manage.wait.0.tcp must have a port from 1 to 65535, is host:70000'],
+    ['{ tcp: web }', expect.stringMatching(/wrong-type: manage.wait.0.tcp must /)],
+    ['{ exec: [] }', 'wrong-type: manage.wait.0.exec must have at least 1 elements, has 0'],
+    ['{ exec: true }', 'wrong-type: manage.wait.0.exec must be an array, is a boolean'],
+    ['{ file: run/ready }', 'wrong-type: manage.wait.0.file must match ^/, is "run/ready"'],
+    ['{ ipv5: eth0 }', 'unknown-key: manage.wait.0.ipv5 is not a key of this kind (did you mean ipv4?)'],
+    ['{ exc: [a] }', 'unknown-key: manage.wait.0.exc is not a key of this kind (did you mean exec?)'],
+    [
+      '{ ipv4: true, tcp: 80 }',
+      'bad-value: manage.wait.0 must name one of running, ipv4, ipv6, exec, tcp, file, cloud_init, names ipv4 and tcp',
+    ],
+    ['{ timeout: 5 }', expect.stringMatching(/names nothing$/)],
+  ])('a wait for %s is refused where it is written', async (item, problem) => {
+    const loaded = await load(`kind: container\nname: c\nmanage:\n  wait:\n    - ${item}\n`);
+    expect(problems(loaded).map((one) => one.replace(/^5:\d+ /, ''))).toEqual([problem]);
+  });
+
   test('the envelope of Kubernetes tools is the same document', async () => {
     const flat = await first('kind: profile\nname: p\nconfig: {user.a: "1"}\n');
     const text = 'apiVersion: v1\nkind: profile\nmetadata: {name: p}\nspec: {config: {user.a: "1"}}\n';
@@ -310,7 +350,7 @@ kind: container
 name: web1
 profiles: [tabs, wbe]
 source: {type: imag, alias: x}
-manage: { depends_on: [web1, contaner/x], mode: exactly, wait: [{exec: [true]}, ipv5] }
+manage: { depends_on: [web1, contaner/x], mode: exactly, wait: [{delay: 5}, ipv5] }
 labels: {a: b}
 ---
 kind: container

@@ -28,6 +28,13 @@ test.each([
     source: { type: 'image', alias: 'a' },
     manage: { wait: ['running', { ipv4: 'eth0', timeout: '60s' }], timeout: 5 },
   },
+  {
+    kind: 'container',
+    name: 'c',
+    manage: {
+      wait: ['ipv6', { exec: ['true', 5] }, { tcp: 80 }, { tcp: 'web:80' }, { file: '/x' }, { cloud_init: true }],
+    },
+  },
 ])('%j is a manifest', (value) => {
   expect(accepts(value), JSON.stringify(accepts.errors)).toBe(true);
 });
@@ -39,6 +46,9 @@ test.each([
   { kind: 'container', name: 'c', expanded_config: {} },
   { kind: 'container', name: 'c', manage: { disruption: 'maybe' } },
   { kind: 'container', name: 'c', manage: { mode: 'exactly' } },
+  { kind: 'container', name: 'c', manage: { wait: [{ exec: ['true'], tcp: 80 }] } },
+  { kind: 'container', name: 'c', manage: { wait: [{ tcp: 'web' }] } },
+  { kind: 'container', name: 'c', manage: { wait: [{ timeout: 5 }] } },
   { kind: 'profile', name: 'p', config: { a: [] } },
   { kind: 'storage_pool', name: 'fast' },
 ])('%j is no manifest', (value) => {

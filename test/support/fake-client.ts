@@ -1,7 +1,9 @@
 // An in-memory stand-in for the client, for tests of the engine: keeps objects like a daemon would, and can be told to fail at
 // the n-th change, before or after it took effect.
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { Container, ContainerState } from '../../server/api/container.ts';
+import type { NetworkLease } from '../../server/api/network.ts';
 import type { Operation } from '../../server/api/operation.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import type { ClientKind } from '../../server/client/kind-paths.ts';
@@ -31,6 +33,12 @@ export class FakeWorld {
   beforePut: ((kind: ClientKind, name: string) => void) | undefined;
   fault: { at: number; kind: FaultKind } | undefined;
   addresses = new Map<string, string>();
+  /** What a command in any container does: its exit code, what it writes. */
+  command: (command: readonly string[], signal: AbortSignal | undefined) => Promise<{ code: number; output?: string }> =
+    async () => ({ code: 0 });
+  /** Content by path of the API: `/1.0/containers/c1/console`, `/1.0/containers/c1/files?/etc/motd`. */
+  readonly contents = new Map<string, string>();
+  readonly leases = new Map<string, readonly NetworkLease[]>();
   /** Clean stops fail, as those of a container that ignores the signal. */
   stubborn = new Set<string>();
   /** Of the server; changed by patchServer, which does not count among `changes`. */
@@ -140,6 +148,23 @@ export class FakeWorld {
         get: unused,
         list: async () => [],
         cancel: unused,
+      },
+      exec: async (_name, { command, stdout }, signal) => {
+        const { code, output = '' } = await this.command(command, signal);
+        stdout.write(output);
+        return { exited: Promise.resolve(code), resize: unused, signal: unused, close: () => {} };
+      },
+      // Tells nothing: what a run sees it asks for.
+      events: async function* () {},
+      networkLeases: async (name) => this.leases.get(name) ?? unused(),
+      http: {
+        send: unused,
+        open: async ({ path, query }) => {
+          const asked = query?.['path'] === undefined ? path : `${path}?${query['path']}`;
+          const content = this.contents.get(asked);
+          if (content === undefined) throw refusal(404, 'notFound', `${asked} was not found`);
+          return { status: 200, headers: { 'x-svc-type': 'file' }, body: Readable.from([Buffer.from(content)]) };
+        },
       },
     };
   }

@@ -20,6 +20,11 @@ export type EngineClient = Pick<
   | 'putContainerState'
   | 'uploadImage'
   | 'operations'
+  // What a container is asked for while it gets ready.
+  | 'exec'
+  | 'events'
+  | 'networkLeases'
+  | 'http'
 >;
 
 export interface StepContext {

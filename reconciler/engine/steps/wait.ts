@@ -1,66 +1,123 @@
-// Waits until a container is running or has an address; when that does not happen, says what it has instead.
-import type { ContainerState } from '../../../server/api/container.ts';
+// Waits until a container is what a condition asks for; when that does not come, says what it is instead.
+import type { LifecycleMetadata } from '../../../server/api/event.ts';
 import { statusCodes } from '../../../server/api/status.ts';
+import { DeadlineError, within } from '../../../server/client/deadline.ts';
 import type { WaitCondition } from '../../core/document.ts';
 import type { WaitStep } from '../../core/plan.ts';
 import { NotReadyError, type Note, type StepContext } from './context.ts';
+import { describeState, findOut } from './not-ready.ts';
+import { look, type Sight } from './readiness.ts';
 
 const firstPauseMs = 100;
 const longestPauseMs = 1000;
 
+/** Events of the container cut the pauses short; what no event tells (an address, a port) is asked for again. */
 export async function waitFor(context: StepContext, step: WaitStep, signal: AbortSignal): Promise<Note> {
-  const { condition } = step;
+  const { condition, name } = step;
   const endMs = context.nowMs() + condition.timeoutMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    const { metadata: state } = await context.client.containerState(step.name, signal);
-    if (holds(condition, state)) return undefined;
-    if (state.status_code === statusCodes.stopped || state.status_code === statusCodes.error) {
-      throw new NotReadyError(`it stopped instead of getting ready: ${describeState(state)}`);
+  const over = new AbortController();
+  let news: News | undefined;
+  try {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const { metadata: state } = await context.client.containerState(name, signal);
+      const isStopped = state.status_code === statusCodes.stopped || state.status_code === statusCodes.error;
+      const sight = isStopped ? unseen : await lookFor(context, step, state, endMs - context.nowMs(), signal);
+      if (sight.holds) return undefined;
+      const now = [describeState(state), ...(sight.instead === undefined ? [] : [sight.instead])].join('; ');
+      const leftMs = endMs - context.nowMs();
+      if (isStopped || leftMs <= 0) {
+        const why = isStopped
+          ? 'it stopped instead of getting ready'
+          : `${wanted(condition)} did not come in ${condition.timeoutMs / 1000} s`;
+        throw new NotReadyError(`${why}: ${now}${await findOut(context, name, state, signal)}`);
+      }
+      context.onProgress(`waiting for ${wanted(condition)}: ${now}`);
+      news ??= newsOf(context, name, over.signal);
+      await Promise.race([context.pause(Math.min(pauseMs, leftMs), signal), news.next()]);
     }
-    const leftMs = endMs - context.nowMs();
-    if (leftMs <= 0) {
-      const limit = `${condition.timeoutMs / 1000} s`;
-      throw new NotReadyError(`${wanted(condition)} did not come in ${limit}: ${describeState(state)}`);
-    }
-    context.onProgress(`waiting for ${wanted(condition)}: ${describeState(state)}`);
-    await context.pause(Math.min(pauseMs, leftMs), signal);
+  } finally {
+    over.abort();
   }
 }
 
-const wanted = (condition: WaitCondition): string =>
-  condition.type === 'running'
-    ? 'the running state'
-    : `an IPv4 address${condition.nic === undefined ? '' : ` on ${condition.nic}`}`;
+const unseen: Sight = { holds: false };
 
-export function holds(condition: WaitCondition, state: ContainerState): boolean {
-  if (state.status_code !== statusCodes.running) return false;
-  if (condition.type === 'running') return true;
-  return globalAddresses(state, condition.nic).some(({ family }) => family === 'inet');
-}
-
-/** Addresses that others can reach, of one interface or of all but the loopback. */
-export function globalAddresses(
-  state: ContainerState,
-  nic?: string,
-): readonly { readonly nic: string; readonly family: string; readonly address: string }[] {
-  return Object.entries(state.network ?? {})
-    .filter(([name]) => (nic === undefined ? name !== 'lo' : name === nic))
-    .flatMap(([name, { addresses }]) =>
-      addresses
-        .filter(({ scope }) => scope === 'global')
-        .map(({ family, address }) => ({ nic: name, family, address })),
+/** A command that does not end is given what is left of the time. */
+async function lookFor(
+  context: StepContext,
+  { name, condition }: WaitStep,
+  state: Parameters<typeof look>[3],
+  leftMs: number,
+  signal: AbortSignal,
+): Promise<Sight> {
+  try {
+    return await within(
+      Math.max(firstPauseMs, leftMs),
+      (inner) => look(context, name, condition, state, inner),
+      signal,
     );
+  } catch (error) {
+    if (error instanceof DeadlineError) return { holds: false, instead: 'no answer yet' };
+    if (!(error instanceof NotReadyError)) throw error;
+    const more = await findOut(context, name, state, signal);
+    throw new NotReadyError(`${error.message}: ${describeState(state)}${more}`);
+  }
 }
 
-/** `Running, 12 processes, eth0 up without an address`. */
-export function describeState(state: ContainerState): string {
-  const nics = Object.entries(state.network ?? {})
-    .filter(([name]) => name !== 'lo')
-    .map(([name, { state: link, addresses }]) => {
-      const shown = addresses.filter(({ scope }) => scope === 'global').map(({ address }) => address);
-      return `${name} ${link} ${shown.length === 0 ? 'without an address' : `with ${shown.join(', ')}`}`;
-    });
-  const interfaces = nics.length > 0 ? nics : state.status_code === statusCodes.running ? ['no interfaces'] : [];
-  const processes = state.processes > 0 ? [`${state.processes} processes`] : [];
-  return [state.status, ...processes, ...interfaces].join(', ');
+interface News {
+  /** Resolves with the next event about the container that came since the last call. */
+  next(): Promise<void>;
+}
+
+/** Until `signal` fires. A server that tells nothing is asked only. */
+function newsOf(context: StepContext, name: string, signal: AbortSignal): News {
+  let isNew = false;
+  let wake = (): void => {};
+  const tell = (): void => {
+    isNew = true;
+    wake();
+  };
+  const follow = async (): Promise<void> => {
+    for await (const { metadata } of context.client.events(['lifecycle'], signal, { onReady: tell })) {
+      if (isPowerOf(name, metadata as Partial<LifecycleMetadata> | null)) tell();
+    }
+  };
+  follow().catch(() => undefined);
+  return {
+    next: () =>
+      new Promise((resolve) => {
+        wake = (): void => {
+          isNew = false;
+          resolve();
+        };
+        if (isNew) wake();
+      }),
+  };
+}
+
+/** Not the commands and files that waiting itself asks for: it would never pause. */
+const isPowerOf = (name: string, event: Partial<LifecycleMetadata> | null): boolean =>
+  /-(started|stopped|shutdown|restarted|paused|resumed|deleted)$/.test(event?.action ?? '') &&
+  [`/1.0/containers/${name}`, `/1.0/instances/${name}`].includes(event?.source?.split('?')[0] ?? '');
+
+function wanted(condition: WaitCondition): string {
+  switch (condition.type) {
+    case 'running':
+      return 'the running state';
+    case 'ipv4':
+    case 'ipv6': {
+      const family = condition.type === 'ipv4' ? 'IPv4' : 'IPv6';
+      return `an ${family} address${condition.nic === undefined ? '' : ` on ${condition.nic}`}`;
+    }
+    case 'exec':
+      return `the success of ${condition.command.join(' ')}`;
+    case 'tcp':
+      return `an answer at ${condition.host === undefined ? '' : `${condition.host} `}port ${condition.port}`;
+    case 'file':
+      return `the file ${condition.path}`;
+    case 'cloud-init':
+      return 'the end of cloud-init';
+    default:
+      return condition satisfies never;
+  }
 }
