@@ -94,7 +94,8 @@ async function run(
 async function exists(context: StepContext, name: string, path: string, signal: AbortSignal): Promise<boolean> {
   try {
     const entry = await filesOf(context.client.http, name).read(path, signal);
-    if (entry.type === 'file') entry.body.destroy();
+    // Giving it up before its end is an error of the stream, too.
+    if (entry.type === 'file') entry.body.once('error', () => {}).destroy();
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;
