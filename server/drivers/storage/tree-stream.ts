@@ -97,7 +97,7 @@ export function packTree(
 }
 
 const changed =
-  /^tar: (?:.*: (?:file changed as we read it|File removed before we read it|File shrank by .*|socket ignored|Cannot open: (?:Too many levels of symbolic links|Not a directory))|Exiting with failure status due to previous errors)$/;
+  /^tar: (?:.*: (?:file changed as we read it|File removed before we read it|File shrank by .*|socket ignored|Cannot (?:open|savedir): (?:Too many levels of symbolic links|Not a directory)|Cannot open: No such device or address|Cannot readlink: Invalid argument)|Exiting with failure status due to previous errors)$/;
 
 /** Also when files changed, vanished or became others while they were read: whoever is in the tree may do that all the time. */
 export const isPacked = (how: ExecError): boolean =>
