@@ -17,13 +17,16 @@ export async function waitFor(context: StepContext, step: WaitStep, signal: Abor
   const endMs = context.nowMs() + condition.timeoutMs;
   const over = new AbortController();
   let news: News | undefined;
+  let instead: string | undefined;
   try {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const { metadata: state } = await context.client.containerState(name, signal);
       const isStopped = state.status_code === statusCodes.stopped || state.status_code === statusCodes.error;
       const sight = isStopped ? unseen : await lookFor(context, step, state, endMs - context.nowMs(), signal);
       if (sight.holds) return undefined;
-      const now = [describeState(state), ...(sight.instead === undefined ? [] : [sight.instead])].join('; ');
+      // What it said before tells more than that it was cut off.
+      instead = sight.instead === unanswered ? (instead ?? unanswered) : sight.instead;
+      const now = [describeState(state), ...(instead === undefined ? [] : [instead])].join('; ');
       const leftMs = endMs - context.nowMs();
       if (isStopped || leftMs <= 0) {
         const why = isStopped
@@ -41,6 +44,7 @@ export async function waitFor(context: StepContext, step: WaitStep, signal: Abor
 }
 
 const unseen: Sight = { holds: false };
+const unanswered = 'no answer yet';
 
 /** A command that does not end is given what is left of the time. */
 async function lookFor(
@@ -57,7 +61,7 @@ async function lookFor(
       signal,
     );
   } catch (error) {
-    if (error instanceof DeadlineError) return { holds: false, instead: 'no answer yet' };
+    if (error instanceof DeadlineError) return { holds: false, instead: unanswered };
     if (!(error instanceof NotReadyError)) throw error;
     const more = await findOut(context, name, state, signal);
     throw new NotReadyError(`${error.message}: ${describeState(state)}${more}`);
