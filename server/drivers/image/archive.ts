@@ -1,5 +1,6 @@
 // Looks through the files of an image without unpacking them: is it an image, is it safe, how big is it, what does it say of itself.
 import { open } from 'node:fs/promises';
+import { keepOutput } from '../../lib/keep-output.ts';
 import { DriverError } from '../driver-error.ts';
 import { createEntryCheck } from './check-entries.ts';
 import type { ArchiveRole, EntryLimits, EntryTotals } from './check-entries.ts';
@@ -144,6 +145,7 @@ export async function openTar(path: string, format: ImageFormat, signal: AbortSi
     return { bytes, done: async () => {}, close: () => file.close() };
   }
   const program = start(argv, { inputFd: file.fd, output: 'pipe' }, signal);
+  keepOutput(program.stdout);
   const close = async (): Promise<void> => {
     program.kill();
     program.stdout?.destroy();

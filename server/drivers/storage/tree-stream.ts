@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { DriverError } from '../driver-error.ts';
 import type { ExecError } from '../../lib/exec.ts';
+import { keepOutput } from '../../lib/keep-output.ts';
 import { ended, keepAll, keptStderrBytes } from './copy-tree.ts';
 import { toolEnv } from './remove-tree.ts';
 
@@ -19,6 +20,7 @@ export async function readFrom(
   signal.throwIfAborted();
   const [file = '', ...args] = argv;
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: toolEnv });
+  keepOutput(child.stdout);
   const end = ended(child, file, 'reading');
   end.catch(() => {});
   const kill = (): void => void child.kill('SIGKILL');
