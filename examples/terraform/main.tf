@@ -28,7 +28,7 @@ resource "gantry_storage_pool" "demo" {
 resource "gantry_network" "demo" {
   name = "tfdemo0"
   config = {
-    "ipv4.address" = "10.124.0.1/24"
+    "ipv4.address" = "10.122.0.1/24"
     "ipv4.nat"     = "true"
     "ipv6.address" = "none"
   }

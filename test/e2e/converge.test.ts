@@ -52,7 +52,7 @@ driver: dir
 ---
 kind: network
 name: ${network}
-config: { ipv4.address: 10.124.0.1/24, ipv4.nat: true, ipv6.address: none }
+config: { ipv4.address: 10.127.0.1/24, ipv4.nat: true, ipv6.address: none }
 ---
 kind: profile
 name: small

@@ -11,7 +11,7 @@ import { startStockLxd } from './stock-lxd.ts';
 
 /** Two test files at a time share the host: each has a bridge and a subnet of its own. */
 export const network = `gtef${process.pid}`;
-const subnet = `10.${100 + (process.pid % 25)}.${Math.floor(process.pid / 25) % 250}`;
+const subnet = `10.${60 + (process.pid % 25)}.${Math.floor(process.pid / 25) % 250}`;
 
 /** gantryd on either runtime, or a stock LXD server. */
 export type BenchHost = 'sim' | 'lxc' | 'lxd';
