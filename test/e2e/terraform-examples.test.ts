@@ -84,7 +84,7 @@ resource "gantry_image_alias" "i" {
     expect(await terraform.apply(...vars)).toContain('7 added');
     expect((await terraform.plan(...vars)).changes).toBe(false);
     const { addresses } = (await terraform.outputs()) as { addresses: Record<string, string> };
-    for (const name of ['web', 'db']) expect(addresses[name]).toMatch(/^10\.124\.0\./);
+    for (const name of ['web', 'db']) expect(addresses[name]).toMatch(/^10\.122\.0\./);
     expect(await terraform.apply(...vars, '-var=memory=96MiB')).toContain('0 added, 1 changed');
     expect((await daemon.get('/1.0/containers/tfdemo-web')).expanded_config['limits.memory']).toBe('96MiB');
     expect(await terraform.destroy(...vars)).toContain('7 destroyed');
