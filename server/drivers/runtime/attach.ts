@@ -6,6 +6,7 @@ import { type Readable, Writable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
 import { carriageReturnFilter, CommandOutput } from './command-output.ts';
 import type { RuntimeCommand, RuntimeProcess, TerminalSize } from './driver.ts';
+import { findProgram } from './lxc-host.ts';
 import { hostIdOf, readCommandLine, readProcess } from './proc.ts';
 import { killBelow, killTree, ProcessInside, sendSignal, signalNumber } from './process-inside.ts';
 import { openPipe, openTerminal, pipeReader, pipeWriter, type Terminal } from './pty.ts';
@@ -71,17 +72,8 @@ export function spawnAttached(target: AttachTarget, command: RuntimeCommand): Ru
 }
 
 // lxc-attach enters, inside, the directory it was started in. Its own environment is not the command's.
-const start = (
-  argv: readonly string[],
-  stdio: ('ignore' | 'pipe' | number)[],
-  session: { readonly detached?: boolean } = {},
-): ChildProcess =>
-  spawn(argv[0] ?? '', argv.slice(1), {
-    env: { [attachMark]: '1' },
-    cwd: existsSync('/root') ? '/root' : '/',
-    stdio,
-    ...session,
-  });
+const start = (argv: readonly string[], stdio: ('ignore' | 'pipe' | number)[]): ChildProcess =>
+  spawn(argv[0] ?? '', argv.slice(1), { env: { [attachMark]: '1' }, cwd: existsSync('/root') ? '/root' : '/', stdio });
 
 /** Real pipes that belong to the command's user: it may open them again by name, as in `echo > /dev/stderr`. */
 function spawnOnPipes(
@@ -118,23 +110,24 @@ function spawnOnPipes(
 /**
  * The terminal's session must outlive the program in it: at the death of a session's leader the kernel throws away what was not
  * yet read. So a shell leads, lets go of the terminal when the program has ended (its output then reads to an end), and ends
- * itself with the program's code when descriptor 3 is closed. Opened anew, the terminal becomes that of the leader's session.
+ * itself with the program's code when descriptor 3 is closed.
  */
-const leader = `exec 0<>/proc/self/fd/0 1>&0 2>&0; "$@" 3<&-; code=$?; trap '' HUP; exec </dev/null >/dev/null 2>&1; read -r end <&3; exit $code`;
+const leader = `"$@" 3<&-; code=$?; trap '' HUP; exec </dev/null >/dev/null 2>&1; read -r end <&3; exit $code`;
 
 export function spawnOnTerminal(
   target: Pick<AttachTarget, 'name' | 'libc'>,
   argv: readonly string[],
   options: { readonly size: TerminalSize; readonly carriageReturns: number },
 ): RuntimeProcess {
-  if (target.libc === undefined) {
-    throw new DriverError('NotSupported', 'Terminals in containers need koffi (npm), which this host lacks');
+  const setsid = findProgram('setsid');
+  if (target.libc === undefined || setsid === undefined) {
+    const missing = target.libc === undefined ? 'koffi (npm)' : 'setsid (package util-linux)';
+    throw new DriverError('NotSupported', `Terminals in containers need ${missing}, which this host lacks`);
   }
   const terminal = openTerminal(target.libc, options.size);
   const { socket, farSide } = terminal;
   try {
-    const stdio = [farSide, farSide, farSide, 'pipe' as const];
-    const child = start(['/bin/sh', '-c', leader, 'sh', ...argv], stdio, { detached: true });
+    const child = start([setsid, '-c', '/bin/sh', '-c', leader, 'sh', ...argv], [farSide, farSide, farSide, 'pipe']);
     const output = new CommandOutput(socket, carriageReturnFilter(options.carriageReturns));
     const release = child.stdio[3] as Socket;
     release.on('error', () => {});
