@@ -2,6 +2,7 @@
 // Texts and places stay with whoever wrote them.
 import { hint } from '../../server/api/nearest.ts';
 import type { Json, JsonObject } from '../core/document.ts';
+import { isMap } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';
 import type { PlacedText } from './located.ts';
 import type { RawDocument } from './parse-yaml.ts';
@@ -18,8 +19,6 @@ export interface Overlaid {
   readonly problems: readonly { readonly part: Part; readonly finding: Finding }[];
 }
 
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isPatch = ({ raw }: Part): boolean => isMap(raw.value) && raw.value['patch'] === true;
 
 /** Overlays in the order in which they were read; the base may stand before or after them. */

@@ -2,11 +2,9 @@
 // like there: keys that are given are set, nothing is taken away or pruned.
 import type { KindName } from '../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../core/document.ts';
+import { isMap } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';
 import type { RawDocument } from './parse-yaml.ts';
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Lists of a preseed document, and those that may stand beside them. */
 const lists: Readonly<Record<string, KindName>> = {

@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { hint } from '../../server/api/nearest.ts';
 import type { Json, JsonObject } from '../core/document.ts';
+import { isMap } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';
 
 /** More than this is no secret but a mistake. */
@@ -28,9 +29,6 @@ export interface ResolvedSecrets {
 
 const words = ['from_env', 'from_file', 'from_sops'] as const;
 type Word = (typeof words)[number];
-
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** `read: false` for offline checks: references are looked at, not followed, and stand as an unsuspicious text. */
 export async function resolveSecrets(

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Json, JsonObject } from '../core/document.ts';
+import { isMap } from '../core/kinds/values.ts';
 import type { PlacedText } from './located.ts';
 import type { RawDocument } from './parse-yaml.ts';
 import { loadTerraform, type TerraformDocument } from './terraform-json/load-terraform.ts';
@@ -21,9 +22,6 @@ export interface TerraformParts {
   readonly parts: readonly Part[];
   readonly diagnostics: readonly Diagnostic[];
 }
-
-const isMap = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** By its name, or by blocks that no manifest has. */
 const isTerraform = ({ source, raw }: Part): boolean =>

@@ -1,6 +1,7 @@
 // Takes the blocks of Terraform JSON files apart into variables, locals, resources and outputs of one configuration; evaluates nothing.
 import { hint } from '../../../server/api/nearest.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
+import { isMap } from '../../core/kinds/values.ts';
 import type { Problem, Report } from './problem.ts';
 import { ignoredBlocks, type Code } from './unsupported.ts';
 
@@ -52,9 +53,6 @@ const refusedBlocks: Readonly<Record<string, Code>> = {
   removed: 'E_REMOVED',
 };
 const blocks = ['//', 'terraform', 'provider', 'variable', 'locals', 'resource', 'output', 'moved', 'import'];
-
-export const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function readConfig(files: readonly ConfigFile[], report: Report): Config {
   const reader = new Reader(report);

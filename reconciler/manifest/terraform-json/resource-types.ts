@@ -2,6 +2,7 @@
 // of the well-known providers for LXD and Incus, whose configurations then need no change.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
+import { isMap } from '../../core/kinds/values.ts';
 import { unknown, type Value } from './expression/values.ts';
 import type { ReferableType } from './evaluate-config.ts';
 
@@ -46,8 +47,6 @@ const isSet = (value: Json | undefined): value is Exclude<Json, null> => value !
 /** As a person would read it. */
 export const wordOf = (value: Json | undefined): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
-const isMap = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const objects = (value: Json | undefined): readonly JsonObject[] =>
   (Array.isArray(value) ? (value as readonly Json[]) : isMap(value) ? [value] : []).filter(isMap);
 
