@@ -14,7 +14,7 @@ import type { Caller } from '../caller.ts';
 import { remoteImageOf, type RemoteSource } from '../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
-import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
+import { beginContainer, checkArchitecture, checkDraft, withHardwareAddresses } from './draft.ts';
 import { applyTemplateKey } from './apply-templates.ts';
 import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
@@ -53,13 +53,7 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
     kind: 'container-create',
     onRestart: 'unwind',
     begin(changes, { name, document }) {
-      if (deps.records.containers.has(name)) throw errors.exists('container', name);
-      for (const profile of document.profiles) {
-        if (!deps.records.profiles.has(profile)) throw errors.notFound('profile', profile);
-        changes.require('profiles', profile);
-      }
-      requirePlaces(deps.records, changes, document);
-      changes.put('containers', name, { ...document, lifecycle: 'creating' });
+      beginContainer(deps.records, changes, name, document);
     },
     steps: [
       {

@@ -39,6 +39,17 @@ export function checkDraft(
   return { pool: root?.pool ?? '' };
 }
 
+/** First step of everything that makes a container: the name is free and becomes its, and what it refers to is there and stays. */
+export function beginContainer(records: Records, changes: Changes, name: string, document: ContainerDocument): void {
+  if (records.containers.has(name)) throw errors.exists('container', name);
+  for (const profile of document.profiles) {
+    if (!records.profiles.has(profile)) throw errors.notFound('profile', profile);
+    changes.require('profiles', profile);
+  }
+  requirePlaces(records, changes, document);
+  changes.put('containers', name, { ...document, lifecycle: 'creating' });
+}
+
 /** Pools and managed networks that the container uses must be there and stay: none of them is on its way out. */
 export function requirePlaces(records: Records, changes: Changes, document: ContainerDocument): void {
   const { devices } = expand(document, (profile) => records.profiles.get(profile)?.document);

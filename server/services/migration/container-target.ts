@@ -13,7 +13,7 @@ import type { ContainerDocument, SnapshotDocument } from '../../records/document
 import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
-import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from '../containers/draft.ts';
+import { beginContainer, checkArchitecture, checkDraft, withHardwareAddresses } from '../containers/draft.ts';
 import { idMapKeys } from '../containers/id-maps.ts';
 import type { NetworkHosts } from '../containers/network-hosts.ts';
 import { petName } from '../containers/pet-name.ts';
@@ -48,13 +48,7 @@ export function receiveContainerSaga(
     kind: 'container-receive',
     onRestart: 'unwind',
     begin(changes, { name, document }) {
-      if (deps.records.containers.has(name)) throw errors.exists('container', name);
-      for (const profile of document.profiles) {
-        if (!deps.records.profiles.has(profile)) throw errors.notFound('profile', profile);
-        changes.require('profiles', profile);
-      }
-      requirePlaces(deps.records, changes, document);
-      changes.put('containers', name, { ...document, lifecycle: 'creating' });
+      beginContainer(deps.records, changes, name, document);
     },
     steps: [
       {
