@@ -62,6 +62,8 @@ export interface Manage {
   readonly power: 'managed' | 'ignore';
   /** For each step of the object. */
   readonly timeoutMs: number;
+  /** For which hosts of a hosts file it is, as in host-pattern.ts; absent: for all. */
+  readonly hosts?: readonly string[];
 }
 
 export const defaultManage: Manage = {
@@ -102,3 +104,5 @@ export interface Document {
   /** Certificates only: SHA-256 of the DER form, hexadecimal. */
   readonly fingerprint?: string;
 }
+  /** What selectors see; what the live object has of them is in `values.config` too. */
+  readonly labels?: Readonly<Record<string, string>>;

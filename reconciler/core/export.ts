@@ -8,6 +8,7 @@ import { recordsOf } from './decide-ownership.ts';
 import { addressOf, type Address, type Json, type JsonObject } from './document.ts';
 import { isAside } from './image-roll.ts';
 import { coreKind } from './kinds/index.ts';
+import { labelPrefix, labelsOf } from './labels.ts';
 import { poolOfVolume, volumeWithin } from './kinds/storage-volume.ts';
 import { asText, isMap, mapOf, textOf } from './kinds/values.ts';
 import type { Observed } from './observed.ts';
@@ -84,6 +85,8 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
   }
   const made = kind === 'container' ? containerPart(own, observed) : { values: {}, comments: [] };
   Object.assign(values, made.values);
+  const labels = labelsOf(own.live);
+  if (Object.keys(labels).length > 0) values['labels'] = labels;
   const manage = manageOf(own);
   if (Object.keys(manage).length > 0) values['manage'] = manage;
   const shown = textOf(values['name']) ?? name;
@@ -157,7 +160,8 @@ const kept: Readonly<Partial<Record<KindName, RegExp>>> = {
 function isChosen(own: Own, path: Path, value: string): boolean {
   const key = path.at(-1) ?? '';
   const kind = coreKind(own.kind);
-  if (isNote(key) || kind.isProvenance?.(path) === true) return false;
+  // Labels stand under a key of their own.
+  if (isNote(key) || key.startsWith(labelPrefix) || kind.isProvenance?.(path) === true) return false;
   // manage.protect says it.
   if (key === 'security.protection.delete' && own.mine?.policy.protect === true) return false;
   if (isOwned(own, path)) return true;

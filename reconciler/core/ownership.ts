@@ -5,14 +5,15 @@ import type { Json, JsonObject, Manage } from './document.ts';
 import { comparableText } from '../../server/api/equal.ts';
 import { coreKind } from './kinds/index.ts';
 import { asText, isMap, mapOf } from './kinds/values.ts';
+import { labelPrefix } from './labels.ts';
 import { compareText } from './order.ts';
 
 /** A keyed hash (HMAC) of a text, short. The key is the set's own and lies on the server. */
 export type KeyHash = (text: string) => string;
 
-/** All keys of ours on objects and on the server begin so; nobody else's plan sees them. */
+/** All keys of ours on objects and on the server begin so; nobody else's plan sees them, but for labels, which are the user's. */
 export const notePrefix = 'user.gantry.';
-export const isNote = (key: string): boolean => key.startsWith(notePrefix);
+export const isNote = (key: string): boolean => key.startsWith(notePrefix) && !key.startsWith(labelPrefix);
 const recordPrefix = `${notePrefix}own.`;
 export const recordKey = (set: string): string => `${recordPrefix}${set}`;
 

@@ -26,6 +26,7 @@ type Ref<K extends KindName> = string | (Named & { readonly kind: K });
 
 interface Common {
   readonly description?: string;
+  readonly labels?: Readonly<Record<string, Text>>;
   readonly manage?: ManageBlock;
 }
 

@@ -14,7 +14,9 @@ import {
   type PowerState,
 } from '../core/document.ts';
 import { coreKind } from '../core/kinds/index.ts';
-import { asText } from '../core/kinds/values.ts';
+import { asText, mapOf } from '../core/kinds/values.ts';
+import { labelConfig, labelProblems, presentLabels } from '../core/labels.ts';
+import { hasConfig } from '../core/ownership.ts';
 import { hidden, isSecret } from '../core/secret.ts';
 import { wrong, type Finding } from './finding.ts';
 import { preseedKeys } from './preseed-parts.ts';
@@ -34,7 +36,8 @@ export interface ReadResult {
 const reserved = new Set(['kind', 'name', 'patch', 'labels', 'state', 'manage', 'file', 'metadata', 'rootfs']);
 const schemas = new Map<KindName, JsonSchema>();
 
-export function readDocument(value: Json): ReadResult {
+/** `nowMs`: what rules with an end are judged by. */
+export function readDocument(value: Json, nowMs = Date.now()): ReadResult {
   if (!isObject(value)) {
     return only(wrong('not-a-document', '', 'a document must be a map that begins with `kind:`'));
   }
@@ -45,7 +48,7 @@ export function readDocument(value: Json): ReadResult {
     const remedy = `the kinds are ${kindNames.join(', ')} and vars`;
     return only(wrong('unknown-kind', 'kind', `unknown kind ${kind}${hint(kind, [...kindNames, 'vars'])}`, remedy));
   }
-  return readKind(kind, flat);
+  return readKind(kind, flat, nowMs);
 }
 
 const isObject = (value: Json | undefined): value is JsonObject =>
@@ -82,7 +85,7 @@ function wrongShape(value: JsonObject): Finding {
   return wrong('missing-kind', near ?? '', message, `begin it with \`kind:\` and one of ${kindNames.join(', ')}`);
 }
 
-function readKind(kind: KindName, flat: JsonObject): ReadResult {
+function readKind(kind: KindName, flat: JsonObject, nowMs: number): ReadResult {
   const { value, findings } = withoutLaterKeys(flat);
   let schema = schemas.get(kind);
   if (schema === undefined) schemas.set(kind, (schema = documentSchema(kind)));
@@ -96,10 +99,12 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
     findings.push(...dependsOnFindings(coerced['manage']));
     return { ...address, findings: [...findings, ...ruleFindings(kind, coerced, findings)] };
   }
-  const manage = readManage(coerced['manage'], findings);
+  const manage = readManage(coerced['manage'], findings, nowMs);
   const certificate = kind === 'certificate' ? readCertificate(coerced['certificate'], findings) : undefined;
   const values = { ...valuesOf(kind, coerced), ...(certificate === undefined ? {} : { certificate: certificate.der }) };
   findings.push(...ruleFindings(kind, coerced, findings));
+  const labels = mapOf(coerced['labels']);
+  findings.push(...labelProblems(labels).map(({ key, message }) => wrong('bad-label', `labels.${key}`, message)));
   if (hasError(findings) || name === undefined) return { ...address, findings };
   const files = kind === 'image' ? readFiles(coerced) : undefined;
   const state = coerced['state'] as PowerState | undefined;
@@ -108,8 +113,9 @@ function readKind(kind: KindName, flat: JsonObject): ReadResult {
       kind,
       name,
       address: addressOf(kind, name),
-      values,
+      values: withLabels(kind, values, labels),
       manage,
+      ...(Object.keys(labels).length === 0 ? {} : { labels: presentLabels(labels) }),
       ...(state === undefined ? {} : { state }),
       ...(files === undefined ? {} : { files }),
       ...(certificate === undefined ? {} : { fingerprint: certificate.fingerprint }),
@@ -132,6 +138,12 @@ function valuesOf(kind: KindName, value: JsonObject): JsonObject {
   const name = kind === 'certificate' ? { name: value['name'] ?? '', type: value['type'] ?? 'client' } : {};
   return { ...Object.fromEntries(entries), ...name };
 }
+
+/** Kinds without config have their labels in the document only. */
+const withLabels = (kind: KindName, values: JsonObject, labels: JsonObject): JsonObject =>
+  Object.keys(labels).length === 0 || !hasConfig(kind)
+    ? values
+    : { ...values, config: { ...mapOf(values['config']), ...labelConfig(labels) } };
 
 /** PEM or base64, in the one form that all servers take, with the name they give it. */
 function readCertificate(
@@ -164,10 +176,6 @@ function withoutLaterKeys(flat: JsonObject): { readonly value: JsonObject; reado
     const remedy = Object.hasOwn(laterKeys, key) ? laterKeys[key] : undefined;
     if (remedy === undefined) value[key] = item;
     else refuse(key, remedy);
-  }
-  if ('labels' in flat) {
-    const message = 'labels are not used in this version: nothing selects by them';
-    findings.push({ severity: 'warning', code: 'not-available', path: 'labels', message });
   }
   if (isObject(flat['manage'])) value['manage'] = manageOfToday(flat['manage'], refuse);
   return { value, findings };

@@ -10,6 +10,7 @@ import {
   type Manage,
   type WaitCondition,
 } from '../core/document.ts';
+import { parseHostPattern } from '../core/host-pattern.ts';
 import { asText, mapOf, textsOf } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';
 
@@ -26,6 +27,7 @@ export function readManage(value: Json | undefined, findings: Finding[]): Manage
     ...(typeof block['set'] === 'string' ? { set: block['set'] } : {}),
     disruption: (block['disruption'] ?? defaultManage.disruption) as Manage['disruption'],
     protect: block['protect'] === true,
+    ...(block['hosts'] === undefined ? {} : { hosts: readHosts(block['hosts'], findings) }),
     ignore: (block['ignore'] ?? defaultManage.ignore) as readonly string[],
     dependsOn: readDependsOn((block['depends_on'] ?? []) as readonly string[], findings),
     wait: ((block['wait'] ?? []) as readonly Json[]).map((item, index) =>
@@ -38,6 +40,20 @@ export function readManage(value: Json | undefined, findings: Finding[]): Manage
 
 /** Of a block that is wrong elsewhere, so that nothing has to be said twice over two runs. */
 export function dependsOnFindings(value: Json | undefined): readonly Finding[] {
+/** One text or several, as they are written. */
+export const hostTexts = (value: Json | undefined): readonly string[] =>
+  typeof value === 'string' ? [value] : textsOf(value);
+
+function readHosts(value: Json, findings: Finding[]): readonly string[] {
+  const texts = hostTexts(value);
+  for (const [index, text] of texts.entries()) {
+    const path = Array.isArray(value) ? `manage.hosts.${index}` : 'manage.hosts';
+    const parsed = parseHostPattern(text);
+    if (typeof parsed === 'string') findings.push(wrong('bad-selector', path, `${path}: ${parsed}`));
+  }
+  return texts;
+}
+
   const findings: Finding[] = [];
   readDependsOn(textsOf(mapOf(value)['depends_on']), findings);
   return findings;

@@ -28,11 +28,12 @@ const isTerraform = ({ source, raw }: Part): boolean =>
   source.file.endsWith('.tf.json') ||
   (isMap(raw.value) && !('kind' in raw.value) && ('resource' in raw.value || 'terraform' in raw.value));
 
-/** The files of one directory are one configuration. `vars` and `env` as given to the load. */
+/** The files of one directory are one configuration. `vars` and `env` as given to the load; `offered` are for whoever declares them. */
 export async function readTerraformParts(
   all: readonly Part[],
   vars: Readonly<Record<string, string>>,
   env: Readonly<Record<string, string | undefined>>,
+  offered: Readonly<Record<string, string>> = {},
 ): Promise<TerraformParts> {
   const folders = new Map<string, Part[]>();
   for (const part of all.filter(isTerraform)) {
@@ -49,7 +50,8 @@ export async function readTerraformParts(
     const files = members.map(({ source, raw }) => ({ file: source.file, folder, value: raw.value }));
     // Names on the command line may be meant for manifests beside it.
     const given = Object.entries(vars).filter(([name]) => others.length === 0 || declared.has(name));
-    const values = new Map([...(await valuesOf(folder, declared, env, diagnostics)), ...given]);
+    const weaker = Object.entries(offered).filter(([name]) => declared.has(name));
+    const values = new Map([...(await valuesOf(folder, declared, env, diagnostics)), ...weaker, ...given]);
     const loaded = loadTerraform(files, values);
     for (const problem of loaded.problems) diagnostics.push(diagnosticOf(problem, byFile.get(problem.file)));
     for (const notice of loaded.notices) diagnostics.push(noticeOf(notice, members[0]));

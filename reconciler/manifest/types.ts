@@ -1,11 +1,31 @@
 // What loading manifests takes and gives. No code.
 import type { Diagnostic } from '../core/diagnostic.ts';
-import type { Address, Document, Location } from '../core/document.ts';
+import type { Address, Document, ImageFiles, Location } from '../core/document.ts';
+import type { HostFacts } from '../core/host-pattern.ts';
+
+/** A file of `NAME: value` lines, or values that are known already. */
+export type VariableSource = { readonly file: string } | { readonly vars: Readonly<Record<string, string>> };
+
+/** What a load for one of several hosts must know of them. */
+export interface HostView {
+  readonly facts: HostFacts;
+  readonly all: readonly HostFacts[];
+  /** Variables that some host has: on the others they are declared without a value. */
+  readonly names: readonly string[];
+  /** Fingerprints of image files, read once for all hosts. */
+  readonly images: ImageCache;
+}
+
+export type ImageCache = Map<string, Promise<Pick<ImageFiles, 'fingerprint' | 'sizeBytes'>>>;
 
 export interface LoadInput {
   /** Files, directories (their *.yaml, *.yml and *.tf.json, sorted, not recursive; the stacks of a cdktf.out) and `-` for stdin, in order. */
   readonly paths: readonly string[];
   readonly vars?: Readonly<Record<string, string>>;
+  /** Weaker than `vars`, stronger than `kind: vars`; later ones win. */
+  readonly variables?: readonly VariableSource[];
+  /** For which of several hosts; absent: for the only one. */
+  readonly host?: HostView;
   /** Where TF_VAR_NAME is looked for. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
@@ -14,6 +34,8 @@ export interface LoadInput {
   readonly readSecrets?: boolean;
   /** Text of `-`; without it process.stdin is read. */
   readonly stdin?: string;
+  /** What rules with an end are judged by; default: the clock. */
+  readonly nowMs?: number;
 }
 
 export interface Loaded {

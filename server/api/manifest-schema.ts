@@ -91,6 +91,11 @@ const manage: JsonSchema = {
       description: 'What destroy and prune do: delete it, or let go of it.',
     },
     set: { ...text, pattern: '^[a-z0-9][a-z0-9_-]{0,39}$', description: 'Name of the set; one for all documents.' },
+    hosts: {
+      anyOf: [text, { type: 'array', items: text, minItems: 1 }],
+      description:
+        'For which hosts of --hosts it is: NAME, NAME*, @GROUP or labels such as role=web; of a list any. Default: for all.',
+    },
     protect: { type: 'boolean', default: false, description: 'Never delete or replace it.' },
     ignore: { type: 'array', items: text, description: 'Paths neither compared nor written; * stands for any text.' },
     power: { enum: ['managed', 'ignore'], default: 'managed', description: 'ignore: never start, stop or restart it.' },
@@ -149,7 +154,11 @@ export function documentSchema(kind: KindName): JsonSchema {
         type: 'boolean',
         description: 'Lay this over the document of the same kind and name; null takes a key out.',
       },
-      labels: { type: 'object', description: 'Free words for selection.' },
+      labels: {
+        type: 'object',
+        additionalProperties: mapScalar,
+        description: 'Words of your own for selection with -l; on the server they are user.gantry.label.KEY.',
+      },
       manage,
     },
   };
