@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unpackImage } from './drivers/image/unpack.ts';
+import type { HostPaths } from './drivers/devices/host-paths.ts';
 import type { ProxyKeeper } from './drivers/devices/proxy/proxies.ts';
 import type { NetworkDriver } from './drivers/network/driver.ts';
 import type { RuntimeDriver } from './drivers/runtime/driver.ts';
@@ -24,6 +25,8 @@ export interface HostDrivers {
   readonly storageMissing?: Readonly<Record<string, string>>;
   /** Host ids that containers may have. */
   readonly ids: HostIds;
+  /** Where devices look for what they need; default: here. */
+  readonly paths?: HostPaths;
   /** Why this runtime and not the other. */
   readonly reason: string;
   close(): Promise<void>;
@@ -102,7 +105,7 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
 }
 
 /** As a host without /etc/subuid lends them. Files stay those of the daemon. */
-const simRange = { start: 1_000_000, count: 1_000_000_000 };
+export const simRange = { start: 1_000_000, count: 1_000_000_000 };
 const simIds: HostIds = { uids: simRange, gids: simRange, allowed: { uid: [simRange], gid: [simRange] } };
 
 async function openSimulated(stateDir: string): Promise<Opened> {

@@ -9,6 +9,8 @@ export interface HostPaths {
   readonly dev: string;
   /** Number of the device node at a path as `major:minor` with its kind; undefined when there is none. Faked with plain files. */
   readonly node: (path: string) => NodeNumbers | undefined;
+  /** The host is another one: what devices need of it is taken to be there, and is not looked for. */
+  readonly isElsewhere?: boolean;
 }
 
 export interface NodeNumbers {

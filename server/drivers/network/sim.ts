@@ -19,8 +19,10 @@ import type { SimAddresses, SimClient } from './sim-leases.ts';
 export { SimNetworkFaults } from './sim-faults.ts';
 
 export interface SimNetworkDeps {
-  /** A second driver opened here later finds the same networks. */
-  readonly dir: string;
+  /** A second driver opened here later finds the same networks. Absent: they are kept nowhere. */
+  readonly dir?: string;
+  /** Interfaces of the pretended host instead of its usual three. All but loopback are free to join a bridge. */
+  readonly interfaces?: readonly HostInterface[];
   readonly faults?: SimNetworkFaults;
   /** Milliseconds since the epoch; drives the counters. */
   readonly now?: () => number;
@@ -71,6 +73,7 @@ class Sim implements SimNetwork {
     this.#deps = deps;
     this.#now = deps.now ?? Date.now;
     this.faults = deps.faults ?? new SimNetworkFaults();
+    if (deps.dir === undefined) return;
     mkdirSync(deps.dir, { recursive: true });
     for (const file of readdirSync(deps.dir).filter((each) => each.endsWith('.json'))) {
       const saved = JSON.parse(readFileSync(join(deps.dir, file), 'utf8')) as Saved;
@@ -93,7 +96,7 @@ class Sim implements SimNetwork {
     const plan = planNetwork(spec);
     await this.#mutex.run(spec.name, async () => {
       await this.faults.pass('up', spec.name, signal);
-      checkHost(plan);
+      checkHost(plan, this.#deps.interfaces);
       const before = this.#networks.get(spec.name);
       const leases = (before?.leases ?? []).filter((lease) =>
         plan.families.some((family) => isWithin(lease.address, family.address)),
@@ -110,7 +113,8 @@ class Sim implements SimNetwork {
   async down(name: string): Promise<void> {
     await this.#mutex.run(name, async () => {
       await this.faults.pass('down', name);
-      if (this.#networks.delete(name)) rmSync(this.#file(name), { force: true });
+      const file = this.#file(name);
+      if (this.#networks.delete(name) && file !== undefined) rmSync(file, { force: true });
     });
   }
 
@@ -140,13 +144,13 @@ class Sim implements SimNetwork {
     await this.faults.pass('state', name);
     const saved = this.#networks.get(name);
     if (saved !== undefined) return bridgeState(planNetwork({ name, config: saved.config }), this.#now() - saved.since);
-    const found = hostInterfaces.find((each) => each.name === name);
+    const found = this.#interfaces().find((each) => each.name === name);
     return found === undefined ? undefined : hostState(found, this.#now());
   }
 
   async interfaces(): Promise<readonly HostInterface[]> {
     await this.faults.pass('interfaces', '');
-    return [...hostInterfaces, ...[...this.#networks.keys()].map((name) => ({ name, type: 'bridge' as const }))];
+    return [...this.#interfaces(), ...[...this.#networks.keys()].map((name) => ({ name, type: 'bridge' as const }))];
   }
 
   async close(): Promise<void> {}
@@ -185,13 +189,20 @@ class Sim implements SimNetwork {
     return saved;
   }
 
-  #file(name: string): string {
-    return join(this.#deps.dir, `${name}.json`);
+  #interfaces(): readonly HostInterface[] {
+    return this.#deps.interfaces ?? hostInterfaces;
+  }
+
+  #file(name: string): string | undefined {
+    return this.#deps.dir === undefined ? undefined : join(this.#deps.dir, `${name}.json`);
   }
 
   #save(name: string, saved: Saved): void {
-    writeFileSync(`${this.#file(name)}.new`, JSON.stringify(saved));
-    renameSync(`${this.#file(name)}.new`, this.#file(name));
+    const file = this.#file(name);
+    if (file !== undefined) {
+      writeFileSync(`${file}.new`, JSON.stringify(saved));
+      renameSync(`${file}.new`, file);
+    }
     this.#networks.set(name, saved);
   }
 }
@@ -201,8 +212,9 @@ function isWithin(address: string, subnet: Cidr): boolean {
   return ip !== undefined && containsIp(subnet, ip);
 }
 
-function checkHost(plan: NetworkPlan): void {
-  if (hostInterfaces.some((each) => each.name === plan.name)) {
+function checkHost(plan: NetworkPlan, interfaces: readonly HostInterface[] | undefined): void {
+  const there = interfaces ?? hostInterfaces;
+  if (there.some((each) => each.name === plan.name)) {
     throw new DriverError(
       'InUse',
       `network ${plan.name}: this host has an interface of that name already, made by somebody else`,
@@ -210,10 +222,11 @@ function checkHost(plan: NetworkPlan): void {
   }
   for (const name of plan.external) {
     const what = `network ${plan.name}: bridge.external_interfaces`;
-    if (!hostInterfaces.some((each) => each.name === name)) {
+    if (!there.some((each) => each.name === name)) {
       throw new DriverError('NotFound', `${what}: this host has no interface ${name}`);
     }
-    if (name !== 'eth1') throw new DriverError('InUse', `${what}: ${name} has the address 192.0.2.2`);
+    if (interfaces === undefined && name !== 'eth1')
+      throw new DriverError('InUse', `${what}: ${name} has the address 192.0.2.2`);
   }
 }
 

@@ -54,6 +54,14 @@ export function openRemotes(deps: RemotesDeps): Remotes {
   };
 }
 
+/** For a daemon that asks nobody. */
+export const noRemotes: Remotes = {
+  find: ({ server }) =>
+    Promise.reject(
+      new DriverError('NotSupported', `cannot fetch images from ${server}: this daemon asks no other server`),
+    ),
+};
+
 const pemRule = (certificate: string): string | undefined =>
   certificate === '' ? undefined : certificateRule(certificate);
 

@@ -16,7 +16,14 @@ export interface SimState {
   readonly unseen?: 'stop' | 'reboot';
 }
 
-export class SimStateFiles {
+/** Where the states of containers are kept. */
+export interface SimStates {
+  readAll(): readonly SimState[];
+  write(state: SimState): void;
+  remove(name: string): void;
+}
+
+export class SimStateFiles implements SimStates {
   readonly #dir: string;
   constructor(dir: string) {
     this.#dir = dir;
@@ -44,6 +51,16 @@ export class SimStateFiles {
     const marked = encodeName(name).replace(/[A-Z]/g, (letter) => `@@${letter}`);
     return join(this.#dir, `${marked}.json`);
   }
+}
+
+/** Kept nowhere, for a runtime that nobody opens again. */
+export function heldStates(first: readonly SimState[]): SimStates {
+  const held = new Map(first.map((state) => [state.run.name, state]));
+  return {
+    readAll: () => [...held.values()],
+    write: (state) => void held.set(state.run.name, state),
+    remove: (name) => void held.delete(name),
+  };
 }
 
 /** For tests: lets a container end (or reboot) while no runtime is open on `dir`; the next one's `recover` notices. */

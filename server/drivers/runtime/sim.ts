@@ -20,7 +20,7 @@ import type {
   RuntimeProcess,
   TerminalSize,
 } from './driver.ts';
-import { readLimits } from './limits.ts';
+import { type HostFacts, readLimits } from './limits.ts';
 import { renderLxcConfig } from './lxc-config.ts';
 import { SimFaults } from './sim-faults.ts';
 import { appendConsole } from './sim-console-log.ts';
@@ -28,7 +28,7 @@ import { SimLive } from './sim-live.ts';
 import { linkMounts, unlinkMounts } from './sim-mounts.ts';
 import { simHost, simMetrics } from './sim-metrics.ts';
 import { startSimProcess } from './sim-process.ts';
-import { type SimState, SimStateFiles } from './sim-state.ts';
+import { type SimState, SimStateFiles, type SimStates } from './sim-state.ts';
 import { SimStateful } from './sim-stateful.ts';
 import { nextStop } from './wait-exit.ts';
 
@@ -38,6 +38,10 @@ export { endWhileDown } from './sim-state.ts';
 export interface SimDeps {
   /** Where its state lives: a second runtime opened here later finds the same containers. */
   readonly dir: string;
+  /** Instead of files in `dir`. */
+  readonly states?: SimStates;
+  /** What the pretended host has; default: 4 processors, 8 GiB. */
+  readonly host?: HostFacts;
   /** Addresses that an interface got, e.g. from a simulated network's leases. Default: only the link-local one. */
   readonly addressesOf?: (nic: NicRun) => readonly InterfaceAddress[];
   readonly faults?: SimFaults;
@@ -72,7 +76,7 @@ class Sim implements SimRuntime {
   readonly rootfsIdmapped = true;
   readonly faults: SimFaults;
   readonly #deps: SimDeps;
-  readonly #files: SimStateFiles;
+  readonly #files: SimStates;
   readonly #live = new Map<string, SimState>();
   readonly #mutex = new KeyedMutex();
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
@@ -86,7 +90,7 @@ class Sim implements SimRuntime {
   constructor(deps: SimDeps) {
     this.#deps = deps;
     this.faults = deps.faults ?? new SimFaults();
-    this.#files = new SimStateFiles(deps.dir);
+    this.#files = deps.states ?? new SimStateFiles(deps.dir);
     const book = {
       need: (name: string) => this.#need(name),
       remember: (state: SimState) => this.#remember(state),
@@ -124,7 +128,7 @@ class Sim implements SimRuntime {
     return this.#mutex.run(run.name, async () => {
       signal.throwIfAborted();
       if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
-      checkRun(run);
+      checkRun(run, this.#host());
       await this.faults.pass('start', run.name, signal);
       const fail = (reason: string): never => {
         throw new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));
@@ -226,7 +230,7 @@ class Sim implements SimRuntime {
   async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
     await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      checkLimits(config);
+      checkLimits(config, this.#host());
       await this.faults.pass('updateLimits', name);
       const limits = Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('limits.')));
       this.#remember({ ...state, limits });
@@ -325,18 +329,22 @@ class Sim implements SimRuntime {
     return state;
   }
 
+  #host(): HostFacts {
+    return this.#deps.host ?? simHost;
+  }
+
   #now(): number {
     return this.#deps.now?.() ?? Date.now();
   }
 }
 
-function checkLimits(config: Readonly<Record<string, string>>): void {
-  readLimits(config, simHost, pickCpus(parseCpus(config['limits.cpu'] ?? ''), simHost.onlineCpus));
+function checkLimits(config: Readonly<Record<string, string>>, host: HostFacts): void {
+  readLimits(config, host, pickCpus(parseCpus(config['limits.cpu'] ?? ''), host.onlineCpus));
 }
 
 /** Refuses what the real runtime would refuse. */
-function checkRun(run: RunConfig): void {
-  checkLimits(run.config);
+function checkRun(run: RunConfig, host: HostFacts): void {
+  checkLimits(run.config, host);
   renderLxcConfig(run, {
     postStopHook: 'true',
     cgroup: { monitor: 'm', pivot: 'p', container: 'c' },

@@ -20,8 +20,7 @@ export interface DirStorageDeps {
 }
 
 export function openDirStorage(deps: DirStorageDeps): StorageDriver {
-  const stateDir = dirname(deps.root);
-  const sourceOf = (pool: PoolSpec): string => poolSource(deps.root, stateDir, pool);
+  const sourceOf = (pool: PoolSpec): string => poolSource(deps.root, dirname(deps.root), pool);
   const copyGuest = (from: string, to: string, signal: AbortSignal): Promise<void> =>
     copyGuestTree(from, to, deps.ownership === 'keep', signal);
 
@@ -30,14 +29,7 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
       name: 'dir',
       capabilities: { cheapCopies: false, quotas: false, snapshots: true },
       root: sourceOf,
-      fillConfig: async (pool) => {
-        if ((pool.config['size'] ?? '') !== '')
-          throw new DriverError(
-            'Invalid',
-            'config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for limits',
-          );
-        return { ...pool.config, source: sourceOf(pool) };
-      },
+      fillConfig: async (pool) => fillDirConfig(deps.root, pool),
       createPool: async (pool) => createDirPool(deps.root, sourceOf(pool), pool.name),
       async deletePool(pool) {
         const source = sourceOf(pool);
@@ -65,4 +57,14 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
     },
     deps,
   );
+}
+
+/** Looks at no disk. */
+export function fillDirConfig(root: string, pool: PoolSpec): Record<string, string> {
+  if ((pool.config['size'] ?? '') !== '')
+    throw new DriverError(
+      'Invalid',
+      'config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for limits',
+    );
+  return { ...pool.config, source: poolSource(root, dirname(root), pool) };
 }

@@ -1,4 +1,5 @@
 // What the container use cases are given; each takes the members it needs.
+import type { HostPaths } from '../../drivers/devices/host-paths.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { NetworkDriver } from '../../drivers/network/driver.ts';
@@ -35,6 +36,8 @@ export interface ContainerDeps {
   readonly idMaps: IdMaps;
   /** Kernel architecture of this host. */
   readonly architecture: string;
+  /** Where devices look for what they need; default: here. */
+  readonly paths?: HostPaths;
   readonly logsDir: string;
   readonly backupsDir: string;
 }

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { ConfigMap } from '../../api/common.ts';
 import { errors } from '../../api/errors.ts';
-import type { DeviceRun } from '../../drivers/devices/device.ts';
+import { type DeviceRun, nothing } from '../../drivers/devices/device.ts';
 import { type HostPaths, thisHost } from '../../drivers/devices/host-paths.ts';
 import { deviceTypes } from '../../drivers/devices/index.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
@@ -28,6 +28,10 @@ export async function deviceRuns(
   const runs = new Map<string, DeviceRun>();
   for (const [device, properties] of Object.entries(expanded.devices).sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (only !== undefined && !only.has(device)) continue;
+    if (options.host?.isElsewhere === true && needsHost(properties)) {
+      runs.set(device, nothing);
+      continue;
+    }
     const run = await typeOf(device, properties).start({
       device,
       properties,
@@ -55,6 +59,10 @@ function typeOf(device: string, properties: ConfigMap) {
     `The device ${device} of type ${properties['type'] ?? '(none)'} is not available in this release`,
   );
 }
+
+/** All but pairs of interfaces of its own. */
+const needsHost = ({ type, nictype }: ConfigMap): boolean =>
+  type !== 'nic' || !['bridged', 'p2p'].includes(nictype ?? '');
 
 /** volatile.* keys of the container that the devices want kept. */
 export function volatileKeys(runs: ReadonlyMap<string, DeviceRun>): ConfigMap {

@@ -1,6 +1,7 @@
 // Turns a stored container into the plain data a runtime starts from: devices resolved, ids mapped, paths known.
 import type { ConfigMap } from '../../api/common.ts';
 import type { DeviceRun } from '../../drivers/devices/device.ts';
+import type { HostPaths } from '../../drivers/devices/host-paths.ts';
 import type { IdMapEntry, RunConfig } from '../../drivers/runtime/driver.ts';
 import { nicNetwork, type Expanded } from '../expand.ts';
 import type { HostVolumes } from '../volumes/host-volumes.ts';
@@ -14,6 +15,8 @@ export interface RunPaths {
   readonly idmap: readonly IdMapEntry[];
   /** Maps that the files of the root file system may be in on disk; undefined: not known. */
   readonly fileMaps: readonly (readonly IdMapEntry[])[] | undefined;
+  /** Default: the one this runs on. */
+  readonly host?: HostPaths;
 }
 
 export interface PreparedRun {
@@ -28,7 +31,8 @@ export interface PreparedRun {
 
 export async function prepareRun(entry: ContainerEntry, expanded: Expanded, paths: RunPaths): Promise<PreparedRun> {
   const { name, document } = entry;
-  const runs = await deviceRuns(document, expanded, { rootfs: paths.rootfs, volumes: paths.volumes });
+  const { rootfs, volumes, host } = paths;
+  const runs = await deviceRuns(document, expanded, { rootfs, volumes, ...(host === undefined ? {} : { host }) });
   const all = [...runs.values()];
   return {
     run: {

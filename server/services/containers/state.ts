@@ -117,6 +117,7 @@ export async function startNow(
       volumes: hostVolumes(deps, name),
       idmap,
       fileMaps: deps.idMaps.fileMapsOf(entry.document),
+      ...(deps.paths === undefined ? {} : { host: deps.paths }),
     });
     if (!stateful) await applyTemplates(deps, entry, rootfs, signal);
     const run = { ...prepared.run, mounts: [...prepared.run.mounts, ...deps.guests.mounts(entry)] };
@@ -178,6 +179,7 @@ export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntr
     volumes: hostVolumes(deps),
     idmap: deps.idMaps.mapOf(entry.document),
     fileMaps: [],
+    ...(deps.paths === undefined ? {} : { host: deps.paths }),
   });
   await remember(deps, entry.name, volatileOf(deps, prepared, entry));
 }
