@@ -18,7 +18,9 @@ Options:
   --state-dir DIR     where everything the daemon keeps lives; its socket is DIR/unix.socket
   --runtime NAME      auto (default), lxc or sim
   --https HOST:PORT   also listen with TLS (else: the server's core.https_address)
-  --group NAME        group that may use the socket
+  --lxd-socket PATH   also listen there for unmodified clients of LXD (lxc, pylxd, Ansible), in its dialect
+  --lxd-https HOST:PORT  the same with TLS
+  --group NAME        group that may use the sockets
   --log-level LEVEL   debug, info (default), warn, error
   --help, --version
 
@@ -31,6 +33,7 @@ interface Flags {
   readonly stateDir: string;
   readonly runtime: RuntimeChoice;
   readonly https?: string;
+  readonly lxd?: { readonly socket?: string; readonly https?: string };
   readonly group?: string;
   readonly level: string;
 }
@@ -63,6 +66,8 @@ function parseFlags(argv: readonly string[]): Flags | string {
     'state-dir': { type: 'string' },
     runtime: { type: 'string', default: 'auto' },
     https: { type: 'string' },
+    'lxd-socket': { type: 'string' },
+    'lxd-https': { type: 'string' },
     group: { type: 'string' },
     'log-level': { type: 'string', default: 'info' },
   } as const;
@@ -79,10 +84,18 @@ function parseFlags(argv: readonly string[]): Flags | string {
       level: values['log-level'],
       ...(https === undefined ? {} : { https }),
       ...(group === undefined ? {} : { group }),
+      ...lxdFlags(values['lxd-socket'], values['lxd-https']),
     };
   } catch (error) {
     return errorText(error);
   }
+}
+
+function lxdFlags(socket: string | undefined, https: string | undefined): Pick<Flags, 'lxd'> {
+  if (socket === undefined && https === undefined) return {};
+  return {
+    lxd: { ...(socket === undefined ? {} : { socket: resolve(socket) }), ...(https === undefined ? {} : { https }) },
+  };
 }
 
 async function serve(flags: Flags): Promise<number> {
@@ -98,12 +111,16 @@ async function serve(flags: Flags): Promise<number> {
       runtime: flags.runtime,
       ...(flags.https === undefined ? {} : { https: flags.https }),
       ...(flags.group === undefined ? {} : { group: flags.group }),
+      ...(flags.lxd === undefined ? {} : { lxd: flags.lxd }),
       log: (events) => logTo(logger, events),
     });
     const ready = {
       type: 'ready',
       socket: daemon.socketPath,
       https: daemon.httpsAddress() ?? null,
+      ...(flags.lxd === undefined
+        ? {}
+        : { lxd: { socket: flags.lxd.socket ?? null, https: daemon.lxdHttpsAddress() ?? null } }),
       runtime: daemon.runtime,
       reason: daemon.runtimeReason,
       pid: process.pid,

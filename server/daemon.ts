@@ -10,14 +10,14 @@ import { PasswordAttempts } from './auth/password-attempts.ts';
 import { ensureServerCertificate } from './auth/server-certificate.ts';
 import type { RemoteLimits } from './drivers/remote/driver.ts';
 import { openRemotes } from './drivers/remote/remotes.ts';
+import { Doors, type LxdDoors } from './doors.ts';
 import { openHostDrivers, type HostDriverOptions, type HostDrivers, type RuntimeChoice } from './host-drivers.ts';
 import { EventHub } from './events/hub.ts';
 import { GuestSocketServer } from './guest/guest-sockets.ts';
-import { createApp } from './http/app.ts';
 import { svcDialect } from './http/dialects/svc.ts';
 import type { Identify } from './http/identity.ts';
 import { dialChannel } from './http/dial.ts';
-import { listenUnix, type Listener } from './http/listeners.ts';
+import type { RouteTable } from './http/route.ts';
 import { backupRoutes, receiveBackup } from './http/routes/backups.ts';
 import { certificateRoutes } from './http/routes/certificates.ts';
 import { containerFileRoutes } from './http/routes/container-files.ts';
@@ -32,8 +32,6 @@ import { profileRoutes } from './http/routes/profiles.ts';
 import { snapshotRoutes } from './http/routes/snapshots.ts';
 import { serverRoutes } from './http/routes/server.ts';
 import { volumeRoutes } from './http/routes/volumes.ts';
-import { TlsListener } from './http/tls-listener.ts';
-import { Websockets } from './http/websocket.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { KeyedMutex } from './lib/keyed-mutex.ts';
 import { errorText, type Log } from './lib/log.ts';
@@ -81,7 +79,9 @@ export interface DaemonOptions {
   readonly runtime: RuntimeChoice;
   /** HOST:PORT to listen on with TLS; overrides core.https_address while the daemon runs. */
   readonly https?: string;
-  /** Group that may use the local socket. */
+  /** Where unmodified clients of LXD are served, in its dialect; none unless said. */
+  readonly lxd?: LxdDoors;
+  /** Group that may use the local sockets. */
   readonly group?: string;
   readonly log: (events: EventHub) => Log;
   /** Other drivers than those of this host: an embedding program may bring, or look into, its own. */
@@ -96,6 +96,8 @@ export interface Daemon {
   readonly socketPath: string;
   /** host:port of the TLS listener; undefined without one. */
   readonly httpsAddress: () => string | undefined;
+  /** The same of the listener for clients of LXD. */
+  readonly lxdHttpsAddress: () => string | undefined;
   readonly runtime: string;
   readonly runtimeReason: string;
   /** Containers keep running. */
@@ -154,21 +156,20 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
       { isTrusted: (fingerprint) => services.certificates.isTrusted(fingerprint), own: certificate.fingerprint },
       new Date(clock.nowMs()),
     );
-  const handler = await createApp({
-    routes: routesOf(services, operations, dirs),
-    dialect: svcDialect,
-    identify,
+  const doors = await Doors.open({
+    routesOf: ({ headerPrefix }) => routesOf(services, operations, dirs, headerPrefix),
     commonHeaders: (origin) => services.server.commonHeaders(origin),
+    stateDir: options.stateDir,
+    group: options.group,
+    lxd: options.lxd,
+    identify,
+    events,
+    operations,
+    certificate,
     log,
   });
-  const websockets = new Websockets({ events, operations, identify, dialect: svcDialect });
-  closers.push(() => websockets.close());
-  const socketPath = join(options.stateDir, 'unix.socket');
-  const local: Listener = await listenUnix({ handler, websockets, dialect: svcDialect }, socketPath, options.group);
-  closers.push(() => local.close());
-  const tls = new TlsListener({ handler, websockets, dialect: svcDialect, certificate });
-  closers.push(() => tls.close());
-  await services.server.attachListener(tls, options.https);
+  closers.push(() => doors.close());
+  await services.server.attachListener(doors.tls, options.https);
 
   const scheduler = new Scheduler({
     tasks: services.scheduled,
@@ -184,11 +185,11 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     autostart.abort();
     // No new connections; open ones end with their requests. Listeners of events hear how the last operations end, then
     // they are let go: a server does not count as closed while they are there.
-    const closed = [local.close(), tls.close()];
+    const closed = doors.shut();
     await Promise.all([operations.close(10_000), started]);
     await before();
-    websockets.close();
-    await Promise.all(closed);
+    doors.endWebsockets();
+    await closed;
     services.containers.detach();
     await services.running.close();
     services.guests.detach();
@@ -197,8 +198,9 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     await store.close();
   };
   return {
-    socketPath,
-    httpsAddress: () => tls.address,
+    socketPath: doors.socketPath,
+    httpsAddress: () => doors.tls.address,
+    lxdHttpsAddress: () => doors.lxdAddress,
     runtime: host.runtime.name,
     runtimeReason: host.reason,
     stop: () => end(() => Promise.resolve()),
@@ -386,12 +388,12 @@ async function recover(
   await services.guests.resume(services.containers.names());
 }
 
-function routesOf(services: Services, operations: Operations, dirs: Directories) {
+function routesOf(services: Services, operations: Operations, dirs: Directories, headerPrefix: string): RouteTable {
   const uploads = {
     restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) =>
       restoreBackup(services.restoreDeps, caller, upload, signal),
     dir: dirs.backups,
-    headerPrefix: svcDialect.headerPrefix,
+    headerPrefix,
   };
   return {
     ...serverRoutes(services.server),
@@ -400,7 +402,7 @@ function routesOf(services: Services, operations: Operations, dirs: Directories)
     ...backupRoutes(services),
     ...containerSessionRoutes(services.sessions),
     ...containerMetadataRoutes(services.containerMetadata),
-    ...containerFileRoutes(services.containerFiles, svcDialect.headerPrefix),
+    ...containerFileRoutes(services.containerFiles, headerPrefix),
     ...imageRoutes({
       images: services.images,
       aliases: services.aliases,
@@ -408,7 +410,7 @@ function routesOf(services: Services, operations: Operations, dirs: Directories)
       make: services.makeImage,
       refresh: (caller, fingerprint) => services.imageRefresh.refresh(caller, fingerprint),
       dir: dirs.images,
-      headerPrefix: svcDialect.headerPrefix,
+      headerPrefix,
     }),
     ...networkRoutes(services.networks),
     ...operationRoutes(operations),

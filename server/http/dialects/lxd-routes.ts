@@ -1,0 +1,66 @@
+// Endpoints that answer stock clients of LXD with another selection or arrangement than the spec's: filters of lists, operations
+// by status. The use cases behind them are the same.
+import type { Operation } from '../../api/operation.ts';
+import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable } from '../route.ts';
+import { parseFilter } from './lxd-filter.ts';
+import { typed } from './lxd-words.ts';
+
+export function lxdRoutes(routes: RouteTable): RouteTable {
+  return {
+    ...routes,
+    ...replaced(routes, 'containers.list', (list) =>
+      filtered(list, (container) => urlOf('containers', container['name'])),
+    ),
+    ...replaced(routes, 'images.list', (list) => filtered(list, (image) => urlOf('images', image['fingerprint']))),
+    ...replaced(routes, 'operations.list', byStatus),
+  };
+}
+
+type Listed = Readonly<Record<string, unknown>>;
+
+function replaced(
+  routes: RouteTable,
+  id: keyof RouteTable,
+  replace: (handler: RouteHandler) => RouteHandler,
+): RouteTable {
+  const handler = routes[id];
+  return handler === undefined ? {} : { [id]: replace(handler) };
+}
+
+const urlOf = (collection: string, name: unknown): string => `/1.0/${collection}/${encodeURIComponent(String(name))}`;
+
+/** The objects of a list, whatever its caller asked for. */
+async function objectsOf(list: RouteHandler, context: RouteContext): Promise<readonly Listed[]> {
+  const recursion = String(Math.max(1, recursionOf(context.query)));
+  const reply = await list(withQuery(context, { recursion }));
+  return reply.kind === 'sync' ? (reply.metadata as readonly Listed[]) : [];
+}
+
+/** The context is one of getters: it is asked, not copied. */
+function withQuery(context: RouteContext, query: Readonly<Record<string, string>>): RouteContext {
+  return Object.create(context, { query: { value: { ...context.query, ...query } } }) as RouteContext;
+}
+
+/** Extension api_filtering. */
+function filtered(list: RouteHandler, url: (object: Listed) => string): RouteHandler {
+  return async (context) => {
+    const text = context.query['filter'] ?? '';
+    if (text.trim() === '') return list(context);
+    const fits = parseFilter(text);
+    const found = (await objectsOf(list, context)).filter((object) => fits(typed(object) as Listed));
+    return sync(recursionOf(context.query) > 0 ? found : found.map(url));
+  };
+}
+
+/** Real system section 0: lower-case status -> operations, `{}` when there are none. */
+function byStatus(list: RouteHandler): RouteHandler {
+  return async (context) => {
+    const groups: Record<string, unknown[]> = {};
+    for (const operation of await objectsOf(list, context)) {
+      const { id, status } = operation as unknown as Operation;
+      const shown = recursionOf(context.query) > 0 ? operation : `/1.0/operations/${id}`;
+      (groups[status.toLowerCase()] ??= []).push(shown);
+    }
+    return sync(groups);
+  };
+}

@@ -1,0 +1,62 @@
+// The dialect of real LXD servers (release 3.12, with what clients of 5.0 need besides): its envelopes, statuses and words, so that
+// lxc, pylxd and Ansible drive this daemon as it is. What such a client asks for differently is in lxd-routes.ts.
+import type { Endpoint } from '../../api/endpoint.ts';
+import { errorTable } from '../../api/errors.ts';
+import { errorText } from '../../lib/log.ts';
+import type { Dialect, Rendered } from './dialect.ts';
+import { inWordsOfLxd } from './lxd-words.ts';
+
+/** Real servers always send all seven members. */
+interface Envelope {
+  readonly type: 'sync' | 'async' | 'error';
+  readonly status?: string;
+  readonly status_code?: number;
+  readonly operation?: string;
+  readonly error_code?: number;
+  readonly error?: string;
+  readonly metadata?: unknown;
+}
+
+const envelope = (members: Envelope): Required<Envelope> => ({
+  status: '',
+  status_code: 0,
+  operation: '',
+  error_code: 0,
+  error: '',
+  metadata: null,
+  ...members,
+});
+
+export const lxdDialect: Dialect = {
+  name: 'lxd',
+  headerPrefix: 'x-lxd-',
+  sync(endpoint, reply) {
+    const headers = {
+      ...(reply.etag === undefined ? {} : { etag: reply.etag }),
+      ...(reply.location === undefined ? {} : { location: reply.location }),
+    };
+    const metadata = inWordsOfLxd(endpoint.id, reply.metadata);
+    const body = envelope({ type: 'sync', status: 'Success', status_code: 200, metadata });
+    return { status: statusOf(endpoint, reply.location), headers, body };
+  },
+  async(operation): Rendered {
+    const url = `/1.0/operations/${operation.id}`;
+    const body = envelope({
+      type: 'async',
+      status: 'Operation created',
+      status_code: 100,
+      operation: url,
+      metadata: operation,
+    });
+    return { status: 202, headers: { location: url }, body };
+  },
+  error(error) {
+    const { status } = errorTable[error.code];
+    return { status, headers: {}, body: envelope({ type: 'error', error_code: status, error: errorText(error) }) };
+  },
+};
+
+/** Real system section 0: created and renamed are 201; deletes that need no operation 200, never 202 or 204. */
+function statusOf(endpoint: Endpoint, location: string | undefined): number {
+  return endpoint.method === 'POST' && location !== undefined ? 201 : 200;
+}
