@@ -1,5 +1,4 @@
 // The composition root: builds store, drivers, services and listeners, brings the host to what is recorded, and stops again.
-import { mkdir } from 'node:fs/promises';
 import { machine } from 'node:os';
 import { join } from 'node:path';
 import { architectureName, architecturesOfHost } from './api/architectures.ts';
@@ -9,11 +8,12 @@ import { identifyCaller } from './auth/identify.ts';
 import { PasswordAttempts } from './auth/password-attempts.ts';
 import { ensureServerCertificate } from './auth/server-certificate.ts';
 import type { RemoteLimits } from './drivers/remote/driver.ts';
-import { openRemotes } from './drivers/remote/remotes.ts';
+import { noRemotes, openRemotes } from './drivers/remote/remotes.ts';
 import { Doors, type LxdDoors } from './doors.ts';
 import { openHostDrivers, type HostDriverOptions, type HostDrivers, type RuntimeChoice } from './host-drivers.ts';
 import { EventHub } from './events/hub.ts';
 import { GuestSocketServer } from './guest/guest-sockets.ts';
+import { SilentGuestSockets } from './guest/silent-sockets.ts';
 import { svcDialect } from './http/dialects/svc.ts';
 import type { Identify } from './http/identity.ts';
 import { dialChannel } from './http/dial.ts';
@@ -67,10 +67,11 @@ import { Pools } from './services/pools.ts';
 import { Profiles } from './services/profiles.ts';
 import type { Caller } from './services/caller.ts';
 import { Scheduler, systemMinutes, type MinuteTimer } from './services/scheduler.ts';
-import { ServerSettings } from './services/server.ts';
+import { ServerSettings, type AddressListener } from './services/server.ts';
 import { proxySettings } from './services/settings.ts';
 import { VolumeSnapshots } from './services/volumes/volume-snapshots.ts';
 import { Volumes } from './services/volumes/volumes.ts';
+import { makeDirectories, type Directories } from './state-directories.ts';
 import { openSqliteStore } from './store/sqlite.ts';
 import type { Store } from './store/store.ts';
 
@@ -90,6 +91,9 @@ export interface DaemonOptions {
   readonly time?: { readonly clock: Clock; readonly minutes: MinuteTimer };
   /** Other patience with servers that images come from. */
   readonly remoteLimits?: Partial<RemoteLimits>;
+  /** A copy of another daemon: what it holds is in this store, it answers on its socket, and does nothing that could be noticed
+   *  outside: no TLS listener, no sockets for guests, nothing started by itself, nothing fetched. */
+  readonly copy?: Store;
 }
 
 export interface Daemon {
@@ -122,7 +126,8 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   const clock = options.time?.clock ?? systemClock();
   const events = new EventHub(clock);
   const log = options.log(events);
-  const store = await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0 });
+  const isCopy = options.copy !== undefined;
+  const store = options.copy ?? (await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0 }));
   closers.push(() => store.close());
   const records = await Records.open(store);
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir: options.stateDir, log });
@@ -142,10 +147,12 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     sagas,
     locks,
     certificate: certificate.certPem,
+    isCopy,
     ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
   });
 
   await recover(services, { sagas, records, store, dirs, log });
+  if (!isCopy) await resume(services);
   closers.push(() => services.containers.detach());
   closers.push(() => services.running.close());
   closers.push(() => services.guestSockets.closeAll());
@@ -169,18 +176,18 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     log,
   });
   closers.push(() => doors.close());
-  await services.server.attachListener(doors.tls, options.https);
+  await services.server.attachListener(isCopy ? noListener : doors.tls, options.https);
 
   const scheduler = new Scheduler({
     tasks: services.scheduled,
     clock,
     log,
-    timer: options.time?.minutes ?? systemMinutes,
+    timer: isCopy ? noMinutes : (options.time?.minutes ?? systemMinutes),
   });
   scheduler.start();
   closers.push(() => scheduler.stop());
   const autostart = new AbortController();
-  const started = services.containers.autostart(autostart.signal);
+  const started = isCopy ? Promise.resolve() : services.containers.autostart(autostart.signal);
   const end = async (before: () => Promise<void>): Promise<void> => {
     autostart.abort();
     // No new connections; open ones end with their requests. Listeners of events hear how the last operations end, then
@@ -208,26 +215,8 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   };
 }
 
-interface Directories {
-  readonly guests: string;
-  readonly database: string;
-  readonly images: string;
-  readonly backups: string;
-  readonly logs: string;
-}
-
-async function makeDirectories(stateDir: string): Promise<Directories> {
-  const dirs = {
-    database: join(stateDir, 'database'),
-    images: join(stateDir, 'images'),
-    backups: join(stateDir, 'backups'),
-    logs: join(stateDir, 'logs'),
-    guests: join(stateDir, 'guests'),
-  };
-  await mkdir(stateDir, { recursive: true, mode: 0o711 });
-  for (const dir of Object.values(dirs)) await mkdir(dir, { recursive: true, mode: 0o700 });
-  return dirs;
-}
+const noListener: AddressListener = { address: undefined, listen: () => Promise.resolve() };
+const noMinutes: MinuteTimer = () => ({ stop() {} });
 
 interface Parts {
   readonly dirs: Directories;
@@ -240,6 +229,7 @@ interface Parts {
   readonly sagas: Sagas;
   readonly locks: KeyedMutex;
   readonly certificate: string;
+  readonly isCopy: boolean;
   readonly remoteLimits?: Partial<RemoteLimits>;
 }
 
@@ -260,12 +250,23 @@ function buildServices(parts: Parts) {
     locks,
     log,
   });
-  const running = new RunningDevices({ records, runtime, view, pools, hosts, locks, proxies: host.proxies, log });
+  const paths = host.paths === undefined ? {} : { paths: host.paths };
+  const running = new RunningDevices({
+    records,
+    runtime,
+    view,
+    pools,
+    hosts,
+    locks,
+    proxies: host.proxies,
+    log,
+    ...paths,
+  });
   const secrets = new ImageSecrets();
   const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
-  const guestSockets = new GuestSocketServer({
+  const guestSockets = new (parts.isCopy ? SilentGuestSockets : GuestSocketServer)({
     dir: dirs.guests,
     view: new GuestView({ records, view, images }),
     hub: events,
@@ -275,7 +276,7 @@ function buildServices(parts: Parts) {
     ...(runtime.peer === undefined ? {} : { peerOf: (name, socketFd) => runtime.peer?.(name, socketFd) ?? 'stranger' }),
   });
   const guests = new GuestAccess({ records, runtime, view, log, sockets: guestSockets });
-  const remotes = openRemotes({
+  const remotes = (parts.isCopy ? () => noRemotes : openRemotes)({
     proxies: () => proxySettings(records, process.env),
     nowMs: () => clock.nowMs(),
     version,
@@ -312,6 +313,7 @@ function buildServices(parts: Parts) {
     hosts,
     idMaps,
     architecture,
+    ...paths,
     logsDir: dirs.logs,
     backupsDir: dirs.backups,
   });
@@ -384,8 +386,12 @@ async function recover(
   await services.profiles.ensureDefault();
   await services.networks.upAll();
   await services.containers.settle();
-  await services.running.resume(services.containers.names());
-  await services.guests.resume(services.containers.names());
+}
+
+/** What a daemon does beside running containers. */
+async function resume({ running, guests, containers }: Services): Promise<void> {
+  await running.resume(containers.names());
+  await guests.resume(containers.names());
 }
 
 function routesOf(services: Services, operations: Operations, dirs: Directories, headerPrefix: string): RouteTable {

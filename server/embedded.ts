@@ -3,6 +3,8 @@ import { errorText, type Log } from './lib/log.ts';
 import { startDaemon, type Daemon } from './daemon.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
 
+export { startTwin } from './twin.ts';
+
 export interface EmbeddedOptions {
   readonly stateDir: string;
   /** auto, lxc or sim. */

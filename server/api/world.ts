@@ -28,8 +28,6 @@ export interface World {
 }
 
 export interface WorldHost {
-  /** Kernel architectures, the host's own first; empty: not known. */
-  readonly architectures: readonly string[];
   /** Storage drivers that it is known to have. */
   readonly poolDrivers: readonly string[];
   /** Absent: not known, so that nothing is refused for it. */
