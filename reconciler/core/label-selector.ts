@@ -37,7 +37,8 @@ function splitAtCommas(text: string): readonly string[] | undefined {
   const parts: string[] = [];
   let depth = 0;
   let start = 0;
-  for (const [at, character] of [...text].entries()) {
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
     if (character === '(') depth += 1;
     if (character === ')') depth -= 1;
     if (depth < 0 || depth > 1) return undefined;

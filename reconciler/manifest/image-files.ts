@@ -7,13 +7,15 @@ import { pipeline } from 'node:stream/promises';
 import { hint } from '../../server/api/nearest.ts';
 import type { ImageFiles } from '../core/document.ts';
 import { wrong, type Finding } from './finding.ts';
+import type { ImageCache } from './types.ts';
 
-/** Paths made absolute against `folder`; fingerprint and size filled in when `read`. */
+/** Paths made absolute against `folder`; fingerprint and size filled in when `read`, from `cache` if it has them. */
 export async function readImageFiles(
   files: ImageFiles,
   folder: string,
   read: boolean,
   signal?: AbortSignal,
+  cache: ImageCache = new Map(),
 ): Promise<{ readonly files: ImageFiles; readonly findings: readonly Finding[] }> {
   const parts = absoluteParts(files.parts, folder);
   const entries = Object.entries(parts) as readonly (readonly [string, string])[];
@@ -21,11 +23,22 @@ export async function readImageFiles(
   const findings = sizes.filter((size) => typeof size !== 'number');
   if (findings.length > 0 || !read) return { files: { parts }, findings };
   const sizeBytes = sizes.reduce<number>((sum, size) => sum + (size as number), 0);
+  const key = entries.map(([, file]) => file).join('\0');
+  let known = cache.get(key);
+  if (known === undefined) cache.set(key, (known = fingerprintOf(entries, sizeBytes, signal)));
+  return { files: { parts, ...(await known) }, findings };
+}
+
+async function fingerprintOf(
+  entries: readonly (readonly [string, string])[],
+  sizeBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Pick<ImageFiles, 'fingerprint' | 'sizeBytes'>> {
   // The fingerprint of a split image is that of metadata and root file system one after the other (real-world 14.1).
   const hash = createHash('sha256');
   for (const [, file] of entries)
     await pipeline(createReadStream(file), async (chunks) => feed(hash, chunks), { signal });
-  return { files: { parts, fingerprint: hash.digest('hex'), sizeBytes }, findings };
+  return { fingerprint: hash.digest('hex'), sizeBytes };
 }
 
 async function feed(hash: { update: (chunk: Buffer) => unknown }, chunks: AsyncIterable<Buffer>): Promise<void> {

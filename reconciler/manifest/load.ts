@@ -4,6 +4,7 @@ import type { Address, Document, Json, JsonObject } from '../core/document.ts';
 import { duplicate } from '../core/normalize.ts';
 import { compareText } from '../core/order.ts';
 import type { Finding } from './finding.ts';
+import { isHostsFile, partsForHost } from './for-host.ts';
 import { readImageFiles } from './image-files.ts';
 import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
 import { applyOverlays, writerOf, type Part } from './overlays.ts';
@@ -15,6 +16,7 @@ import { readSources } from './sources.ts';
 import type { Loaded, LoadInput } from './types.ts';
 import { readTerraformParts } from './terraform-parts.ts';
 import { expandVariables, type Variables } from './variables.ts';
+import { readVarFile } from './read-var-file.ts';
 import { readVariables } from './read-variables.ts';
 
 const noVariables: Variables = new Map();
@@ -33,15 +35,21 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
         const preseed = readPreseed(raw.value, raw);
         diagnostics.push(...preseed.findings.map((finding) => placedDiagnostic(finding, source, raw)));
         parts.push(...preseed.parts.map((part) => ({ source, raw: part })));
-      } else parts.push({ source, raw });
+      } else if (!isHostsFile(raw.value)) parts.push({ source, raw });
     }
   }
-  const terraform = await readTerraformParts(parts, input.vars ?? {}, input.env ?? {});
+  const offered = await readOffered(input, diagnostics, signal);
+  const terraform = await readTerraformParts(parts, input.vars ?? {}, input.env ?? {}, offered);
   diagnostics.push(...terraform.diagnostics);
-  const variables = readVariables(terraform.others, input.vars ?? {}, diagnostics);
+  const meant = partsForHost(terraform.others, input.host);
+  diagnostics.push(...meant.diagnostics);
+  const variables = readVariables(meant.parts, { ...offered, ...input.vars }, diagnostics, input.host?.names);
   const placed: PlacedDocument[] = [];
   const broken: Address[] = [];
-  const overlaid = applyOverlays(terraform.others.filter((part) => !isVariables(part.raw.value)));
+  const overlaid = applyOverlays(
+    meant.parts.filter((part) => !isVariables(part.raw.value)),
+    meant.others,
+  );
   for (const { part, finding } of overlaid.problems) diagnostics.push(placedDiagnostic(finding, part.source, part.raw));
   const written = overlaid.parts.map((part) => ({ part, variables }));
   // Dollars of Terraform were dealt with by its own rules.
@@ -63,6 +71,21 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
       return entry?.source.locationOf(entry.offset, path);
     },
   };
+}
+
+/** Variables of files and hosts; those of the command line win over them. */
+async function readOffered(
+  input: LoadInput,
+  diagnostics: Diagnostic[],
+  signal: AbortSignal | undefined,
+): Promise<Readonly<Record<string, string>>> {
+  const offered: Record<string, string> = {};
+  for (const source of input.variables ?? []) {
+    const read = 'vars' in source ? { vars: source.vars, diagnostics: [] } : await readVarFile(source.file, signal);
+    diagnostics.push(...read.diagnostics);
+    Object.assign(offered, read.vars);
+  }
+  return offered;
 }
 
 export interface PlacedDocument {
@@ -104,7 +127,13 @@ async function loadDocument(
   }
   const location = source.locationAt(raw.offset);
   if (document.files === undefined) return { ...document, location };
-  const read = await readImageFiles(document.files, source.folder, load.readImages !== false, signal);
+  const read = await readImageFiles(
+    document.files,
+    source.folder,
+    load.readImages !== false,
+    signal,
+    load.host?.images,
+  );
   read.findings.forEach(report);
   if (read.findings.length === 0) return { ...document, location, files: read.files };
   load.broken.push(document.address);

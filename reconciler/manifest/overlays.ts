@@ -2,7 +2,8 @@
 // Texts and places stay with whoever wrote them.
 import { hint } from '../../server/api/nearest.ts';
 import type { Json, JsonObject } from '../core/document.ts';
-import { isMap } from '../core/kinds/values.ts';
+import { asText, isMap } from '../core/kinds/values.ts';
+import { scopedName } from '../core/scoped-name.ts';
 import { wrong, type Finding } from './finding.ts';
 import type { PlacedText } from './located.ts';
 import type { RawDocument } from './parse-yaml.ts';
@@ -21,8 +22,8 @@ export interface Overlaid {
 
 const isPatch = ({ raw }: Part): boolean => isMap(raw.value) && raw.value['patch'] === true;
 
-/** Overlays in the order in which they were read; the base may stand before or after them. */
-export function applyOverlays(parts: readonly Part[]): Overlaid {
+/** Overlays in the order in which they were read; the base may stand before or after them. What is laid over `elsewhere` is left out. */
+export function applyOverlays(parts: readonly Part[], elsewhere: readonly Part[] = []): Overlaid {
   const patches = parts.filter(isPatch);
   if (patches.length === 0) return { parts, problems: [] };
   const result = parts.filter((part) => !isPatch(part));
@@ -31,7 +32,9 @@ export function applyOverlays(parts: readonly Part[]): Overlaid {
     const key = keyOf(patch.raw.value);
     const at = result.findIndex(({ raw }) => key !== undefined && keyOf(raw.value) === key);
     const base = result[at];
+    if (base === undefined && key !== undefined && elsewhere.some(({ raw }) => keyOf(raw.value) === key)) continue;
     if (base === undefined) problems.push({ part: patch, finding: noBase(key, result) });
+    else if (directiveOf(patch.raw.value) === 'delete') result.splice(at, 1);
     else result[at] = overlaid(base, patch);
   }
   return { parts: result, problems };
@@ -66,15 +69,44 @@ function overlaid(base: Part, patch: Part): Part {
 
 function mergedMaps(base: JsonObject, changes: JsonObject): JsonObject {
   const out = new Map(Object.entries(base));
-  for (const [key, change] of Object.entries(changes)) {
+  const { $patch, ...written } = changes;
+  if ($patch === 'replace') return withoutNulls(written) as JsonObject;
+  for (const [key, change] of Object.entries({ ...written, ...unknownDirective($patch) })) {
     const before = out.get(key);
-    if (change === null) out.delete(key);
-    else out.set(key, isMap(before) && isMap(change) ? mergedMaps(before, change) : withoutNulls(change));
+    if (change === null || directiveOf(change) === 'delete') out.delete(key);
+    else if (isMap(before) && isMap(change)) out.set(key, mergedMaps(before, change));
+    else out.set(key, mergedLists(key, before, change) ?? withoutNulls(change));
   }
   return Object.fromEntries(out);
 }
 
 /** What is not there cannot be taken out either. */
+/** `$patch: delete` takes a document, a map or an entry out; `$patch: replace` puts it in the place of what was there. */
+const directiveOf = (value: Json): Json | undefined => (isMap(value) ? value['$patch'] : undefined);
+
+/** Told as an unknown key when the document is read. */
+const unknownDirective = ($patch: Json | undefined): JsonObject =>
+  $patch === undefined || $patch === 'merge' ? {} : { $patch };
+
+/** Lists whose entries have names of their own, with the key that says it. */
+const listKeys: Readonly<Record<string, string>> = { files: 'path', exec: 'name', snapshots: 'name' };
+
+/** Entry by entry, as maps are. undefined: it is a list like any other, and replaced. */
+function mergedLists(field: string, before: Json | undefined, change: Json): Json | undefined {
+  const key = listKeys[field];
+  if (key === undefined || !isNamedList(before, key) || !isNamedList(change, key)) return undefined;
+  const out = new Map(before.map((item) => [asText(item[key]), item]));
+  for (const item of change) {
+    const name = asText(item[key]);
+    if (directiveOf(item) === 'delete') out.delete(name);
+    else out.set(name, mergedMaps(out.get(name) ?? {}, item));
+  }
+  return [...out.values()];
+}
+
+const isNamedList = (value: Json | undefined, key: string): value is readonly JsonObject[] =>
+  Array.isArray(value) && (value as readonly Json[]).every((item) => isMap(item) && asText(item[key]) !== '');
+
 const withoutNulls = (value: Json): Json =>
   isMap(value)
     ? Object.fromEntries(

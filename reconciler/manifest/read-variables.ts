@@ -1,9 +1,10 @@
 // Collects the variables of a load: `kind: vars` documents of all files, and those given on the command line over them.
+import { hint } from '../../server/api/nearest.ts';
 import { varsSchema } from '../../server/api/manifest-schema.ts';
 import { validateBody } from '../../server/api/validate.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Json, JsonObject } from '../core/document.ts';
-import { asText } from '../core/kinds/values.ts';
+import { asText, isMap } from '../core/kinds/values.ts';
 import { wrong } from './finding.ts';
 import { placedDiagnostic, type PlacedText } from './located.ts';
 import type { RawDocument } from './parse-yaml.ts';
@@ -14,16 +15,20 @@ interface Part {
   readonly raw: RawDocument;
 }
 
-const nameRule = /^[A-Za-z_][A-Za-z0-9_]*$/;
+export const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 export function readVariables(
   parts: readonly Part[],
   given: Readonly<Record<string, string>>,
   diagnostics: Diagnostic[],
+  /** Without a value, unless somebody gives them one. */
+  names: readonly string[] = [],
 ): Variables {
-  const variables = new Map<string, string | undefined>();
+  const variables = new Map<string, string | undefined>(names.map((name) => [name, undefined]));
   const declared = new Map<string, Part>();
-  for (const part of parts) {
+  // Those that are laid over others come last.
+  const isPatch = ({ raw }: Part): boolean => isMap(raw.value) && raw.value['patch'] === true;
+  for (const part of [...parts.filter((one) => !isPatch(one)), ...parts.filter(isPatch)]) {
     const value = part.raw.value;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) continue;
     const document = value as JsonObject;
@@ -34,7 +39,8 @@ export function readVariables(
     }
     if (problems.length > 0) continue;
     for (const [name, item] of Object.entries(document['vars'] as JsonObject)) {
-      declare(name, item, part, { variables, declared, diagnostics });
+      if (document['patch'] === true) redeclare(name, item, part, { variables, declared, diagnostics });
+      else declare(name, item, part, { variables, declared, diagnostics });
     }
   }
   for (const [name, value] of Object.entries(given)) variables.set(name, value);
@@ -47,9 +53,20 @@ interface Declared {
   readonly diagnostics: Diagnostic[];
 }
 
+/** Of a document with `patch: true`: another value for what is declared. */
+function redeclare(name: string, value: Json, part: Part, { variables, declared, diagnostics }: Declared): void {
+  if (declared.has(name)) {
+    variables.set(name, value === null ? undefined : asText(value));
+    return;
+  }
+  const message = `there is no variable ${name} to give another value${hint(name, declared.keys())}`;
+  const finding = wrong('bad-overlay', `vars.${name}`, message, 'correct the name, or leave patch out to declare it');
+  diagnostics.push(placedDiagnostic(finding, part.source, part.raw, 'key'));
+}
+
 function declare(name: string, value: Json, part: Part, { variables, declared, diagnostics }: Declared): void {
   const path = `vars.${name}`;
-  if (!nameRule.test(name)) {
+  if (!variableName.test(name)) {
     const message = `the variable name ${name} must be letters, digits and underscores, not beginning with a digit`;
     diagnostics.push(placedDiagnostic(wrong('bad-name', path, message), part.source, part.raw, 'key'));
     return;

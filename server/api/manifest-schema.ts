@@ -97,7 +97,26 @@ const manage: JsonSchema = {
         'For which hosts of --hosts it is: NAME, NAME*, @GROUP or labels such as role=web; of a list any. Default: for all.',
     },
     protect: { type: 'boolean', default: false, description: 'Never delete or replace it.' },
-    ignore: { type: 'array', items: text, description: 'Paths neither compared nor written; * stands for any text.' },
+    ignore: {
+      type: 'array',
+      items: {
+        anyOf: [
+          text,
+          {
+            type: 'object',
+            properties: {
+              path: { ...text, description: 'What is ignored.' },
+              until: { ...text, description: 'Its last day (2030-12-31, UTC), or a moment (2030-12-31T12:00:00Z).' },
+              expires: { ...text, description: 'Another word for until.' },
+              reason: { ...text, description: 'Told wherever the difference is listed, and when the rule has ended.' },
+            },
+            required: ['path'],
+            additionalProperties: false,
+          },
+        ],
+      },
+      description: 'Paths neither compared nor written, for ever or until a day; * stands for any text.',
+    },
     power: { enum: ['managed', 'ignore'], default: 'managed', description: 'ignore: never start, stop or restart it.' },
     disruption: {
       enum: ['none', 'restart', 'recreate'],
@@ -263,5 +282,9 @@ export const varsSchema: JsonSchema = {
   description: 'Variables: only names declared here or given with --var are put in for $NAME and ${NAME:-default}.',
   additionalProperties: false,
   required: ['kind', 'vars'],
-  properties: { kind: { const: 'vars' }, vars: { type: 'object', additionalProperties: mapScalar } },
+  properties: {
+    kind: { const: 'vars' },
+    vars: { type: 'object', additionalProperties: mapScalar },
+    patch: { type: 'boolean', description: 'Other values for what another document declares, as environments have them.' },
+  },
 };
