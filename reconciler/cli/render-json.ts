@@ -1,6 +1,7 @@
 // The machine-readable stream: one object a line in Terraform's envelope, with types of our own beside its types. Pure.
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Address } from '../core/document.ts';
+import { ruleJson, type IgnoredDifference } from '../core/ignore.ts';
 import type { Guard, Plan, ResourceChange } from '../core/plan.ts';
 import { isChange } from '../core/summary.ts';
 import type { EngineEvent } from '../engine/events.ts';
@@ -46,6 +47,7 @@ export function planLines(
   const changed = plan.changes.filter(isChange);
   return [
     ...changed.map((change) => plannedChange(change, atMs)),
+    ...plan.changes.flatMap((change) => (change.ignored ?? []).map((one) => ignoredLine(change, one, atMs))),
     ...plan.guards.map((guard) => guardLine(guard, atMs)),
     changeSummary(
       { add: plan.summary.add, change: plan.summary.change, remove: plan.summary.destroy },
@@ -72,6 +74,11 @@ function plannedChange(change: ResourceChange, atMs: number): string {
     (word) => word !== undefined,
   );
   return jsonLine('planned_change', `${change.address}: Plan to ${verbs.join(' and ')}`, fields, atMs);
+}
+
+function ignoredLine({ address }: ResourceChange, { path, rule }: IgnoredDifference, atMs: number): string {
+  const fields = { ignored: { resource: resource(address), path, ...ruleJson(rule) } };
+  return jsonLine('ignored_difference', `${address}: ${path} differs and is ignored`, fields, atMs);
 }
 
 /** Terraform's word for what comes into ownership. */

@@ -21,6 +21,7 @@ export const loadInputOf = ({ options, io }: CliContext, args: readonly string[]
   readImages,
   // What is only looked at needs no secrets.
   readSecrets: readImages,
+  nowMs: io.nowMs(),
 });
 
 /** The manifests of arguments and flags. Throws after their errors have been shown. */

@@ -6,7 +6,7 @@ import { createBody, replacementBody } from './bodies.ts';
 import type { Change } from './change.ts';
 import type { PlanContext } from './context.ts';
 import { decidePower, effectOfOwnChanges } from './decide-power.ts';
-import { diffObject, type Diff } from './diff.ts';
+import { diffObject, type Diff, type Ownership } from './diff.ts';
 import type { Address, Document, Json, JsonObject } from './document.ts';
 import {
   ownerOfNew,
@@ -53,6 +53,21 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const ignore = parseIgnore(document.manage.ignore);
   const before = ownershipBefore(document, live.object, context.observed, context.owner);
   const diff = diffObject(kind, document.values, live.object, ignore, before, document.secrets);
+  const decision = decideExisting(document, live, aside !== undefined, diff, before, context);
+  return diff.ignored.length === 0
+    ? decision
+    : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
+}
+
+function decideExisting(
+  document: Document,
+  live: Live<object>,
+  isAside: boolean,
+  diff: Diff,
+  before: Ownership | undefined,
+  context: PlanContext,
+): Decision {
+  const ignore = parseIgnore(document.manage.ignore);
   const isTaking = context.options.forceConflicts === true;
   const ownership = ownershipAfter(document, before, diff, ignore, context.owner, isTaking);
   if (document.kind === 'profile' && diff.changes.length > 0 && ownership.guard === undefined)
@@ -61,7 +76,7 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const next = nextImage(document, live.object as JsonObject, context.aliasTarget);
   // An ephemeral one is gone as soon as it stops.
   const canStandAside = (live.object as JsonObject)['ephemeral'] !== true;
-  if (aside !== undefined || (next !== undefined && document.manage.image === 'rebuild' && canStandAside)) {
+  if (isAside || (next !== undefined && document.manage.image === 'rebuild' && canStandAside)) {
     return decideRebuild(document, live, diff, ownership, next);
   }
   if (next !== undefined) return decideReplace(document, live, diff, context, ownership, false, next);

@@ -4,7 +4,7 @@ import { sameText } from '../../server/api/equal.ts';
 import type { Effect } from '../../server/api/field.ts';
 import type { Change } from './change.ts';
 import type { Json, JsonObject } from './document.ts';
-import { isIgnored, type IgnorePatterns } from './ignore.ts';
+import { isIgnored, ruleFor, type IgnoredDifference, type IgnorePatterns } from './ignore.ts';
 import type { CoreKind } from './kinds/kind.ts';
 import { asText, isMap, mapOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
@@ -18,6 +18,8 @@ export interface Diff {
   readonly unmanaged: readonly string[];
   /** Changes of keys that another set owns. */
   readonly conflicts: readonly Conflict[];
+  /** What would be changes but for `manage.ignore`. */
+  readonly ignored: readonly IgnoredDifference[];
 }
 
 export interface Conflict {
@@ -45,9 +47,10 @@ interface Walk {
   readonly changes: Change[];
   readonly unmanaged: string[];
   readonly conflicts: Conflict[];
+  readonly ignored: IgnoredDifference[];
 }
 
-const nothing: Diff = { changes: [], unmanaged: [], conflicts: [] };
+const nothing: Diff = { changes: [], unmanaged: [], conflicts: [], ignored: [] };
 
 export function diffObject(
   kind: CoreKind,
@@ -66,6 +69,7 @@ export function diffObject(
     changes: [],
     unmanaged: [],
     conflicts: [],
+    ignored: [],
   };
   for (const field in kind.fields) {
     const shape = kind.fields[field];
@@ -77,7 +81,7 @@ export function diffObject(
     else if (shape === 'list') diffList(walk, field, now, wanted);
     else diffScalar(walk, field, now, wanted);
   }
-  if (walk.changes.length === 0 && walk.unmanaged.length === 0) return nothing;
+  if (walk.changes.length + walk.unmanaged.length + walk.ignored.length === 0) return nothing;
   walk.changes.sort((a, b) => compareText(a.path, b.path));
   return walk;
 }
@@ -169,10 +173,10 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
 
 function add(walk: Walk, segments: Path, before: Json | undefined, after: Json | undefined): void {
   const path = segments.join('.');
-  if (isIgnored(walk.ignore, path)) return;
+  const rule = ruleFor(walk.ignore, path);
   const effect: Effect = walk.kind.effectOf(segments, walk.live, after);
   const origin = originOf(walk, segments, before);
-  walk.changes.push({
+  const change: Change = {
     path,
     segments,
     before,
@@ -183,7 +187,12 @@ function add(walk: Walk, segments: Path, before: Json | undefined, after: Json |
       isSecret(segments, after) ||
       walk.secrets?.some((secret) => secret === path || secret.startsWith(`${path}.`)) === true,
     ...(origin === undefined ? {} : { origin }),
-  });
+  };
+  if (rule !== undefined) {
+    walk.ignored.push({ ...change, rule });
+    return;
+  }
+  walk.changes.push(change);
   for (const [set, { keys }] of walk.ownership?.others ?? noOthers) {
     for (const owned of ownedBelow(keys, segments)) walk.conflicts.push({ set, path: owned });
   }

@@ -39,6 +39,15 @@ export type WaitCondition =
   /** cloud-init has done its work, without errors that it could not get over. */
   | (Limited & { readonly type: 'cloud-init' });
 
+/** Of `manage.ignore`. */
+export interface IgnoreRule {
+  /** A path pattern: `config.limits.cpu`, `devices.eth0.*`. */
+  readonly path: string;
+  /** As written: its last day, or the moment at which it ends. */
+  readonly until?: string;
+  readonly reason?: string;
+}
+
 /** What becomes of existing containers when their image moves on. `new-only`: new ones are made from what gantry.lock holds. */
 export type ImagePolicy = 'none' | 'new-only' | 'rebuild' | 'recreate';
 
@@ -53,17 +62,17 @@ export interface Manage {
   readonly onDelete: 'delete' | 'orphan';
   /** Name of the set that the document belongs to; one name a load. */
   readonly set?: string;
+  /** For which hosts of a hosts file it is, as in host-pattern.ts; absent: for all. */
+  readonly hosts?: readonly string[];
   readonly disruption: Disruption;
   readonly protect: boolean;
-  /** Path patterns that are neither compared nor written: `config.limits.cpu`, `devices.eth0.*`. */
-  readonly ignore: readonly string[];
+  /** What is neither compared nor written; rules that have ended are not among them. */
+  readonly ignore: readonly IgnoreRule[];
   readonly dependsOn: readonly Address[];
   readonly wait: readonly WaitCondition[];
   readonly power: 'managed' | 'ignore';
   /** For each step of the object. */
   readonly timeoutMs: number;
-  /** For which hosts of a hosts file it is, as in host-pattern.ts; absent: for all. */
-  readonly hosts?: readonly string[];
 }
 
 export const defaultManage: Manage = {
@@ -97,6 +106,8 @@ export interface Document {
   readonly manage: Manage;
   /** Dotted paths of values that came out of a secret store. */
   readonly secrets?: readonly string[];
+  /** What selectors see; what the live object has of them is in `values.config` too. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** Containers only. */
   readonly state?: PowerState;
   /** Images only. */
@@ -104,5 +115,3 @@ export interface Document {
   /** Certificates only: SHA-256 of the DER form, hexadecimal. */
   readonly fingerprint?: string;
 }
-  /** What selectors see; what the live object has of them is in `values.config` too. */
-  readonly labels?: Readonly<Record<string, string>>;

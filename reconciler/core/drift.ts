@@ -3,7 +3,8 @@
 import type { KindName } from '../../server/api/kinds.ts';
 import { bareDocument } from './bare-document.ts';
 import { recordsOf } from './decide-ownership.ts';
-import type { Address, Document, Json, JsonObject } from './document.ts';
+import type { Change } from './change.ts';
+import type { Address, Document, IgnoreRule, Json, JsonObject } from './document.ts';
 import { valueAt } from './edit.ts';
 import { parseIgnore } from './ignore.ts';
 import { isAside } from './image-roll.ts';
@@ -41,29 +42,45 @@ export interface DriftReport {
   readonly objects: readonly DriftObject[];
   /** Owned by the set and not declared any more: no difference by themselves. */
   readonly undeclared: readonly Address[];
+  /** What differs and is hidden by a rule that holds. */
+  readonly ignored: readonly DriftIgnored[];
   readonly checked: number;
+}
+
+export interface DriftIgnored extends DriftDifference {
+  readonly address: Address;
+  readonly rule: IgnoreRule;
 }
 
 export interface DriftInput {
   readonly plan: Plan;
   readonly observed: Observed;
   readonly owner: SetOwner;
-  /** Patterns as of `manage.ignore`, for paths, `kind/name`, or `kind/name.path`. */
-  readonly ignore?: readonly string[];
+  /** As in `manage.ignore`, for paths, `kind/name`, or `kind/name.path`. */
+  readonly ignore?: readonly IgnoreRule[];
 }
 
 export function findDrift({ plan, observed, owner, ignore = [] }: DriftInput): DriftReport {
   const rules = parseIgnore(ignore);
-  const isKept = (address: Address, path: string): boolean =>
-    !rules.some((rule) => rule.test(path) || rule.test(address) || rule.test(`${address}.${path}`));
+  const hiding = (address: Address, path: string): IgnoreRule | undefined =>
+    rules.find(({ test }) => test(path) || test(address) || test(`${address}.${path}`))?.rule;
   const declared = plan.changes.flatMap((change) => objectOf(change) ?? []);
   const touched = plan.orphans.flatMap((address) => touchedOutside(address, observed, owner) ?? []);
+  const ignored = plan.changes.flatMap(ignoredByManifest);
   const objects = [...declared, ...touched].flatMap((object): DriftObject[] => {
-    const differences = object.differences.filter(({ path }) => isKept(object.address, path));
+    const differences = object.differences.filter((one) => {
+      const rule = hiding(object.address, one.path);
+      if (rule !== undefined) ignored.push({ ...one, address: object.address, rule });
+      return rule === undefined;
+    });
     return differences.length === 0 ? [] : [{ ...object, differences }];
   });
-  return { set: owner.set, objects, undeclared: plan.orphans, checked: plan.changes.length + plan.orphans.length };
+  const checked = plan.changes.length + plan.orphans.length;
+  return { set: owner.set, objects, undeclared: plan.orphans, ignored, checked };
 }
+
+const ignoredByManifest = ({ address, ignored = [] }: ResourceChange): DriftIgnored[] =>
+  ignored.map(({ rule, ...edit }) => ({ ...differenceOf(edit), address, rule }));
 
 function objectOf(change: ResourceChange): DriftObject | undefined {
   const { address } = change;
@@ -71,13 +88,15 @@ function objectOf(change: ResourceChange): DriftObject | undefined {
     const whole: DriftDifference = { path: '', cause: 'unknown', live: undefined, declared: null, secret: false };
     return { address, what: 'missing', differences: [whole] };
   }
-  const differences = change.changes.map((edit): DriftDifference => {
-    const cause = edit.origin === 'drift' ? 'outside' : (edit.origin ?? 'unknown');
-    return { path: edit.path, cause, live: edit.before, declared: edit.after, secret: edit.secret };
-  });
+  const differences = change.changes.map(differenceOf);
   const power = powerOf(change);
   const all = power === undefined ? differences : [...differences, power];
   return all.length === 0 ? undefined : { address, what: 'differs', differences: all };
+}
+
+function differenceOf(edit: Change): DriftDifference {
+  const cause = edit.origin === 'drift' ? 'outside' : (edit.origin ?? 'unknown');
+  return { path: edit.path, cause, live: edit.before, declared: edit.after, secret: edit.secret };
 }
 
 /** A restart is a consequence of other differences. */

@@ -4,6 +4,7 @@ import { factsOf } from '../../server/api/field.ts';
 import { kinds } from '../../server/api/kinds.ts';
 import type { Json, JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';
+import { ruleJson } from './ignore.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Plan, ResourceChange } from './plan.ts';
 import { redact, sensitiveMarks } from './secret.ts';
@@ -76,6 +77,7 @@ function resourceChange(change: ResourceChange, bodies: Bodies): JsonObject {
     releases: change.releases,
     pruned: change.isPruned === true,
     affects: change.affects.map(({ address, effect, foreign }) => ({ address, effect, foreign })),
+    ...(change.ignored === undefined ? {} : { ignored: change.ignored.map(({ path, rule }) => ({ path, ...ruleJson(rule) })) }),
     protected: change.isProtected,
     etag: bodies.etags.get(change.address) ?? '',
     guard: change.guard?.code ?? '',

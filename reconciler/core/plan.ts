@@ -5,6 +5,7 @@ import type { Effect } from '../../server/api/field.ts';
 import type { Change } from './change.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Address, Document, ImageFiles, JsonObject, WaitCondition } from './document.ts';
+import type { IgnoredDifference } from './ignore.ts';
 import type { Observed } from './observed.ts';
 import type { KeyHash, OwnerRelease, OwnerWrite } from './ownership.ts';
 
@@ -57,6 +58,8 @@ export interface ResourceChange {
   /** By the document or by the live object: no step may delete it. */
   readonly isProtected: boolean;
   readonly guard?: Guard;
+  /** What differs and is left alone for `manage.ignore`; absent: nothing. */
+  readonly ignored?: readonly IgnoredDifference[];
   /** Ids of its steps, in order. */
   readonly steps: readonly string[];
 }

@@ -1,6 +1,7 @@
 // Drift as text, JSON and Markdown, secrets masked. Pure.
-import type { DriftCause, DriftDifference, DriftObject, DriftReport } from './drift.ts';
+import type { DriftCause, DriftDifference, DriftIgnored, DriftObject, DriftReport } from './drift.ts';
 import type { Json, JsonObject } from './document.ts';
+import { ignoredBlock, ruleJson, type IgnoredLine } from './ignore.ts';
 import { paints, printable, type Paints } from './paint.ts';
 import { hidden, redact } from './secret.ts';
 
@@ -13,8 +14,16 @@ const causes: Readonly<Record<DriftCause, string>> = {
 export function renderDrift(report: DriftReport, options: { readonly color: boolean }): string {
   const paint = paints(options.color);
   const blocks = report.objects.map((object) => renderObject(object, paint));
-  return `${[...blocks, paint.bold(driftLine(report)), ...undeclared(report)].join('\n\n')}\n`;
+  const ignored = ignoredBlock(report.ignored.map(ignoredLine), options);
+  return `${[...blocks, paint.bold(driftLine(report)), ...undeclared(report), ...ignored].join('\n\n')}\n`;
 }
+
+const ignoredLine = (one: DriftIgnored): IgnoredLine => ({
+  address: one.address,
+  path: one.path,
+  sides: sides(one, 'differs'),
+  rule: one.rule,
+});
 
 /** `Drift: 2 of 9 objects differ; 1 difference was made outside.` */
 export function driftLine({ objects, checked, set }: DriftReport): string {
@@ -78,6 +87,7 @@ export function driftJson(report: DriftReport): JsonObject {
       })),
     })),
     undeclared: report.undeclared,
+    ignored: report.ignored.map(({ address, path, rule }) => ({ address, path, ...ruleJson(rule) })),
   };
 }
 

@@ -1,6 +1,7 @@
 // A plan as text for people: Terraform's symbols, one line a change, secrets masked. Policies read plan-json.ts instead.
 import type { Change } from './change.ts';
 import type { Json } from './document.ts';
+import { ignoredBlock, type IgnoredLine } from './ignore.ts';
 import { paints, printable, type Paints } from './paint.ts';
 import type { Affected, Guard, Plan, ResourceChange } from './plan.ts';
 import { hidden, redact } from './secret.ts';
@@ -13,8 +14,20 @@ export function renderPlan(plan: Plan, options: { readonly color: boolean }): st
   if (plan.guards.length > 0) blocks.push(plan.guards.map((guard) => renderGuard(guard, paint)).join('\n'));
   const end = shown.length === 0 ? noChange(plan) : paint.bold(`${summaryLine(plan.summary)}${refusedCount(plan)}`);
   const orphans = renderOrphans(plan, paint);
-  return `${[...spaced(blocks), end, ...orphans].join('\n\n')}\n`;
+  const ignored = ignoredBlock(ignoredLinesOf(plan.changes), options);
+  return `${[...spaced(blocks), end, ...orphans, ...ignored].join('\n\n')}\n`;
 }
+
+/** What of the objects differs and is left alone for `manage.ignore`. */
+export const ignoredLinesOf = (changes: readonly ResourceChange[]): readonly IgnoredLine[] =>
+  changes.flatMap(({ address, ignored = [] }) =>
+    ignored.map((one) => ({
+      address,
+      path: one.path,
+      sides: `is ${shownValue(one, one.before)}, declared ${shownValue(one, one.after)}`,
+      rule: one.rule,
+    })),
+  );
 
 /** An empty line around blocks of several lines; single lines stay together. */
 function spaced(blocks: readonly string[]): readonly string[] {

@@ -13,10 +13,12 @@ import {
 import { parseHostPattern } from '../core/host-pattern.ts';
 import { asText, mapOf, textsOf } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';
+import { readIgnore } from './read-ignore.ts';
 
 const defaultWaitMs = 60_000;
 
-export function readManage(value: Json | undefined, findings: Finding[]): Manage {
+/** `nowMs`: what rules with an end are judged by. */
+export function readManage(value: Json | undefined, findings: Finding[], nowMs: number): Manage {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return defaultManage;
   const block = value as JsonObject;
   return {
@@ -25,10 +27,10 @@ export function readManage(value: Json | undefined, findings: Finding[]): Manage
     ...(block['prune'] === undefined ? {} : { prune: block['prune'] as Exclude<Manage['prune'], undefined> }),
     onDelete: (block['on_delete'] ?? defaultManage.onDelete) as Manage['onDelete'],
     ...(typeof block['set'] === 'string' ? { set: block['set'] } : {}),
+    ...(block['hosts'] === undefined ? {} : { hosts: readHosts(block['hosts'], findings) }),
     disruption: (block['disruption'] ?? defaultManage.disruption) as Manage['disruption'],
     protect: block['protect'] === true,
-    ...(block['hosts'] === undefined ? {} : { hosts: readHosts(block['hosts'], findings) }),
-    ignore: (block['ignore'] ?? defaultManage.ignore) as readonly string[],
+    ignore: readIgnore(block['ignore'], nowMs, findings),
     dependsOn: readDependsOn((block['depends_on'] ?? []) as readonly string[], findings),
     wait: ((block['wait'] ?? []) as readonly Json[]).map((item, index) =>
       readWait(item, `manage.wait.${index}`, findings),
@@ -38,8 +40,6 @@ export function readManage(value: Json | undefined, findings: Finding[]): Manage
   };
 }
 
-/** Of a block that is wrong elsewhere, so that nothing has to be said twice over two runs. */
-export function dependsOnFindings(value: Json | undefined): readonly Finding[] {
 /** One text or several, as they are written. */
 export const hostTexts = (value: Json | undefined): readonly string[] =>
   typeof value === 'string' ? [value] : textsOf(value);
@@ -54,6 +54,8 @@ function readHosts(value: Json, findings: Finding[]): readonly string[] {
   return texts;
 }
 
+/** Of a block that is wrong elsewhere, so that nothing has to be said twice over two runs. */
+export function dependsOnFindings(value: Json | undefined): readonly Finding[] {
   const findings: Finding[] = [];
   readDependsOn(textsOf(mapOf(value)['depends_on']), findings);
   return findings;

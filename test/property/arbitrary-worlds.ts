@@ -88,7 +88,7 @@ const containerDocument = (name: string): fc.Arbitrary<Document> =>
           ...(state === undefined ? {} : { state: state }),
           manage: {
             protect,
-            ignore,
+            ignore: ignore.map((path) => ({ path })),
             disruption: disruption,
             power: power,
             image: image,

@@ -1,6 +1,8 @@
 // `gantry drift`: how the live host differs from the manifests and from what was last applied. Only reads: what it works with has
 // no way to write.
+import type { IgnoreRule } from '../../core/document.ts';
 import type { DriftReport } from '../../core/drift.ts';
+import { endOf } from '../../manifest/read-ignore.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { CliOptions } from '../options.ts';
@@ -27,30 +29,29 @@ export async function drift(
   const loaded = await loadSet(context, args);
   const { findDrift } = await import('../../core/drift.ts');
   const report = await withClient(context, async (client) => {
-    const reader: ReadClient = {
-      list: (kind, signal) => client.list(kind, signal),
-      server: (signal) => client.server(signal),
-    };
-    const { plan, observed, owner } = await planOf(context, reader, loaded, 'apply');
+    const { plan, observed, owner } = await planOf(context, readerOf(client), loaded, 'apply');
     return findDrift({ plan, observed, owner, ignore });
   });
   await show(context, report, format);
   return report.objects.length > 0 && options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }
 
+const readerOf = (client: ReadClient): ReadClient => ({
+  list: (kind, signal) => client.list(kind, signal),
+  server: (signal) => client.server(signal),
+});
+
 /** `PATTERN`, or `PATTERN@2026-12-31` for as long as that day lasts (UTC). */
-function ignoreRules(context: CliContext, rules: readonly string[]): readonly string[] {
+function ignoreRules(context: CliContext, rules: readonly string[]): readonly IgnoreRule[] {
   return rules.flatMap((rule) => {
     const match = /^(.+)@([^@]*)$/.exec(rule);
-    if (match === null) return [rule];
-    const [, pattern = '', day = ''] = match;
-    const endMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T23:59:59.999Z`) : Number.NaN;
-    if (Number.isNaN(endMs))
-      throw usageError(
-        `--ignore ${JSON.stringify(rule)}: after the @ stands its last day, as in ${pattern}@2030-12-31`,
-      );
-    if (context.io.nowMs() <= endMs) return [pattern];
-    context.note(`Warning: --ignore ${pattern} ended on ${day}: it no longer hides anything`);
+    if (match === null) return [{ path: rule }];
+    const [, path = '', until = ''] = match;
+    const endMs = endOf(until);
+    if (endMs === undefined)
+      throw usageError(`--ignore ${JSON.stringify(rule)}: after the @ stands its last day, as in ${path}@2030-12-31`);
+    if (context.io.nowMs() <= endMs) return [{ path, until }];
+    context.note(`Warning: --ignore ${path} ended on ${until}: it no longer hides anything`);
     return [];
   });
 }
