@@ -23,6 +23,7 @@ function sources(folder: string): Source[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((path) => !/\/node_modules\/|^provider\/bindings\/cdkt[fn]\/generated\//.test(path))
     .sort()
     .map((path) => {
       const text = readFileSync(join(root, path), 'utf8');
@@ -173,6 +174,18 @@ const rules: readonly Rule[] = [
     own: /^(provider|server\/api|server\/client)\/|^server\/lib\/self-signed/,
     packages: anyPackage,
     why: 'provider and reconciler never import each other',
+  },
+  {
+    from: /^provider\/bindings\/cdktf\//,
+    own: /^provider\/bindings\/cdktf\//,
+    packages: /^(node:path|constructs|cdktf)$/,
+    why: 'bindings are loaded by apps of their users: they bring nothing of the provider along, and one flavour only',
+  },
+  {
+    from: /^provider\/bindings\/cdktn\//,
+    own: /^provider\/bindings\/cdktn\//,
+    packages: /^(node:path|constructs|cdktn)$/,
+    why: 'bindings are loaded by apps of their users: they bring nothing of the provider along, and one flavour only',
   },
   {
     from: /^provider\/wire\//,

@@ -1,0 +1,40 @@
+// What is changed in the output of the generators: where files lie, what is not needed, and what they get wrong about maps. Pure;
+// fails when a generator no longer writes what is changed here.
+
+/** Path to content. */
+export type Files = ReadonlyMap<string, string>;
+
+/** Puts the provider's files at the top, without pages that only point to a registry and an index that loads by `require`. */
+export function adjustGenerated(written: Files, providerName: string): Files {
+  const prefix = `providers/${providerName}/`;
+  const files = [...written].flatMap(([path, text]) => {
+    if (!path.startsWith(prefix)) throw new Error(`the generator has written ${path}, which is not below ${prefix}`);
+    const name = path.slice(prefix.length);
+    const isUsed = name.endsWith('.ts') && name !== 'lazy-index.ts';
+    return isUsed ? [[name, withOwnMaps(withQuotedKeys(name, text))] as const] : [];
+  });
+  const adjusted = new Map(files.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  if (!adjusted.has('index.ts')) throw new Error('the generator has written no index.ts');
+  return adjusted;
+}
+
+/** Elements of maps of objects: `get('eth0')` would become `interfaces[eth0]`, which Terraform refuses. */
+function withQuotedKeys(name: string, text: string): string {
+  const maps = [...text.matchAll(/extends cdkt[fn]\.ComplexMap\b/g)].length;
+  const getter =
+    /(get\(key: string\): \w+ \{\s+return new \w+\(this\.terraformResource, this\.terraformAttribute, )key\);/g;
+  const found = [...text.matchAll(getter)].length;
+  if (found !== maps) throw new Error(`${name} has ${maps} maps, but ${found} of them have a get() as it used to be`);
+  return maps === 0 ? text : importing('mapKey', text.replaceAll(getter, '$1mapKey(key));'));
+}
+
+/** CDKTF 0.21 writes a class for maps of maps that its library does not have. */
+function withOwnMaps(text: string): string {
+  const replaced = text.replaceAll(/new cdkt[fn]\.StringMapMap\(/g, 'new StringMapMap(');
+  return replaced === text ? text : importing('StringMapMap', replaced);
+}
+
+function importing(name: string, text: string): string {
+  const firstImport = text.indexOf('import ');
+  return `${text.slice(0, firstImport)}import { ${name} } from '../../maps';\n${text.slice(firstImport)}`;
+}

@@ -1,0 +1,88 @@
+// Devices and limits of containers and profiles, from typed arguments to the maps of strings that the resources take. Any device
+// can also be written as such a map; what the properties mean is in docs/.
+import type { network as networks, storagePool, storageVolume } from './generated/index.ts';
+
+/** Properties of one device; `type` says which device it is. */
+export interface Device {
+  readonly [property: string]: string;
+}
+
+/** Devices by name. */
+export interface Devices {
+  readonly [name: string]: Device;
+}
+
+export interface Limits {
+  /** How many processors, or which: 2, '0-3'. */
+  readonly cpu?: number | string;
+  /** A size or a share of the host: '256MiB', '10%'. */
+  readonly memory?: string;
+  readonly processes?: number;
+}
+
+export interface RootDiskOptions {
+  /** Such as '10GiB'. */
+  readonly size?: string;
+}
+
+/** The root disk, in a pool. */
+export const rootDisk = (pool: storagePool.StoragePool, { size }: RootDiskOptions = {}): Device => ({
+  type: 'disk',
+  path: '/',
+  pool: pool.name,
+  ...(size === undefined ? {} : { size }),
+});
+
+export interface VolumeDiskOptions {
+  readonly readonly?: boolean;
+}
+
+/** A storage volume at a path inside. */
+export const volumeDisk = (
+  volume: storageVolume.StorageVolume,
+  path: string,
+  { readonly = false }: VolumeDiskOptions = {},
+): Device => ({
+  type: 'disk',
+  pool: volume.pool,
+  source: volume.name,
+  path,
+  ...(readonly ? { readonly: 'true' } : {}),
+});
+
+export interface NicOptions {
+  /** Name of the interface inside; that of the device when left out. */
+  readonly name?: string;
+  /** A fixed address, such as '10.1.0.5'. */
+  readonly ipv4?: string;
+  readonly ipv6?: string;
+  readonly mac?: string;
+}
+
+/** An interface in a network. */
+export const nic = (network: networks.Network, { name, ipv4, ipv6, mac }: NicOptions = {}): Device => ({
+  type: 'nic',
+  nictype: 'bridged',
+  parent: network.name,
+  ...(name === undefined ? {} : { name }),
+  ...(ipv4 === undefined ? {} : { 'ipv4.address': ipv4 }),
+  ...(ipv6 === undefined ? {} : { 'ipv6.address': ipv6 }),
+  ...(mac === undefined ? {} : { hwaddr: mac }),
+});
+
+/** A port of the host that is passed on: forwardPort('tcp:0.0.0.0:8080', 'tcp:127.0.0.1:80'). */
+export const forwardPort = (listen: string, connect: string): Device => ({ type: 'proxy', listen, connect });
+
+/** Interfaces are called as their devices are, unless they say otherwise. */
+export const withInterfaceNames = (devices: Devices): Record<string, Device> =>
+  Object.fromEntries(
+    Object.entries(devices).map(([name, device]) => [name, device['type'] === 'nic' ? { name, ...device } : device]),
+  );
+
+/** Limits as config keys. */
+export const limitKeys = (limits: Limits): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(limits as Readonly<Record<string, number | string | undefined>>).flatMap(([name, value]) =>
+      value === undefined ? [] : [[`limits.${name}`, String(value)]],
+    ),
+  );

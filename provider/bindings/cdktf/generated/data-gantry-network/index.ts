@@ -1,0 +1,142 @@
+// https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/network
+// generated from terraform resource schema
+
+import { Construct } from 'constructs';
+import * as cdktf from 'cdktf';
+
+// Configuration
+
+export interface DataGantryNetworkConfig extends cdktf.TerraformMetaArguments {
+  /**
+  * Name of the network.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/network#name DataGantryNetwork#name}
+  */
+  readonly name: string;
+}
+
+/**
+* Represents a {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/network gantry_network}
+*/
+export class DataGantryNetwork extends cdktf.TerraformDataSource {
+
+  // =================
+  // STATIC PROPERTIES
+  // =================
+  public static readonly tfResourceType = "gantry_network";
+
+  // ==============
+  // STATIC Methods
+  // ==============
+  /**
+  * Generates CDKTF code for importing a DataGantryNetwork resource upon running "cdktf plan <stack-name>"
+  * @param scope The scope in which to define this construct
+  * @param importToId The construct id used in the generated config for the DataGantryNetwork to import
+  * @param importFromId The id of the existing DataGantryNetwork that should be imported. Refer to the {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/network#import import section} in the documentation of this resource for the id to use
+  * @param provider? Optional instance of the provider where the DataGantryNetwork to import is found
+  */
+  public static generateConfigForImport(scope: Construct, importToId: string, importFromId: string, provider?: cdktf.TerraformProvider) {
+        return new cdktf.ImportableResource(scope, importToId, { terraformResourceType: "gantry_network", importId: importFromId, provider });
+      }
+
+  // ===========
+  // INITIALIZER
+  // ===========
+
+  /**
+  * Create a new {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/network gantry_network} Data Source
+  *
+  * @param scope The scope in which to define this construct
+  * @param id The scoped construct ID. Must be unique amongst siblings in the same scope
+  * @param options DataGantryNetworkConfig
+  */
+  public constructor(scope: Construct, id: string, config: DataGantryNetworkConfig) {
+    super(scope, id, {
+      terraformResourceType: 'gantry_network',
+      terraformGeneratorMetadata: {
+        providerName: 'gantry',
+        providerVersionConstraint: '0.1.0'
+      },
+      provider: config.provider,
+      dependsOn: config.dependsOn,
+      count: config.count,
+      lifecycle: config.lifecycle,
+      provisioners: config.provisioners,
+      connection: config.connection,
+      forEach: config.forEach
+    });
+    this._name = config.name;
+  }
+
+  // ==========
+  // ATTRIBUTES
+  // ==========
+
+  // name - computed: false, optional: false, required: true
+  private _name?: string; 
+  public get name() {
+    return this.getStringAttribute('name');
+  }
+  public set name(value: string) {
+    this._name = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get nameInput() {
+    return this._name;
+  }
+
+  // description - computed: true, optional: false, required: false
+  public get description() {
+    return this.getStringAttribute('description');
+  }
+
+  // type - computed: true, optional: false, required: false
+  public get type() {
+    return this.getStringAttribute('type');
+  }
+
+  // managed - computed: true, optional: false, required: false
+  public get managed() {
+    return this.getBooleanAttribute('managed');
+  }
+
+  // config - computed: true, optional: false, required: false
+  private _config = new cdktf.StringMap(this, "config");
+  public get config() {
+    return this._config;
+  }
+
+  // used_by - computed: true, optional: false, required: false
+  public get usedBy() {
+    return this.getListAttribute('used_by');
+  }
+
+  // locations - computed: true, optional: false, required: false
+  public get locations() {
+    return this.getListAttribute('locations');
+  }
+
+  // =========
+  // SYNTHESIS
+  // =========
+
+  protected synthesizeAttributes(): { [name: string]: any } {
+    return {
+      name: cdktf.stringToTerraform(this._name),
+    };
+  }
+
+  protected synthesizeHclAttributes(): { [name: string]: any } {
+    const attrs = {
+      name: {
+        value: cdktf.stringToHclTerraform(this._name),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+    };
+
+    // remove undefined attributes
+    return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined ))
+  }
+}

@@ -1,0 +1,134 @@
+// https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/profile
+// generated from terraform resource schema
+
+import { StringMapMap } from '../../maps';
+import { Construct } from 'constructs';
+import * as cdktf from 'cdktf';
+
+// Configuration
+
+export interface DataGantryProfileConfig extends cdktf.TerraformMetaArguments {
+  /**
+  * Name of the profile.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/profile#name DataGantryProfile#name}
+  */
+  readonly name: string;
+}
+
+/**
+* Represents a {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/profile gantry_profile}
+*/
+export class DataGantryProfile extends cdktf.TerraformDataSource {
+
+  // =================
+  // STATIC PROPERTIES
+  // =================
+  public static readonly tfResourceType = "gantry_profile";
+
+  // ==============
+  // STATIC Methods
+  // ==============
+  /**
+  * Generates CDKTF code for importing a DataGantryProfile resource upon running "cdktf plan <stack-name>"
+  * @param scope The scope in which to define this construct
+  * @param importToId The construct id used in the generated config for the DataGantryProfile to import
+  * @param importFromId The id of the existing DataGantryProfile that should be imported. Refer to the {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/profile#import import section} in the documentation of this resource for the id to use
+  * @param provider? Optional instance of the provider where the DataGantryProfile to import is found
+  */
+  public static generateConfigForImport(scope: Construct, importToId: string, importFromId: string, provider?: cdktf.TerraformProvider) {
+        return new cdktf.ImportableResource(scope, importToId, { terraformResourceType: "gantry_profile", importId: importFromId, provider });
+      }
+
+  // ===========
+  // INITIALIZER
+  // ===========
+
+  /**
+  * Create a new {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/profile gantry_profile} Data Source
+  *
+  * @param scope The scope in which to define this construct
+  * @param id The scoped construct ID. Must be unique amongst siblings in the same scope
+  * @param options DataGantryProfileConfig
+  */
+  public constructor(scope: Construct, id: string, config: DataGantryProfileConfig) {
+    super(scope, id, {
+      terraformResourceType: 'gantry_profile',
+      terraformGeneratorMetadata: {
+        providerName: 'gantry',
+        providerVersionConstraint: '0.1.0'
+      },
+      provider: config.provider,
+      dependsOn: config.dependsOn,
+      count: config.count,
+      lifecycle: config.lifecycle,
+      provisioners: config.provisioners,
+      connection: config.connection,
+      forEach: config.forEach
+    });
+    this._name = config.name;
+  }
+
+  // ==========
+  // ATTRIBUTES
+  // ==========
+
+  // name - computed: false, optional: false, required: true
+  private _name?: string; 
+  public get name() {
+    return this.getStringAttribute('name');
+  }
+  public set name(value: string) {
+    this._name = value;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get nameInput() {
+    return this._name;
+  }
+
+  // description - computed: true, optional: false, required: false
+  public get description() {
+    return this.getStringAttribute('description');
+  }
+
+  // config - computed: true, optional: false, required: false
+  private _config = new cdktf.StringMap(this, "config");
+  public get config() {
+    return this._config;
+  }
+
+  // devices - computed: true, optional: false, required: false
+  private _devices = new StringMapMap(this, "devices");
+  public get devices() {
+    return this._devices;
+  }
+
+  // used_by - computed: true, optional: false, required: false
+  public get usedBy() {
+    return this.getListAttribute('used_by');
+  }
+
+  // =========
+  // SYNTHESIS
+  // =========
+
+  protected synthesizeAttributes(): { [name: string]: any } {
+    return {
+      name: cdktf.stringToTerraform(this._name),
+    };
+  }
+
+  protected synthesizeHclAttributes(): { [name: string]: any } {
+    const attrs = {
+      name: {
+        value: cdktf.stringToHclTerraform(this._name),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+    };
+
+    // remove undefined attributes
+    return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined ))
+  }
+}

@@ -1,0 +1,150 @@
+// Made from ../cdktf by `npm run generate:bindings`: change it there.
+// A stack for one server, with short typed ways to make pools, networks, images, profiles, volumes and containers in it. Each
+// returns the generated construct, so whatever a resource can do is at hand; other constructs may stand beside them.
+import { resolve } from 'node:path';
+import { TerraformStack, Token } from 'cdktn';
+import type { Construct } from 'constructs';
+import { limitKeys, withInterfaceNames, type Devices, type Limits } from './devices.ts';
+import {
+  container as containers,
+  image as images,
+  imageAlias,
+  network as networks,
+  profile as profiles,
+  provider as providers,
+  storagePool,
+  storageVolume,
+} from './generated/index.ts';
+
+/** Where the resource is called other than its construct. */
+interface Named {
+  /** Name on the server; the id of the construct when left out. */
+  readonly name?: string;
+}
+
+export interface PoolOptions extends Named, Omit<storagePool.StoragePoolConfig, 'name' | 'driver'> {
+  /** `dir` when left out. */
+  readonly driver?: string;
+}
+
+export interface NetworkOptions extends Named, Omit<networks.NetworkConfig, 'name'> {
+  /** Address of the bridge with its prefix, such as '10.1.0.1/24'; 'auto'; 'none'. The server decides when left out. */
+  readonly ipv4?: string;
+  readonly ipv6?: string;
+  /** Whether containers reach other networks through the host's address, in each family that has an address here. */
+  readonly nat?: boolean;
+}
+
+export interface ImageOptions extends Named, Omit<images.ImageConfig, 'source'> {
+  /** Path of an image file, or of its root file system when `metadata` is given. Relative to the working directory. */
+  readonly file?: string;
+  readonly metadata?: string;
+  /** Anything else than a local file. */
+  readonly source?: images.ImageSource;
+}
+
+export interface ProfileOptions extends Named, Omit<profiles.ProfileConfig, 'name' | 'devices'> {
+  readonly limits?: Limits;
+  readonly devices?: Devices;
+}
+
+export interface VolumeOptions extends Named, Omit<storageVolume.StorageVolumeConfig, 'name' | 'pool'> {}
+
+export interface ContainerOptions extends Named, Omit<containers.ContainerConfig, 'name' | 'devices' | 'profiles'> {
+  /** What it is made from: an image of this stack, or the alias or fingerprint of one that is on the server. */
+  readonly image?: imageAlias.ImageAlias | string;
+  /** In order, later ones win. */
+  readonly profiles?: readonly (profiles.Profile | string)[];
+  readonly limits?: Limits;
+  readonly devices?: Devices;
+}
+
+/** Settings of the provider; what is left out comes from GANTRY_* in the environment of Terraform or gantry. */
+export type ServerOptions = Omit<providers.GantryProviderConfig, 'alias'>;
+
+export class GantryStack extends TerraformStack {
+  readonly provider: providers.GantryProvider;
+
+  constructor(scope: Construct, id: string, server: ServerOptions = {}) {
+    super(scope, id);
+    this.provider = new providers.GantryProvider(this, 'gantry', server);
+  }
+
+  pool(id: string, { name = id, driver = 'dir', ...others }: PoolOptions = {}): storagePool.StoragePool {
+    return new storagePool.StoragePool(this, `pool-${id}`, { ...others, name, driver });
+  }
+
+  network(id: string, options: NetworkOptions = {}): networks.Network {
+    const { name = id, ipv4, ipv6, nat, config, ...others } = options;
+    const keys = { ...familyKeys('ipv4', ipv4, nat), ...familyKeys('ipv6', ipv6, nat), ...config };
+    return new networks.Network(this, `network-${id}`, { ...others, name, ...(isEmpty(keys) ? {} : { config: keys }) });
+  }
+
+  /** The image, with an alias of this name. */
+  image(id: string, options: ImageOptions): imageAlias.ImageAlias {
+    const { name = id, file, metadata, source = fileSource(id, file, metadata), ...others } = options;
+    const { fingerprint } = new images.Image(this, `image-${id}`, { ...others, source });
+    return new imageAlias.ImageAlias(this, `alias-${id}`, { name, target: fingerprint, provider: others.provider });
+  }
+
+  profile(id: string, options: ProfileOptions = {}): profiles.Profile {
+    const { name = id, ...others } = options;
+    return new profiles.Profile(this, `profile-${id}`, { name, ...resourcesOf(others) });
+  }
+
+  volume(id: string, pool: storagePool.StoragePool, options: VolumeOptions = {}): storageVolume.StorageVolume {
+    const { name = id, ...others } = options;
+    return new storageVolume.StorageVolume(this, `volume-${id}`, { ...others, name, pool: pool.name });
+  }
+
+  container(id: string, options: ContainerOptions = {}): containers.Container {
+    const { name = id, image, source, profiles: used, ...others } = options;
+    if (image !== undefined && source !== undefined) {
+      throw new Error(`container ${id} has an image and a source: a container is made from one of them`);
+    }
+    return new containers.Container(this, `container-${id}`, {
+      name,
+      ...resourcesOf(others),
+      ...(source === undefined ? {} : { source }),
+      ...(image === undefined ? {} : { source: imageSource(image) }),
+      ...(used === undefined ? {} : { profiles: used.map((each) => (typeof each === 'string' ? each : each.name)) }),
+    });
+  }
+}
+
+interface WithResources {
+  readonly limits?: Limits;
+  readonly devices?: Devices;
+  readonly config?: { [key: string]: string };
+}
+
+/** Limits among the other config keys, interfaces with names. A key that is written in config wins. */
+function resourcesOf<T extends WithResources>({ limits, devices, config, ...others }: T) {
+  const keys = { ...limitKeys(limits ?? {}), ...config };
+  return {
+    ...others,
+    ...(isEmpty(keys) ? {} : { config: keys }),
+    ...(devices === undefined ? {} : { devices: withInterfaceNames(devices) }),
+  };
+}
+
+function familyKeys(family: 'ipv4' | 'ipv6', address: string | undefined, nat: boolean | undefined) {
+  if (address === undefined) return {};
+  const hasNat = nat !== undefined && address !== 'none';
+  return { [`${family}.address`]: address, ...(hasNat ? { [`${family}.nat`]: String(nat) } : {}) };
+}
+
+function fileSource(id: string, file: string | undefined, metadata: string | undefined): images.ImageSource {
+  if (file === undefined) throw new Error(`image ${id} has neither a file nor a source`);
+  return { type: 'file', file: absolute(file), ...(metadata === undefined ? {} : { metadata: absolute(metadata) }) };
+}
+
+/** Terraform runs in the directory of the synthesized stack, where a relative path means another file. */
+const absolute = (path: string): string => (Token.isUnresolved(path) ? path : resolve(path));
+
+function imageSource(image: imageAlias.ImageAlias | string): containers.ContainerSource {
+  if (typeof image !== 'string') return { type: 'image', alias: image.name };
+  return { type: 'image', ...(/^[0-9a-f]{12,64}$/.test(image) ? { fingerprint: image } : { alias: image }) };
+}
+
+const isEmpty = (map: object): boolean => Object.keys(map).length === 0;

@@ -1,0 +1,102 @@
+// https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/resources
+// generated from terraform resource schema
+
+import { Construct } from 'constructs';
+import * as cdktn from 'cdktn';
+
+// Configuration
+
+export interface DataGantryResourcesConfig extends cdktn.TerraformMetaArguments {
+}
+
+/**
+* Represents a {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/resources gantry_resources}
+*/
+export class DataGantryResources extends cdktn.TerraformDataSource {
+
+  // =================
+  // STATIC PROPERTIES
+  // =================
+  public static readonly tfResourceType = "gantry_resources";
+
+  // ==============
+  // STATIC Methods
+  // ==============
+  /**
+  * Generates CDKTN code for importing a DataGantryResources resource upon running "cdktn plan <stack-name>"
+  * @param scope The scope in which to define this construct
+  * @param importToId The construct id used in the generated config for the DataGantryResources to import
+  * @param importFromId The id of the existing DataGantryResources that should be imported. Refer to the {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/resources#import import section} in the documentation of this resource for the id to use
+  * @param provider? Optional instance of the provider where the DataGantryResources to import is found
+  */
+  public static generateConfigForImport(scope: Construct, importToId: string, importFromId: string, provider?: cdktn.TerraformProvider) {
+        return new cdktn.ImportableResource(scope, importToId, { terraformResourceType: "gantry_resources", importId: importFromId, provider });
+      }
+
+  // ===========
+  // INITIALIZER
+  // ===========
+
+  /**
+  * Create a new {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/resources gantry_resources} Data Source
+  *
+  * @param scope The scope in which to define this construct
+  * @param id The scoped construct ID. Must be unique amongst siblings in the same scope
+  * @param options DataGantryResourcesConfig = {}
+  */
+  public constructor(scope: Construct, id: string, config: DataGantryResourcesConfig = {}) {
+    super(scope, id, {
+      terraformResourceType: 'gantry_resources',
+      terraformGeneratorMetadata: {
+        providerName: 'gantry',
+        providerVersionConstraint: '0.1.0'
+      },
+      provider: config.provider,
+      dependsOn: config.dependsOn,
+      count: config.count,
+      lifecycle: config.lifecycle,
+      provisioners: config.provisioners,
+      connection: config.connection,
+      forEach: config.forEach
+    });
+  }
+
+  // ==========
+  // ATTRIBUTES
+  // ==========
+
+  // cpu_total - computed: true, optional: false, required: false
+  public get cpuTotal() {
+    return this.getNumberAttribute('cpu_total');
+  }
+
+  // memory_total_bytes - computed: true, optional: false, required: false
+  public get memoryTotalBytes() {
+    return this.getNumberAttribute('memory_total_bytes');
+  }
+
+  // memory_used_bytes - computed: true, optional: false, required: false
+  public get memoryUsedBytes() {
+    return this.getNumberAttribute('memory_used_bytes');
+  }
+
+  // cpu_names - computed: true, optional: false, required: false
+  public get cpuNames() {
+    return this.getListAttribute('cpu_names');
+  }
+
+  // =========
+  // SYNTHESIS
+  // =========
+
+  protected synthesizeAttributes(): { [name: string]: any } {
+    return {
+    };
+  }
+
+  protected synthesizeHclAttributes(): { [name: string]: any } {
+    const attrs = {
+    };
+    return attrs;
+  }
+}

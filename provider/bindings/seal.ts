@@ -1,0 +1,32 @@
+// Tells without the generators whether the bindings are up to date: hashes of what they were made from and of every file. Pure.
+import { createHash } from 'node:crypto';
+import type { Files } from './adjust.ts';
+
+export interface Seal {
+  /** Of the schemas, with the provider's version. */
+  readonly schema: string;
+  /** Of the lock file of the generators. */
+  readonly generators: string;
+  /** Path below bindings/ to hash. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export const sealOf = (from: { readonly schema: string; readonly generators: string }, files: Files): Seal => ({
+  schema: hashOf(from.schema),
+  generators: hashOf(from.generators),
+  files: Object.fromEntries(
+    [...files].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([path, text]) => [path, hashOf(text)]),
+  ),
+});
+
+/** What no longer fits, in words; empty when all is well. */
+export function brokenSeals(sealed: Seal, now: Seal): readonly string[] {
+  const paths = [...new Set([...Object.keys(sealed.files), ...Object.keys(now.files)])].sort();
+  return [
+    ...(sealed.schema === now.schema ? [] : ['the schemas of the provider or its version have changed']),
+    ...(sealed.generators === now.generators ? [] : ['the generators have other versions']),
+    ...paths.filter((path) => sealed.files[path] !== now.files[path]).map((path) => `${path} is not as generated`),
+  ];
+}
