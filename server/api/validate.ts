@@ -45,6 +45,25 @@ export function validateBody(schema: TSchema, value: unknown, options: ValidateO
   return problems;
 }
 
+/** The value without those members that are null and that its schema neither asks for nor takes as null: clients in Go send what
+ *  they leave out so. */
+export function withoutNulls(schema: Keywords, value: unknown): unknown {
+  if (schema.properties === undefined || !hasType('object', value)) return value;
+  const members = Object.entries(value as Readonly<Record<string, unknown>>).flatMap(([name, member]) => {
+    const known = schema.properties?.[name];
+    if (known === undefined) return [[name, member] as const];
+    const isLeftOut = member === null && !(schema.required?.includes(name) ?? false) && !takesNull(known);
+    return isLeftOut ? [] : [[name, withoutNulls(known, member)] as const];
+  });
+  return Object.fromEntries(members);
+}
+
+const takesNull = (schema: Keywords): boolean => {
+  const problems: Problem[] = [];
+  visit(schema, null, '', { problems, report: false });
+  return problems.length === 0;
+};
+
 function visit(schema: Keywords, value: unknown, path: string, walk: Walk): void {
   if (schema.anyOf !== undefined) return visitUnion(schema.anyOf, value, path, walk);
   if (schema.allOf !== undefined) return visitIntersection(schema.allOf, value, path, walk);

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TSchema } from 'typebox';
 import { errors } from '../api/errors.ts';
-import { validateBody } from '../api/validate.ts';
+import { validateBody, withoutNulls } from '../api/validate.ts';
 
 /** No object of the contract comes near this. */
 export const maxJsonBytes = 1024 * 1024;
@@ -48,7 +48,8 @@ function hasProto(value: unknown): boolean {
   return false;
 }
 
-export function checkBody(schema: TSchema, value: unknown): unknown {
+export function checkBody(schema: TSchema, sent: unknown): unknown {
+  const value = withoutNulls(schema, sent);
   const problems = validateBody(schema, value);
   if (problems.length > 0) throw errors.invalid('request body', problems);
   return value;

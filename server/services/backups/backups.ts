@@ -25,6 +25,8 @@ export const backupUrlOf = (container: string, backup: string): string =>
 
 export class Backups {
   readonly #deps: BackupDeps;
+  /** Names that operations under way have chosen, by owned key. */
+  readonly #chosen = new Set<string>();
 
   constructor(deps: BackupDeps) {
     this.#deps = deps;
@@ -75,21 +77,25 @@ export class Backups {
       sizeBytes: 0,
       lifecycle: 'ready',
     };
+    // Clients read the name in the operation's resources.
+    const name = wanted ?? this.#nextName(document.uuid);
+    const key = ownedKey(document.uuid, name);
+    this.#chosen.add(key);
     return this.#deps.operations.start({
       description: 'Backing up container',
-      // The name is decided when it is its turn, unless it was sent.
-      resources: this.#resources(container, wanted),
+      resources: this.#resources(container, name),
       mayCancel: true,
       run: (handle, signal) =>
-        this.#deps.locks.run(lockOf(container), async () => {
-          const { uuid } = readyContainer(this.#deps.records, container).document;
-          const name = wanted ?? this.#nextName(uuid);
-          handle.update({ backup_name: name });
-          const params: CreateBackupParams = { container, uuid, backup: name, document: backup, algorithm };
-          const progress = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
-          await this.#deps.sagas.run(createBackupSaga(this.#deps), params, { signal, progress });
-          this.#tell('container-backup-created', caller, container, name);
-        }),
+        this.#deps.locks
+          .run(lockOf(container), async () => {
+            const { uuid } = readyContainer(this.#deps.records, container).document;
+            handle.update({ backup_name: name });
+            const params: CreateBackupParams = { container, uuid, backup: name, document: backup, algorithm };
+            const progress = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
+            await this.#deps.sagas.run(createBackupSaga(this.#deps), params, { signal, progress });
+            this.#tell('container-backup-created', caller, container, name);
+          })
+          .finally(() => this.#chosen.delete(key)),
     });
   }
 
@@ -154,9 +160,8 @@ export class Backups {
     });
   }
 
-  #resources(container: string, name: string | undefined): Record<string, readonly string[]> {
-    const containers = [urlOf(container)];
-    return name === undefined ? { containers } : { containers, backups: [backupUrlOf(container, name)] };
+  #resources(container: string, name: string): Record<string, readonly string[]> {
+    return { containers: [urlOf(container)], backups: [backupUrlOf(container, name)] };
   }
 
   #tell(action: string, caller: Caller, container: string, name: string, more: Record<string, unknown> = {}): void {
@@ -174,7 +179,10 @@ export class Backups {
   }
 
   #nextName(uuid: string): string {
-    const taken = ownedBy(this.#deps.records, 'backups', uuid).map(({ name }) => name);
+    const chosen = [...this.#chosen].flatMap((key) =>
+      key.startsWith(ownedKey(uuid, '')) ? [key.slice(ownedKey(uuid, '').length)] : [],
+    );
+    const taken = [...ownedBy(this.#deps.records, 'backups', uuid).map(({ name }) => name), ...chosen];
     const next = nextSnapshotName('backup%d', taken, new Date(this.#deps.clock.nowMs()));
     if ('rule' in next) throw errors.internal(`No name for a backup: ${next.rule}`);
     return next.name;

@@ -25,7 +25,9 @@ export function restoreSnapshot(
 ): Operation {
   const { document } = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
-  const wanted: Wanted = { snapshot: body.restore, stateful: body.stateful === true };
+  // Clients of newer releases send CONTAINER/SNAPSHOT; names of snapshots have no slash.
+  const snapshot = body.restore.startsWith(`${name}/`) ? body.restore.slice(name.length + 1) : body.restore;
+  const wanted: Wanted = { snapshot, stateful: body.stateful === true };
   restored(deps, name, document, wanted);
   return deps.operations.start({
     description: 'Restoring snapshot',

@@ -145,7 +145,7 @@ export class Volumes {
     this.#deps.pools.use(pool);
     if (this.#deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
     const sourceName = body.source?.name ?? '';
-    if ((body.source?.type ?? 'copy') !== 'copy')
+    if ((body.source?.type || 'copy') !== 'copy')
       throw errors.invalid('storage volume', [{ path: 'source.type', message: 'must be copy or migration' }]);
     if (sourceName === '') {
       const config = this.#checked(pool, replaceConfig(body.config));
