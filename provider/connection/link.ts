@@ -1,4 +1,5 @@
 // What resources talk through: the client of one daemon, what that daemon can do, and reads that many objects share.
+import { hasExtension as isKnown, lackOfCluster, lackOfExtension } from '../../server/api/capability.ts';
 import type { Server } from '../../server/api/server.ts';
 import type { Client } from '../../server/client/client.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
@@ -12,17 +13,19 @@ export interface Link {
   readonly target: string | undefined;
 }
 
-export const hasExtension = (link: Link, extension: string): boolean => link.server.api_extensions.includes(extension);
+export const hasExtension = (link: Link, extension: string): boolean => isKnown(link.server.api_extensions, extension);
 
 export const isClustered = (link: Link): boolean => link.server.environment.server_clustered;
 
 /** Throws DiagnosticError when the server lacks what `what` needs. */
 export function needExtension(link: Link, extension: string, what: string): void {
-  if (!hasExtension(link, extension)) throw lacking(link, what, `it does not know the API extension ${extension}`);
+  const why = lackOfExtension(link.server.api_extensions, extension);
+  if (why !== undefined) throw lacking(link, what, why);
 }
 
 export function needCluster(link: Link, what: string): void {
-  if (!isClustered(link)) throw lacking(link, what, 'it is not a member of a cluster');
+  const why = lackOfCluster(isClustered(link));
+  if (why !== undefined) throw lacking(link, what, why);
 }
 
 export const lacking = (link: Link, what: string, why: string, cause?: unknown): DiagnosticError =>

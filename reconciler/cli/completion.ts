@@ -40,7 +40,8 @@ function wantedOf(command: Command): Wanted {
   return names[0] !== undefined && containerArguments.test(names[0]) ? 'container' : 'file';
 }
 
-const kinds = 'server_config certificate storage_pool storage_volume network profile image image_alias container';
+const kinds =
+  'server_config certificate project storage_pool storage_volume network profile image image_alias container';
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 export function bashCompletion(program: Command): string {

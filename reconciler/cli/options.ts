@@ -62,10 +62,12 @@ const kindWords: Readonly<Record<string, string>> = {
   'storage-volume': 'storage_volume',
   volume: 'storage_volume',
   certificates: 'certificate',
+  projects: 'project',
 };
 const kindNames = [
   'server_config',
   'certificate',
+  'project',
   'storage_pool',
   'storage_volume',
   'network',

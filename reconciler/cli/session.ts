@@ -5,6 +5,7 @@ import { ClientError } from '../../server/client/client-error.ts';
 import type { Document } from '../core/document.ts';
 import type { Observed } from '../core/observed.ts';
 import type { Plan, PlanInput, PlanOptions, SetOwner } from '../core/plan.ts';
+import type { ObservedClient } from '../engine/observe.ts';
 import type { Loaded, LoadInput } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -21,6 +22,7 @@ export const loadInputOf = ({ options, io }: CliContext, args: readonly string[]
   readImages,
   // What is only looked at needs no secrets.
   readSecrets: readImages,
+  ...(options.project === undefined ? {} : { project: options.project }),
   nowMs: io.nowMs(),
 });
 
@@ -110,7 +112,7 @@ export async function makePlan(context: CliContext, client: Client, loaded: Load
 }
 
 /** All that a plan needs of a client: nothing that writes. */
-export type ReadClient = Pick<Client, 'list' | 'server'>;
+export type ReadClient = ObservedClient;
 
 /** The same, with what it was made from. */
 export async function planOf(
@@ -145,7 +147,7 @@ export async function planFor(context: CliContext, client: ReadClient, request: 
     import('../engine/key-hash.ts'),
   ]);
   const { documents, options, mode, locate = (found) => found } = request;
-  const observed = await observe(client, context.stop);
+  const observed = await observe(client, context.stop, context.options.project);
   const owner = ownerOf(request.set, observed);
   const images = request.images ?? (await readPins(context, request.paths ?? []));
   const input: PlanInput = { documents, observed, options, owner, images };

@@ -5,6 +5,7 @@ import type { Address } from './document.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
 import { pathsOf, type OwnerRelease, type OwnerWrite } from './ownership.ts';
+import { projectOfLive } from './scope.ts';
 import type { Plan, ResourceChange, SetOwner, UpdateStep } from './plan.ts';
 import { ownedObjects } from './prune.ts';
 import { shownValue } from './render-plan.ts';
@@ -62,7 +63,7 @@ function adoptingStep(
   const record = recordsOf(bareDocument(change.kind, name), change.live ?? {}, observed).get(set);
   if (record === undefined || record.whole) return undefined;
   const owner: OwnerWrite = { set, paths: pathsOf(record.keys), whole: true, policy: record.policy, takes: [] };
-  return recordStep(change, name, owner);
+  return recordStep(change, name, owner, projectOfLive(observed, change.live ?? {}));
 }
 
 /** Of images and certificates the server knows the fingerprint. */
@@ -77,11 +78,13 @@ const recordStep = (
   { address, kind }: Pick<ResourceChange, 'address' | 'kind'>,
   name: string,
   owner: OwnerWrite | OwnerRelease,
+  project?: string,
 ): UpdateStep => ({
   id: `${address}#update`,
   address,
   kind,
   name,
+  ...(project === undefined ? {} : { project }),
   needs: [],
   timeoutMs: 300_000,
   action: 'update',
@@ -112,7 +115,7 @@ export function planRelease(observed: Observed, owner: SetOwner, wanted: Readonl
       steps: [],
     };
   });
-  const steps = objects.map((one) => recordStep(one, one.name, { set: owner.set, release: true }));
+  const steps = objects.map((one) => recordStep(one, one.name, { set: owner.set, release: true }, one.project));
   return recordPlan(owner.set, changes, steps);
 }
 

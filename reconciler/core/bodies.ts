@@ -4,6 +4,7 @@ import type { Document, Json, JsonObject } from './document.ts';
 import { putBody } from './edit.ts';
 import { coreKind } from './kinds/index.ts';
 import { poolOfVolume, volumeWithin } from './kinds/storage-volume.ts';
+import { plainName } from './scoped-name.ts';
 import { mapOf, presentDevices, presentTexts } from './kinds/values.ts';
 
 /** Told at creation only. */
@@ -19,7 +20,9 @@ export function createBody(document: Document): JsonObject {
   return { ...body, ...creationPart(document) };
 }
 
-function namePart({ kind, name }: Document): Record<string, Json> {
+function namePart(document: Document): Record<string, Json> {
+  const { kind } = document;
+  const name = plainName(document.name, document.project);
   if (kind === 'image') return {};
   return kind === 'storage_volume' ? { name: volumeWithin(name), pool: poolOfVolume(name) } : { name };
 }
@@ -42,5 +45,10 @@ export function replacementBody(document: Document, live: object, edits: readonl
   const config = Object.entries(mapOf(kept['config'])).filter(
     ([key]) => /^volatile\..+\.hwaddr$/.test(key) || key in written || !isComputed(['config', key]),
   );
-  return { name: document.name, ...kept, config: Object.fromEntries(config), ...creationPart(document) };
+  return {
+    name: plainName(document.name, document.project),
+    ...kept,
+    config: Object.fromEntries(config),
+    ...creationPart(document),
+  };
 }

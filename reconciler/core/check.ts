@@ -7,6 +7,7 @@ import { coreKind } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
 import type { CreateStep, Plan, RebuildStep, Step } from './plan.ts';
 import { projectWorld } from './project.ts';
+import { projectOfLive, referencesIn, scopesOf, type Scopes } from './scope.ts';
 import { findUsage, type Usage } from './usage.ts';
 
 /** Empty for a sound plan. Paths are step ids or addresses. */
@@ -23,12 +24,14 @@ class PlanChecker {
   readonly #creates = new Map<string, Step>();
   readonly #problems: Problem[] = [];
   readonly #firstOf = new Map<Address, Step>();
+  readonly #scopes: Scopes;
   #usage: Usage | undefined;
   #usageAfter: Usage | undefined;
 
   constructor(plan: Plan, observed: Observed) {
     this.#plan = plan;
     this.#observed = observed;
+    this.#scopes = scopesOf(observed, plan.steps.map(documentOf));
     for (const [position, step] of plan.steps.entries()) {
       if (this.#index.has(step.id)) this.#say(step.id, 'there are two steps of this id');
       this.#index.set(step.id, position);
@@ -87,7 +90,7 @@ class PlanChecker {
     if (this.#liveOf(step) !== undefined && (gone === undefined || !this.#isAfter(step, gone))) {
       this.#say(step.id, 'makes what exists already');
     }
-    for (const { kind, name, severity } of coreKind(step.kind).references(documentOf(step))) {
+    for (const { kind, name, severity } of referencesIn(documentOf(step), this.#scopes)) {
       const made = this.#creates.get(`${kind}/${name}`);
       const isThere = coreKind(kind).live(this.#observed, name) !== undefined;
       if (made !== undefined && !this.#isAfter(step, made))
@@ -100,7 +103,7 @@ class PlanChecker {
 
   /** The old one is there, or stands aside since a run that broke off. */
   #checkRebuild(step: RebuildStep): void {
-    const live = this.#liveOf(step) ?? asideFor(step.name, this.#observed);
+    const live = this.#liveOf(step) ?? asideFor(step, this.#observed);
     if (live === undefined) this.#say(step.id, 'works on what does not exist');
     else if ('object' in live && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
   }
@@ -131,9 +134,11 @@ class PlanChecker {
   /** Updates by which a user stops using something: its own, or those of its profiles that use it now. */
   #releasing(user: string, used: Address): readonly Step[] {
     const container = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
-    const profiles = container === undefined ? [] : (this.#observed.containers.get(container)?.object.profiles ?? []);
+    const live = container === undefined ? undefined : this.#observed.containers.get(container)?.object;
+    const profiles = live?.profiles ?? [];
+    const projectOfUser = live === undefined ? undefined : projectOfLive(this.#observed, live);
     const through = profiles
-      .map((name) => addressOf('profile', name))
+      .map((name) => addressOf('profile', this.#scopes.keyOf('profile', name, projectOfUser)))
       .filter((address) => this.#usage?.get(used)?.includes(address) === true);
     return [user as Address, ...through].flatMap((address) => this.#firstOf.get(address) ?? []);
   }
@@ -156,6 +161,7 @@ const documentOf = (step: Step): Document => ({
   kind: step.kind,
   name: step.name,
   address: step.address,
+  ...(step.project === undefined ? {} : { project: step.project }),
   location: nowhere,
   values: step.action === 'create' || step.action === 'rebuild' ? step.body : {},
   manage: defaultManage,

@@ -3,7 +3,9 @@ import type { Effect } from '../../server/api/field.ts';
 import { addressOf, type Address, type Document, type JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';
 import { effectBetween, expandContainer, isSameExpansion } from './expand.ts';
+import { textOf, textsOf } from './kinds/values.ts';
 import type { Observed } from './observed.ts';
+import { scopesOf, type Scopes } from './scope.ts';
 import type { Affected, PlanOptions, SetOwner } from './plan.ts';
 import type { Change } from './change.ts';
 import type { SetState } from './set-state.ts';
@@ -18,6 +20,7 @@ export class PlanContext {
   readonly #newProfiles = new Map<string, JsonObject>();
   readonly #replace: ReadonlySet<Address>;
   readonly #aliases = new Map<string, string>();
+  readonly #scopes: Scopes;
   #usage: Usage | undefined;
 
   constructor(observed: Observed, options: PlanOptions, declared: Iterable<Document>, owner?: SetOwner) {
@@ -30,6 +33,7 @@ export class PlanContext {
       if (kind === 'image_alias' && typeof values['target'] === 'string') this.#aliases.set(name, values['target']);
     }
     this.#replace = new Set(options.replace);
+    this.#scopes = scopesOf(observed, documents);
   }
 
   /** A change took effect only in part: an earlier run ended before it restarted the container. */
@@ -49,8 +53,10 @@ export class PlanContext {
   }
 
   /** The fingerprint to which the alias will point. */
-  readonly aliasTarget = (alias: string): string | undefined =>
-    this.#aliases.get(alias) ?? this.observed.aliases.get(alias)?.object.target;
+  readonly aliasTarget = (alias: string, project?: string): string | undefined => {
+    const key = this.#scopes.keyOf('image_alias', alias, project);
+    return this.#aliases.get(key) ?? this.observed.aliases.get(key)?.object.target;
+  };
 
   isForced(address: Address): boolean {
     return this.#replace.has(address);
@@ -67,8 +73,14 @@ export class PlanContext {
     this.#profilesAfter.set(name, applyEdits(live ?? {}, edits));
   }
 
-  changedProfilesOf(names: readonly string[]): readonly string[] {
-    return this.#profilesAfter.size === 0 ? [] : names.filter((name) => this.#profilesAfter.has(name));
+  changedProfilesOf(container: JsonObject): readonly string[] {
+    if (this.#profilesAfter.size === 0) return [];
+    const names = textsOf(container['profiles']).map((name) => this.#profileKey(name, textOf(container['project'])));
+    return names.filter((name) => this.#profilesAfter.has(name));
+  }
+
+  #profileKey(name: string, project: string | undefined): string {
+    return this.#scopes.keyOf('profile', name, project);
   }
 
   /** A profile that the plan makes; containers that join it get all of it. */
@@ -76,11 +88,14 @@ export class PlanContext {
     this.#newProfiles.set(name, body);
   }
 
-  readonly profileNow = (name: string): JsonObject | undefined =>
-    this.observed.profiles.get(name)?.object ?? this.#newProfiles.get(name);
+  /** `name` as a container of `project` has it. */
+  readonly profileNow = (name: string, project?: string): JsonObject | undefined => {
+    const key = this.#profileKey(name, project);
+    return this.observed.profiles.get(key)?.object ?? this.#newProfiles.get(key);
+  };
 
-  readonly profileAfter = (name: string): JsonObject | undefined =>
-    this.#profilesAfter.get(name) ?? this.profileNow(name);
+  readonly profileAfter = (name: string, project?: string): JsonObject | undefined =>
+    this.#profilesAfter.get(this.#profileKey(name, project)) ?? this.profileNow(name, project);
 
   /** Containers that an edit of this profile, network or pool reaches, with what the edit alone costs them; undefined: no reach. */
   affectedBy(address: Address, effectOn: (container: JsonObject) => Effect | undefined): readonly Affected[] {
@@ -103,8 +118,8 @@ export class PlanContext {
 
   /** What the edits of one profile cost a container that uses it, all else as it is; undefined when others overrule all of them. */
   effectOfProfile(container: JsonObject, name: string): Effect | undefined {
-    const after = (other: string): JsonObject | undefined =>
-      other === name ? this.profileAfter(other) : this.profileNow(other);
+    const after = (other: string, project: string | undefined): JsonObject | undefined =>
+      this.#profileKey(other, project) === name ? this.profileAfter(other, project) : this.profileNow(other, project);
     const [is, will] = [expandContainer(container, this.profileNow), expandContainer(container, after)];
     return isSameExpansion(is, will) ? undefined : effectBetween(is, will);
   }

@@ -6,7 +6,6 @@ import type { PlanContext } from './context.ts';
 import type { Document, JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';
 import { effectBetween, expandContainer } from './expand.ts';
-import { textsOf } from './kinds/values.ts';
 import type { Guard, PowerAction } from './plan.ts';
 import { restart, start, stop, waits, type Sketch } from './sketch.ts';
 import { isRunning } from './usage.ts';
@@ -34,7 +33,7 @@ export function decidePower(
   const wanted = document.manage.power === 'ignore' ? undefined : (document.state ?? 'running');
   if (!running) return wanted === 'running' ? starting(document) : unchanged;
   if (wanted === 'stopped') return stopping(document, live);
-  const profiles = context.changedProfilesOf(textsOf(live['profiles']));
+  const profiles = context.changedProfilesOf(live);
   const owed = wanted === 'running' && context.owesRestart(document.name) ? ['what an earlier run changed'] : [];
   const isStill = changes.length === 0 && profiles.length === 0;
   const effect = isStill ? 'live' : effectOfAll(live, changes, context);

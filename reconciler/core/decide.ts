@@ -43,7 +43,7 @@ const base = (document: Document): Pick<ResourceChange, 'address' | 'kind' | 'na
 
 export function decideObject(document: Document, context: PlanContext): Decision {
   const kind = coreKind(document.kind);
-  const aside = document.kind === 'container' ? asideFor(document.name, context.observed) : undefined;
+  const aside = document.kind === 'container' ? asideFor(document, context.observed) : undefined;
   const live =
     aside === undefined ? kind.live(context.observed, kind.apiName(document)) : asideAsItWas(aside, document);
   if (live === undefined) {
@@ -73,7 +73,9 @@ function decideExisting(
   if (document.kind === 'profile' && diff.changes.length > 0 && ownership.guard === undefined)
     context.addProfileEdits(document.name, diff.changes);
   const isForced = context.isForced(document.address);
-  const next = nextImage(document, live.object as JsonObject, context.aliasTarget);
+  const next = nextImage(document, live.object as JsonObject, (alias) =>
+    context.aliasTarget(alias, document.project),
+  );
   // An ephemeral one is gone as soon as it stops.
   const canStandAside = (live.object as JsonObject)['ephemeral'] !== true;
   if (isAside || (next !== undefined && document.manage.image === 'rebuild' && canStandAside)) {
@@ -302,7 +304,7 @@ function decideUpdate(
 ): Decision {
   const power = decidePower(document, live.object as JsonObject, diff.changes, context);
   const affects = affectedOf(document, diff, context);
-  const guard = ownership.guard ?? power.guard ?? guardReach(document, affects);
+  const guard = ownership.guard ?? power.guard ?? guardStuck(document, live, diff) ?? guardReach(document, affects);
   const edits = diff.changes;
   const owner = ownership.owner === undefined ? {} : { owner: ownership.owner };
   const sketches: readonly Sketch[] = [
@@ -347,6 +349,11 @@ function affectedOf(document: Document, diff: Diff, context: PlanContext): reado
   return context.affectedBy(usageAddress(document), (container): Effect | undefined =>
     isProfile ? context.effectOfProfile(container, document.name) : 'live',
   );
+}
+
+function guardStuck({ kind, name, address }: Document, live: Live<object>, { changes }: Diff): Guard | undefined {
+  const stuck = coreKind(kind).stuck?.(name, live.object as JsonObject, changes);
+  return stuck === undefined ? undefined : { code: 'in-use', address, ...stuck };
 }
 
 function guardReach(document: Document, affects: readonly Affected[]): Guard | undefined {

@@ -100,6 +100,8 @@ export interface Document {
   readonly kind: KindName;
   readonly name: string;
   readonly address: Address;
+  /** Of another project than the connection's, which `name` and `address` end with: `web1@team`. */
+  readonly project?: string;
   readonly location: Location;
   /** The API object's own keys as written, `kind`, `name` and our reserved keys taken out. `null` = must be absent. */
   readonly values: JsonObject;

@@ -4,7 +4,7 @@ import type { JsonObject } from './document.ts';
 import { configEffect, deviceEffect, isRootDisk, worseEffect } from './effects.ts';
 import { sameText } from '../../server/api/equal.ts';
 import { isNote } from './ownership.ts';
-import { presentDevices, presentTexts, textsOf } from './kinds/values.ts';
+import { presentDevices, presentTexts, textOf, textsOf } from './kinds/values.ts';
 
 export interface Expanded {
   readonly config: Readonly<Record<string, string>>;
@@ -12,10 +12,14 @@ export interface Expanded {
 }
 
 /** Later profiles win key by key and device by device; the local part comes last. */
-export function expandContainer(local: JsonObject, profileOf: (name: string) => JsonObject | undefined): Expanded {
+export function expandContainer(
+  local: JsonObject,
+  profileOf: (name: string, project: string | undefined) => JsonObject | undefined,
+): Expanded {
+  const project = textOf(local['project']);
   const config: Record<string, string> = {};
   const devices: Record<string, Record<string, string>> = {};
-  for (const layer of [...textsOf(local['profiles']).map(profileOf), local]) {
+  for (const layer of [...textsOf(local['profiles']).map((name) => profileOf(name, project)), local]) {
     for (const [key, value] of Object.entries(presentTexts(layer?.['config']))) if (!isNote(key)) config[key] = value;
     Object.assign(devices, presentDevices(layer?.['devices']));
   }

@@ -3,7 +3,9 @@ import { containerConfigKey, containerConfigKeys } from '../../server/api/contai
 import { deviceTypes, type DeviceTypeName } from '../../server/api/devices/index.ts';
 import { kindNames, kinds, type KindName } from '../../server/api/kinds.ts';
 import { documentSchema, type JsonSchema } from '../../server/api/manifest-schema.ts';
+import { findProjectConfigKey, projectConfigKeys } from '../../server/api/project-config.ts';
 import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network-config.ts';
+import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server-config.ts';
 import { poolConfigKeys, volumeConfigKeys, type StorageConfigKey } from '../../server/api/storage-config.ts';
 import { coreKind } from './kinds/index.ts';
 
@@ -159,6 +161,15 @@ function configKey(kind: KindName, key: string): ConfigFacts | undefined {
       ? undefined
       : { type: networkType(row.type), doc: row.doc, effect: row.effect, otherwise: row.default };
   }
+  if (kind === 'project') {
+    const row = findProjectConfigKey(key);
+    return row === undefined ? undefined : { ...row, effect: 'live', otherwise: row.default };
+  }
+  if (kind === 'server_config') {
+    const rows: Readonly<Record<string, ServerConfigKey>> = serverConfigKeys;
+    const row = Object.hasOwn(rows, key) ? rows[key] : undefined;
+    return row === undefined ? undefined : { ...row, effect: 'live', otherwise: row.default };
+  }
   const table: Readonly<Record<string, StorageConfigKey>> =
     kind === 'storage_pool' ? poolConfigKeys : kind === 'storage_volume' ? volumeConfigKeys : {};
   const row = Object.hasOwn(table, key) ? table[key] : undefined;
@@ -183,13 +194,20 @@ function networkType(type: (typeof networkConfigKeys)[number]['type']): string {
   return type.kind === 'integer' ? `integer from ${type.min} to ${type.max}` : type.kind;
 }
 
+const tables: Readonly<Partial<Record<KindName, object>>> = {
+  server_config: serverConfigKeys,
+  project: projectConfigKeys,
+  storage_pool: poolConfigKeys,
+  storage_volume: volumeConfigKeys,
+};
+
 function configMembers(kind: KindName): Explanation['members'] {
   const names =
     kind === 'container' || kind === 'profile'
       ? Object.keys(containerConfigKeys)
       : kind === 'network'
         ? networkConfigKeys.map(({ key }) => key)
-        : Object.keys(kind === 'storage_pool' ? poolConfigKeys : kind === 'storage_volume' ? volumeConfigKeys : {});
+        : Object.keys(tables[kind] ?? {});
   return names.flatMap((name) => {
     const found = configKey(kind, name);
     return found === undefined ? [] : [{ name, type: found.type, doc: found.doc }];

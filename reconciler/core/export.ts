@@ -2,6 +2,7 @@
 // spelled as YAML is the manifest room's work.
 import { sameText } from '../../server/api/equal.ts';
 import { kindNames, type KindName } from '../../server/api/kinds.ts';
+import { findProjectConfigKey } from '../../server/api/project-config.ts';
 import { findNetworkConfigKey } from '../../server/api/network-config.ts';
 import { bareDocument } from './bare-document.ts';
 import { recordsOf } from './decide-ownership.ts';
@@ -12,6 +13,8 @@ import { labelPrefix, labelsOf } from './labels.ts';
 import { poolOfVolume, volumeWithin } from './kinds/storage-volume.ts';
 import { asText, isMap, mapOf, textOf } from './kinds/values.ts';
 import type { Observed } from './observed.ts';
+import { projectOfLive, scopesOf } from './scope.ts';
+import { plainName, scopedName } from './scoped-name.ts';
 import { compareText } from './order.ts';
 import { defaultSet, isNote, ownedAt, type OwnerRecord, type Path } from './ownership.ts';
 import { isRunning } from './usage.ts';
@@ -47,15 +50,18 @@ export function exportObject(kind: KindName, name: string, observed: Observed, s
   const live = coreKind(kind).live(observed, name)?.object as JsonObject | undefined;
   if (live === undefined) return undefined;
   const records = recordsOf(bareDocument(kind, name), live, observed);
-  const own: Own = { kind, live, records: [...records.values()], mine: records.get(set), set };
+  const project = projectOfLive(observed, live);
+  const own: Own = { kind, live, records: [...records.values()], mine: records.get(set), set, project };
   if (kind === 'image') return imageRemark(name, live);
   if (isAside(live)) return remark(own, name, [`stands aside for its successor until a rebuild ends`]);
-  if (kind === 'profile' && name === 'default' && isUntouched(own)) return undefined;
+  if (kind === 'profile' && plainName(name, project) === 'default' && isUntouched(own)) return undefined;
+  // It is as it is on every server.
+  if (kind === 'project' && name === 'default' && records.size === 0) return undefined;
   const target = kind === 'image_alias' ? textOf(live['target']) : undefined;
-  if (target !== undefined && !observed.images.has(target))
+  if (target !== undefined && !observed.images.has(scopesOf(observed).keyOf('image', target, project)))
     return remark(own, name, [`points at the image ${target}, which the server does not have`]);
   const document = documentOf(own, name, observed);
-  const isSilent = Object.keys(document.values ?? {}).every((key) => key === 'kind' || key === 'name');
+  const isSilent = Object.keys(document.values ?? {}).every((key) => ['kind', 'name', 'project'].includes(key));
   return isSilent && coreKind(kind).isPermanent?.(name) === true ? undefined : document;
 }
 
@@ -65,6 +71,7 @@ interface Own {
   readonly records: readonly OwnerRecord[];
   readonly mine: OwnerRecord | undefined;
   readonly set: string;
+  readonly project: string | undefined;
 }
 
 const isUntouched = ({ live, records }: Own): boolean =>
@@ -89,7 +96,7 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
   if (Object.keys(labels).length > 0) values['labels'] = labels;
   const manage = manageOf(own);
   if (Object.keys(manage).length > 0) values['manage'] = manage;
-  const shown = textOf(values['name']) ?? name;
+  const shown = scopedName(textOf(values['name']) ?? name, own.project);
   const address = addressOf(kind, kind === 'storage_volume' ? name : shown);
   return {
     address,
@@ -101,9 +108,11 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
   };
 }
 
-function namePart({ kind, live }: Own, name: string): JsonObject {
-  if (kind === 'storage_volume') return { name: volumeWithin(name), pool: poolOfVolume(name) };
-  if (kind !== 'certificate') return { name };
+function namePart({ kind, live, project }: Own, key: string): JsonObject {
+  const name = plainName(key, project);
+  const scope: JsonObject = project === undefined ? {} : { project };
+  if (kind === 'storage_volume') return { name: volumeWithin(name), ...scope, pool: poolOfVolume(name) };
+  if (kind !== 'certificate') return { name, ...scope };
   return { name: textOf(live['name']) ?? '', certificate: pemOf(textOf(live['certificate']) ?? '') };
 }
 
@@ -154,6 +163,7 @@ function ownedBelow(record: OwnerRecord | undefined, above: Path): readonly stri
 /** Networks: the server may have picked an address itself, but leases, routes and static addresses live by it. */
 const kept: Readonly<Partial<Record<KindName, RegExp>>> = {
   network: /^(?!volatile\.)/,
+  project: /^/,
   storage_volume: /^size$/,
 };
 
@@ -166,7 +176,12 @@ function isChosen(own: Own, path: Path, value: string): boolean {
   if (key === 'security.protection.delete' && own.mine?.policy.protect === true) return false;
   if (isOwned(own, path)) return true;
   if (kind.isComputed(path) && kept[own.kind]?.test(key) !== true) return false;
-  const usual = own.kind === 'network' ? findNetworkConfigKey(key)?.default : undefined;
+  const usual =
+    own.kind === 'network'
+      ? findNetworkConfigKey(key)?.default
+      : own.kind === 'project'
+        ? findProjectConfigKey(key)?.default
+        : undefined;
   return usual === undefined || !sameText(key, value, usual);
 }
 
@@ -197,10 +212,16 @@ function containerPart(own: Own, observed: Observed): { readonly values: JsonObj
     ? {}
     : { state: 'stopped' };
   if (base === undefined || base === '') return { values: { source: { type: 'none' }, ...state }, comments: [] };
-  const aliases = [...observed.aliases].filter(([, { object }]) => object.target === base).map(([alias]) => alias);
+  const { keyOf } = scopesOf(observed);
+  const aliases = [...observed.aliases]
+    .filter(([, { object }]) => object.target === base)
+    .flatMap(([key, { object }]) => {
+      const plain = plainName(key, projectOfLive(observed, object));
+      return keyOf('image_alias', plain, own.project) === key ? [plain] : [];
+    });
   const alias = aliases.sort(compareText)[0];
   if (alias !== undefined) return { values: { source: { type: 'image', alias }, ...state }, comments: [] };
-  if (observed.images.has(base))
+  if (observed.images.has(keyOf('image', base, own.project)))
     return { values: { source: { type: 'image', fingerprint: base }, ...state }, comments: [] };
   const comments = [`made from the image ${base}, which the server no longer has: to make it anew it needs a source`];
   return { values: state, comments };

@@ -6,6 +6,7 @@ import { addressOf, type Address, type Document } from './document.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Reference } from './kinds/kind.ts';
 import type { Observed } from './observed.ts';
+import { referencesIn, scopesOf, type Scopes } from './scope.ts';
 
 export interface Graph {
   /** What each declared object needs among the declared; sorted, without itself. */
@@ -39,10 +40,11 @@ export function buildGraph(
     return declared.has(address) ? address : kind === 'image' ? imagesByFingerprint.get(name) : undefined;
   };
   const names = new KnownNames(objects, observed);
+  const scopes = scopesOf(observed, objects);
   const needs = new Map<Address, readonly Address[]>();
   for (const object of objects) {
     const found = new Set<Address>();
-    for (const reference of referencesOf(object, observed)) {
+    for (const reference of referencesOf(object, observed, scopes)) {
       const address = find(reference.kind, reference.name);
       if (address !== undefined) found.add(address);
       else if (broken.has(addressOf(reference.kind, reference.name))) continue;
@@ -60,14 +62,14 @@ export function buildGraph(
   return { needs, order: order.flatMap((address) => declared.get(address) ?? []), diagnostics };
 }
 
-function referencesOf(object: Document, observed: Observed | undefined): readonly Reference[] {
-  const references = coreKind(object.kind).references(object);
+function referencesOf(object: Document, observed: Observed | undefined, scopes: Scopes): readonly Reference[] {
+  const references = referencesIn(object, scopes);
   const live = object.kind === 'container' ? observed?.containers.get(object.name) : undefined;
   if (live === undefined || object.values['profiles'] !== undefined) return references;
   // Profiles that the document leaves alone: the container goes on needing those it has.
   const kept = live.object.profiles.map((name, index): Reference => ({
     kind: 'profile',
-    name,
+    name: scopes.keyOf('profile', name, object.project),
     path: `profiles.${index}`,
     severity: 'warning',
   }));
@@ -76,7 +78,7 @@ function referencesOf(object: Document, observed: Observed | undefined): readonl
 
 function isLive(reference: Reference, observed: Observed | undefined): boolean {
   // Every server has it; it can be neither made nor deleted.
-  if (reference.kind === 'profile' && reference.name === 'default') return true;
+  if (reference.kind === 'profile' && /^default(@|$)/.test(reference.name)) return true;
   if (observed === undefined) return false;
   if (reference.kind === 'network') return observed.networks.has(reference.name);
   if (coreKind(reference.kind).live(observed, reference.name) !== undefined) return true;

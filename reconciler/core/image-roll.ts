@@ -5,6 +5,7 @@ import type { Document, JsonObject } from './document.ts';
 import { mapOf, textOf } from './kinds/values.ts';
 import { isNote, notePrefix } from './ownership.ts';
 import type { Live, Observed } from './observed.ts';
+import { plainName, scopedName } from './scoped-name.ts';
 
 /** Fingerprints by alias, as gantry.lock holds them. */
 export type ImagePins = ReadonlyMap<string, string>;
@@ -13,8 +14,13 @@ export type ImagePins = ReadonlyMap<string, string>;
 export function followedAlias(document: Document): string | undefined {
   if (document.kind !== 'container' || document.manage.image === 'none') return undefined;
   const source = mapOf(document.values['source']);
-  return source['type'] === 'image' && source['server'] === undefined ? textOf(source['alias']) : undefined;
+  return source['type'] === 'image' && source['server'] === undefined
+    ? scopedAlias(textOf(source['alias']), document.project)
+    : undefined;
 }
+
+const scopedAlias = (alias: string | undefined, project: string | undefined): string | undefined =>
+  alias === undefined ? undefined : scopedName(alias, project);
 
 const rolls = ({ manage }: Document): boolean => manage.image === 'rebuild' || manage.image === 'recreate';
 
@@ -51,8 +57,11 @@ export const asideKey = `${notePrefix}aside`;
 export const asideName = (name: string): string => `${name.slice(0, 52)}-gantry-old`;
 
 /** The container that stands aside for one of this name, or was about to. */
-export function asideFor(name: string, observed: Observed): Container | undefined {
-  const names = [asideName(name), name];
+export function asideFor(
+  { name, project }: Pick<Document, 'name' | 'project'>,
+  observed: Observed,
+): Container | undefined {
+  const names = [scopedName(asideName(plainName(name, project)), project), name];
   return names.map((one) => observed.containers.get(one)?.object).find((one) => one?.config[asideKey] !== undefined);
 }
 
@@ -80,7 +89,7 @@ export function asideAsItWas(aside: Container, document: Document): Live<Contain
   const { devices, isRunning } = readAside(aside);
   const status = isRunning ? { status: 'Running', status_code: 103 } : {};
   const parts = { devices: devices as Container['devices'], config: configBefore(aside) };
-  return { object: { ...aside, ...status, name: document.name, ...parts } };
+  return { object: { ...aside, ...status, name: plainName(document.name, document.project), ...parts } };
 }
 
 export function readAside(aside: Pick<Container, 'config' | 'devices'>): AsideNote {

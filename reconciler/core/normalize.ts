@@ -5,6 +5,7 @@ import { addressOf, defaultManage, type Document, type Json, type JsonObject } f
 import { coreKind } from './kinds/index.ts';
 import { isMap, textOf } from './kinds/values.ts';
 import { compareObjects, compareText } from './order.ts';
+import { plainName, scopedName } from './scoped-name.ts';
 
 export interface Normalized {
   /** Sorted by kind and name; one per address. */
@@ -23,7 +24,8 @@ export function normalizeDocuments(documents: readonly Document[]): Normalized {
 
 function normalizeDocument(document: Document, fingerprints: ReadonlyMap<string, string>): Document {
   if (document.kind === 'image_alias') {
-    const fingerprint = fingerprints.get(textOf(document.values['target']) ?? '');
+    const target = textOf(document.values['target']) ?? '';
+    const fingerprint = fingerprints.get(scopedName(target, document.project)) ?? fingerprints.get(target);
     return fingerprint === undefined ? document : { ...document, values: { ...document.values, target: fingerprint } };
   }
   const values = withImageOfName(normalizeValues(document), document, fingerprints);
@@ -33,11 +35,12 @@ function normalizeDocument(document: Document, fingerprints: ReadonlyMap<string,
 /** A container may be made from an image by the name of its document, which only manifests know. */
 function withImageOfName(
   values: JsonObject,
-  { kind }: Document,
+  { kind, project }: Document,
   fingerprints: ReadonlyMap<string, string>,
 ): JsonObject {
   const source = kind === 'container' ? values['source'] : undefined;
-  const named = isMap(source) ? fingerprints.get(textOf(source['fingerprint']) ?? '') : undefined;
+  const written = isMap(source) ? (textOf(source['fingerprint']) ?? '') : '';
+  const named = fingerprints.get(scopedName(written, project)) ?? fingerprints.get(written);
   return !isMap(source) || named === undefined ? values : { ...values, source: { ...source, fingerprint: named } };
 }
 
@@ -87,8 +90,9 @@ function imageFingerprints(documents: readonly Document[], diagnostics: Diagnost
     const fingerprint = document.files?.fingerprint;
     if (document.kind !== 'image' || fingerprint === undefined) continue;
     byName.set(document.name, fingerprint);
-    const other = byFingerprint.get(fingerprint);
-    if (other === undefined) byFingerprint.set(fingerprint, document);
+    const key = scopedName(fingerprint, document.project);
+    const other = byFingerprint.get(key);
+    if (other === undefined) byFingerprint.set(key, document);
     else if (other.address !== document.address) {
       const [first, second] = [other, document].sort((a, b) => compareText(a.name, b.name)) as [Document, Document];
       diagnostics.push(sameFiles(first, second));
@@ -113,17 +117,19 @@ function aliasesOf(document: Document): readonly Document[] {
   const aliases = document.values['aliases'];
   if (document.kind !== 'image' || !Array.isArray(aliases)) return [];
   return (aliases as readonly Json[]).flatMap((alias): Document[] => {
-    const name = textOf(isMap(alias) ? alias['name'] : alias);
-    if (name === undefined) return [];
+    const written = textOf(isMap(alias) ? alias['name'] : alias);
+    if (written === undefined) return [];
+    const name = scopedName(written, document.project);
     const description = isMap(alias) ? textOf(alias['description']) : undefined;
     return [
       {
         kind: 'image_alias',
         name,
         address: addressOf('image_alias', name),
+        ...(document.project === undefined ? {} : { project: document.project }),
         location: document.location,
         values: {
-          target: document.files?.fingerprint ?? document.name,
+          target: document.files?.fingerprint ?? plainName(document.name, document.project),
           ...(description === undefined ? {} : { description }),
         },
         manage: { ...defaultManage, protect: document.manage.protect, timeoutMs: document.manage.timeoutMs },

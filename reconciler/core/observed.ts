@@ -1,5 +1,6 @@
 // The live world as the plan sees it: plain data of the list calls (recursion=1). Reading it is the engine's work.
 import type { Certificate } from '../../server/api/certificate.ts';
+import type { Project } from '../../server/api/cluster.ts';
 import type { Container } from '../../server/api/container.ts';
 import type { Image, ImageAlias } from '../../server/api/image.ts';
 import type { Network } from '../../server/api/network.ts';
@@ -19,6 +20,8 @@ export type PooledVolume = StorageVolume & { readonly pool: string };
 export interface Observed {
   readonly server: {
     readonly extensions: readonly string[];
+    /** Of these, those whose requests it answers with 501. */
+    readonly unserved?: readonly string[];
     /** Server config as shown; hidden keys are `true`. Absent where the client may not see it. */
     readonly config?: Readonly<Record<string, string | boolean>>;
     readonly etag?: string;
@@ -36,6 +39,10 @@ export interface Observed {
   readonly volumes: ReadonlyMap<string, Live<PooledVolume>>;
   /** By fingerprint. */
   readonly certificates: ReadonlyMap<string, Live<Certificate>>;
+  /** Empty where the server has none. */
+  readonly projects: ReadonlyMap<string, Live<Project>>;
+  /** Project of the connection; default `default`. Objects of others go by `NAME@PROJECT` and have a member `project`. */
+  readonly base?: string;
 }
 
 export const emptyWorld: Observed = {
@@ -48,4 +55,5 @@ export const emptyWorld: Observed = {
   aliases: new Map(),
   volumes: new Map(),
   certificates: new Map(),
+  projects: new Map(),
 };

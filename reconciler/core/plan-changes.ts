@@ -1,4 +1,5 @@
 // Makes the plan that turns the observed world into the declared one. Decisions about single objects are in decide.ts.
+import { capabilityProblems } from './capabilities.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { PlanContext } from './context.ts';
 import { decideObject } from './decide.ts';
@@ -27,6 +28,9 @@ export function planChanges(input: PlanInput): Plan {
     (diagnostic) => diagnostic.address === undefined || wanted === undefined || wanted.has(diagnostic.address),
   );
   const selected = wanted === undefined ? graph.order : graph.order.filter((object) => wanted.has(object.address));
+  // What cannot be there is missing to others, too: that is not said twice.
+  const incapable = capabilityProblems(selected, input.observed);
+  if (incapable.length > 0) return failedPlan('apply', [...problems, ...incapable]);
   problems.push(...relevant, ...selected.flatMap((object) => creationProblems(object, input.observed)));
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
   return assemble(selected, objects, graph, new PlanContext(input.observed, options, objects, input.owner), problems);

@@ -1,4 +1,5 @@
 // Makes the plan that deletes what is declared, users before what they use. What others still use stays, with a guard.
+import type { KindName } from '../../server/api/kinds.ts';
 import { decideDelete } from './decide-delete.ts';
 import { usageAddress } from './decide-ownership.ts';
 import { addressOf, type Address, type Document, type JsonObject } from './document.ts';
@@ -12,6 +13,7 @@ import type { Observed } from './observed.ts';
 import { failedPlan, finishPlan } from './plan-changes.ts';
 import { readyIds } from './ready.ts';
 import type { Plan, PlanInput, ResourceChange, SetOwner, Step } from './plan.ts';
+import { scopesOf } from './scope.ts';
 import { makeSteps, type Sketch } from './sketch.ts';
 import { reachable, reverseEdges, unknownAddresses, type Edges } from './targets.ts';
 import { findUsage, type Usage } from './usage.ts';
@@ -68,7 +70,8 @@ function assemble(ordered: readonly Document[], world: World): Plan {
     const needs = readyIds(world.users.get(object.address), ready);
     const made = makeSteps(object, sketches, needs);
     const last = made.at(-1);
-    if (last !== undefined) released.set(object.address, keptUses(object, sketches, world.observed));
+    // Users go by the names of the API.
+    if (last !== undefined) released.set(usageAddress(object), keptUses(object, sketches, world.observed));
     ready.set(object.address, last === undefined ? needs : [last.id]);
     steps.push(...made);
     changes.push({ ...change, steps: made.map((step) => step.id) });
@@ -88,9 +91,11 @@ function keptUses(object: Document, sketches: readonly Sketch[], observed: Obser
   const after = applyEdits(live, reset.edits);
   // What a container has through its profiles it keeps with them.
   const kept = [...deviceReferences(after['devices']), ...deviceReferences(after['expanded_devices'])];
+  const { keyOf } = scopesOf(observed);
+  const key = (used: KindName, name: string): Address => addressOf(used, keyOf(used, name, object.project));
   return new Set([
-    ...kept.map((reference) => addressOf(reference.kind, reference.name)),
-    ...(typeof after['target'] === 'string' ? [addressOf('image', after['target'])] : []),
-    ...textsOf(after['profiles']).map((name) => addressOf('profile', name)),
+    ...kept.map((reference) => key(reference.kind, reference.name)),
+    ...(typeof after['target'] === 'string' ? [key('image', after['target'])] : []),
+    ...textsOf(after['profiles']).map((name) => key('profile', name)),
   ]);
 }

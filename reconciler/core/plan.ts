@@ -69,8 +69,9 @@ interface StepBase {
   readonly id: string;
   readonly address: Address;
   readonly kind: KindName;
-  /** Name in the API's URL: of an image its fingerprint. */
+  /** Name in the API's URL: of an image its fingerprint. With its project when it has one. */
   readonly name: string;
+  readonly project?: string;
   /** Ids of the steps that must have succeeded. */
   readonly needs: readonly string[];
   readonly timeoutMs: number;

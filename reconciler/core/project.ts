@@ -9,6 +9,7 @@ import { expandContainer } from './expand.ts';
 import { poolOfVolume } from './kinds/storage-volume.ts';
 import type { Live, Observed } from './observed.ts';
 import type { Step } from './plan.ts';
+import { scopesOf } from './scope.ts';
 
 type Table = Map<string, Live<object>>;
 
@@ -19,25 +20,31 @@ export function projectWorld(observed: Observed, steps: readonly Step[]): Observ
   const aliases: Table = new Map(observed.aliases);
   const pools: Table = new Map(observed.pools);
   const volumes: Table = new Map(observed.volumes);
+  const projects: Table = new Map(observed.projects);
   const tables: Partial<Record<KindName, Table>> = {
     container: containers,
     profile: profiles,
     image_alias: aliases,
     storage_pool: pools,
     storage_volume: volumes,
+    project: projects,
   };
   for (const step of steps) {
     const table = tables[step.kind];
     if (table === undefined) continue;
     if (step.action === 'delete') table.delete(step.name);
     else if (step.action === 'create' || step.action === 'rebuild')
-      table.set(step.name, { object: { ...blank(step), ...step.body } });
+      table.set(step.name, {
+        object: { ...blank(step), ...step.body, ...(step.project === undefined ? {} : { project: step.project }) },
+      });
     else if (step.action === 'update') {
       const live = table.get(step.name)?.object;
       if (live !== undefined) table.set(step.name, { object: applyEdits(live as JsonObject, step.edits) });
     }
   }
-  const profileOf = (name: string): JsonObject | undefined => profiles.get(name)?.object as JsonObject | undefined;
+  const { keyOf } = scopesOf(observed);
+  const profileOf = (name: string, project: string | undefined): JsonObject | undefined =>
+    profiles.get(keyOf('profile', name, project))?.object as JsonObject | undefined;
   for (const [name, { object }] of containers) {
     const { devices } = expandContainer(object as JsonObject, profileOf);
     containers.set(name, { object: { ...object, expanded_devices: devices } });
@@ -49,6 +56,7 @@ export function projectWorld(observed: Observed, steps: readonly Step[]): Observ
     aliases: aliases as Observed['aliases'],
     pools: pools as Observed['pools'],
     volumes: volumes as Observed['volumes'],
+    projects: projects as Observed['projects'],
   };
 }
 

@@ -11,6 +11,7 @@ import type { KindName } from '../../server/api/kinds.ts';
 import type { OwnerRecord } from './ownership.ts';
 import type { Guard, PlanOptions, ResourceChange, SetOwner, Step } from './plan.ts';
 import { projectWorld } from './project.ts';
+import { projectOfLive } from './scope.ts';
 import { readyIds, type Ready } from './ready.ts';
 import { makeSteps } from './sketch.ts';
 import { findUsage, type Usage } from './usage.ts';
@@ -55,7 +56,9 @@ export function ownedObjects(context: PlanContext, owner: SetOwner): readonly Do
         live === undefined || isAside(live.object)
           ? undefined
           : recordsOf(document, live.object, context.observed).get(owner.set);
-      if (record !== undefined) found.push(orphanOf(kind, name, record));
+      const project = live === undefined ? undefined : projectOfLive(context.observed, live.object);
+      if (record !== undefined)
+        found.push({ ...orphanOf(kind, name, record), ...(project === undefined ? {} : { project }) });
     }
   }
   return found;

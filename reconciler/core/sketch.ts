@@ -42,8 +42,9 @@ export function makeSteps(document: Document, sketches: readonly Sketch[], needs
 }
 
 function makeStep(document: Document, sketch: Sketch, id: string, needs: readonly string[]): Step {
-  const { address, kind, manage } = document;
-  const base = { id, address, kind, name: coreKind(kind).apiName(document), needs };
+  const { address, kind, manage, project } = document;
+  const scope = project === undefined ? {} : { project };
+  const base = { id, address, kind, name: coreKind(kind).apiName(document), ...scope, needs };
   if (sketch.action === 'wait') return { ...base, timeoutMs: sketch.condition.timeoutMs, ...sketch };
   if (sketch.action !== 'rebuild') return { ...base, timeoutMs: manage.timeoutMs, ...sketch };
   const afterwards = makeSteps(document, sketch.afterwards, []);

@@ -1,42 +1,123 @@
 // Reads the live world in one list call a kind, all at once; judges nothing.
+import { hasExtension } from '../../server/api/capability.ts';
 import type { Server } from '../../server/api/server.ts';
+import { ClientError } from '../../server/client/client-error.ts';
 import type { Client } from '../../server/client/client.ts';
 import type { ClientKind, KindTypes } from '../../server/client/kind-paths.ts';
 import type { Reply } from '../../server/client/reply.ts';
 import type { Live, Observed } from '../core/observed.ts';
+import { scopesOf } from '../core/scope.ts';
+import { scopedName } from '../core/scoped-name.ts';
 import { readSetStates } from '../core/set-state.ts';
 
-/** One call a kind, and one a pool for its volumes. ETags are not among the answers of lists: a step reads its object again before it changes it. */
-export async function observe(client: Pick<Client, 'list' | 'server'>, signal?: AbortSignal): Promise<Observed> {
-  const listed = async <K extends ClientKind>(
-    kind: K,
-    keyOf: (object: KindTypes[K]['object']) => string,
-  ): Promise<ReadonlyMap<string, Live<KindTypes[K]['object']>>> =>
+/** All that looking at a server takes: nothing that writes. */
+export interface ObservedClient extends Pick<Client, 'list' | 'server'> {
+  inProject(project: string): ObservedClient;
+}
+
+/** What a project can have for itself. */
+type InProject = Pick<Observed, 'containers' | 'profiles' | 'networks' | 'images' | 'aliases' | 'volumes'>;
+
+/**
+ * One call a kind, one a pool for its volumes; on servers with projects the same for each project. ETags are not among the answers of
+ * lists: a step reads its object again before it changes it. `base`: the project of the client.
+ */
+export async function observe(client: ObservedClient, signal?: AbortSignal, base = 'default'): Promise<Observed> {
+  const seen = client.server(signal);
+  const listed = lister(client, signal);
+  const [server, projects, pools, certificates, own] = await Promise.all([
+    seen,
+    // Other servers answer that they do not know the path.
+    seen.then(({ metadata }) =>
+      hasExtension(metadata.api_extensions, 'projects') ? listed('project', byName).catch(unserved) : noProjects,
+    ),
+    listed('storage_pool', byName),
+    listed('certificate', (certificate) => certificate.fingerprint),
+    contents(listed),
+  ]);
+  const world: Observed = {
+    ...withUnserved(serverPart(server), projects === undefined ? ['projects'] : []),
+    ...own,
+    pools,
+    certificates,
+    projects: projects ?? noProjects,
+    ...(base === 'default' ? {} : { base }),
+  };
+  const others = [...world.projects.keys()].filter((name) => name !== base);
+  const found = await Promise.all(others.map((name) => contentsOfOther(client, world, name, signal)));
+  return found.reduce<Observed>(merged, world);
+}
+
+const noProjects: Observed['projects'] = new Map();
+
+function unserved(error: unknown): undefined {
+  if (error instanceof ClientError && error.status === 501) return undefined;
+  throw error;
+}
+
+type ServerPart = Pick<Observed, 'server' | 'sets'>;
+
+const withUnserved = (part: ServerPart, names: readonly string[]): ServerPart =>
+  names.length === 0 ? part : { ...part, server: { ...part.server, unserved: names } };
+
+const byName = (object: { readonly name: string }): string => object.name;
+
+type Lister = <K extends ClientKind>(
+  kind: K,
+  keyOf: (object: KindTypes[K]['object']) => string,
+) => Promise<ReadonlyMap<string, Live<KindTypes[K]['object']>>>;
+
+const lister =
+  (client: ObservedClient, signal: AbortSignal | undefined): Lister =>
+  async (kind, keyOf) =>
     new Map((await client.list(kind, signal)).map((object) => [keyOf(object), { object }]));
-  const byName = (object: { readonly name: string }): string => object.name;
-  const [server, containers, profiles, networks, pools, images, aliases, volumes, certificates] = await Promise.all([
-    client.server(signal),
+
+async function contents(listed: Lister): Promise<InProject> {
+  const [containers, profiles, networks, images, aliases, volumes] = await Promise.all([
     listed('container', byName),
     listed('profile', byName),
     listed('network', byName),
-    listed('storage_pool', byName),
     listed('image', (image) => image.fingerprint),
     listed('image_alias', byName),
     listed('storage_volume', ({ pool, name }) => `${pool}/${name}`),
-    listed('certificate', (certificate) => certificate.fingerprint),
   ]);
-  return {
-    ...serverPart(server),
-    containers,
-    profiles,
-    networks,
-    pools,
-    images,
-    aliases,
-    volumes,
-    certificates,
-  };
+  return { containers, profiles, networks, images, aliases, volumes };
 }
+
+/** Under names with their project; of kinds that it shares with `default` nothing. One that is gone meanwhile has nothing. */
+async function contentsOfOther(
+  client: ObservedClient,
+  world: Observed,
+  project: string,
+  signal: AbortSignal | undefined,
+): Promise<InProject> {
+  const { hasOwn } = scopesOf(world);
+  const listed: Lister = async (kind, keyOf) => {
+    if (!hasOwn(kind, project)) return new Map();
+    const objects = await client.inProject(project).list(kind, signal).catch(notThere);
+    return new Map(objects.map((object) => [scopedName(keyOf(object), project), { object: { ...object, project } }]));
+  };
+  const found = await contents(listed);
+  // Interfaces of the host are everybody's.
+  const managed = new Map([...found.networks].filter(([, { object }]) => object.managed));
+  return { ...found, networks: managed };
+}
+
+/** It went, or this client may not look into it. */
+function notThere(error: unknown): readonly never[] {
+  if (error instanceof ClientError && (error.status === 404 || error.status === 403)) return [];
+  throw error;
+}
+
+const merged = (world: Observed, other: InProject): Observed => ({
+  ...world,
+  containers: new Map([...world.containers, ...other.containers]),
+  profiles: new Map([...world.profiles, ...other.profiles]),
+  networks: new Map([...world.networks, ...other.networks]),
+  images: new Map([...world.images, ...other.images]),
+  aliases: new Map([...world.aliases, ...other.aliases]),
+  volumes: new Map([...world.volumes, ...other.volumes]),
+});
 
 /** The server object as a plan sees it, with what the sets left in its config. */
 export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 'server' | 'sets'> {

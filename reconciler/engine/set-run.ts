@@ -5,6 +5,7 @@ import type { Address, JsonObject } from '../core/document.ts';
 import { applyEdits } from '../core/edit.ts';
 import { hasConfig, isRelease, makeRecord, type KeyHash, type OwnerRecord } from '../core/ownership.ts';
 import type { Plan, Step } from '../core/plan.ts';
+import { scopedName } from '../core/scoped-name.ts';
 import { emptySetState, lockKey, readSetStates, renderSetState, stateKey, type SetState } from '../core/set-state.ts';
 import type { RunResult } from './execute.ts';
 import { held, isAbandoned, isOverdue, LockedError, lockIn, lockTtlMs, newLock, renewed, type Lock } from './lock.ts';
@@ -122,12 +123,15 @@ export class SetRun {
   async #restarts(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const names = new Set(this.#steps.filter((step) => step.action === 'restart').map((step) => step.name));
     if (names.size === 0) return new Map();
-    const containers = await this.#deps.client.list('container', signal);
-    return new Map(
-      containers
-        .filter(({ name }) => names.has(name))
-        .map((one) => [one.name, (one.last_used_at as string | undefined) ?? '']),
-    );
+    const found = new Map<string, string>();
+    for (const project of new Set(this.#steps.map((step) => step.project))) {
+      const client = project === undefined ? this.#deps.client : this.#deps.client.inProject(project);
+      for (const one of await client.list('container', signal)) {
+        const name = scopedName(one.name, project);
+        if (names.has(name)) found.set(name, (one.last_used_at as string | undefined) ?? '');
+      }
+    }
+    return found;
   }
 
   async #locked(open: (config: ServerConfig) => Patch, signal: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@
 import { stringify } from 'yaml';
 import type { KindName } from '../../server/api/kinds.ts';
 import type { JsonObject } from '../core/document.ts';
+import { scopedName } from '../core/scoped-name.ts';
 
 type Text = string | number | boolean;
 /** A value, where to take a secret from, or null for: must be absent. */
@@ -25,6 +26,8 @@ export interface Named {
 type Ref<K extends KindName> = string | (Named & { readonly kind: K });
 
 interface Common {
+  /** Of containers, images, aliases, profiles, networks and volumes: the project that they are in. */
+  readonly project?: Ref<'project'>;
   readonly description?: string;
   readonly labels?: Readonly<Record<string, Text>>;
   readonly manage?: ManageBlock;
@@ -33,6 +36,7 @@ interface Common {
 export interface Stack {
   serverConfig(config: Config): void;
   certificate(name: string, spec: Common & { readonly certificate: string }): Named & { readonly kind: 'certificate' };
+  project(name: string, spec?: Common & { readonly config?: Config }): Named & { readonly kind: 'project' };
   storagePool(
     name: string,
     spec: Common & { readonly driver: string; readonly config?: Config },
@@ -86,7 +90,9 @@ export function defineStack(define: (stack: Stack) => void): Documents {
   const seen = new Set<string>();
   function add<K extends KindName>(kind: K, name: string, spec: object): Named & { readonly kind: K } {
     const pool = (spec as { readonly pool?: string | Named }).pool;
-    const address = `${kind}/${pool === undefined ? '' : `${nameOf(pool)}/`}${name}`;
+    const scope = (spec as { readonly project?: string | Named }).project;
+    const path = `${kind}/${pool === undefined ? '' : `${nameOf(pool)}/`}${name}`;
+    const address = scopedName(path, scope === undefined ? undefined : nameOf(scope));
     if (seen.has(address)) throw new Error(`${address} is declared twice`);
     seen.add(address);
     const named = kind === 'server_config' ? {} : { name };
@@ -96,6 +102,7 @@ export function defineStack(define: (stack: Stack) => void): Documents {
   define({
     serverConfig: (config) => void add('server_config', 'server', { config }),
     certificate: (name, spec) => add('certificate', name, spec),
+    project: (name, spec = {}) => add('project', name, spec),
     storagePool: (name, spec) => add('storage_pool', name, spec),
     storageVolume: (name, spec) => add('storage_volume', name, spec),
     network: (name, spec = {}) => add('network', name, spec),

@@ -117,7 +117,7 @@ async function loadDocument(
   const setting = { folder: source.folder, env: load.env ?? {} };
   const resolved = await resolveSecrets(expanded.value, setting, load.readSecrets !== false, signal);
   resolved.findings.forEach(report);
-  const { document: plain, address, findings } = readDocument(resolved.value, load.nowMs);
+  const { document: plain, address, findings } = readDocument(resolved.value, load.nowMs, load.project);
   findings.forEach(report);
   const secrets = [...(raw.secrets ?? []), ...resolved.secrets];
   const document = plain === undefined || secrets.length === 0 ? plain : { ...plain, secrets };

@@ -43,11 +43,12 @@ export function applyOverlays(parts: readonly Part[], elsewhere: readonly Part[]
 /** Kind and name as they are written: `profile web`. */
 function keyOf(value: Json): string | undefined {
   if (!isMap(value)) return undefined;
-  const { kind, name, pool } = value;
+  const { kind, name, pool, project } = value;
   if (typeof kind !== 'string') return undefined;
   const own = kind === 'server_config' ? 'server' : name;
   if (typeof own !== 'string') return undefined;
-  return kind === 'storage_volume' && typeof pool === 'string' ? `${kind}/${pool}/${own}` : `${kind}/${own}`;
+  const path = kind === 'storage_volume' && typeof pool === 'string' ? `${kind}/${pool}/${own}` : `${kind}/${own}`;
+  return scopedName(path, typeof project === 'string' ? project : undefined);
 }
 
 function noBase(key: string | undefined, parts: readonly Part[]): Finding {
@@ -68,9 +69,9 @@ function overlaid(base: Part, patch: Part): Part {
 }
 
 function mergedMaps(base: JsonObject, changes: JsonObject): JsonObject {
-  const out = new Map(Object.entries(base));
   const { $patch, ...written } = changes;
   if ($patch === 'replace') return withoutNulls(written) as JsonObject;
+  const out = new Map(Object.entries(base));
   for (const [key, change] of Object.entries({ ...written, ...unknownDirective($patch) })) {
     const before = out.get(key);
     if (change === null || directiveOf(change) === 'delete') out.delete(key);
@@ -80,7 +81,6 @@ function mergedMaps(base: JsonObject, changes: JsonObject): JsonObject {
   return Object.fromEntries(out);
 }
 
-/** What is not there cannot be taken out either. */
 /** `$patch: delete` takes a document, a map or an entry out; `$patch: replace` puts it in the place of what was there. */
 const directiveOf = (value: Json): Json | undefined => (isMap(value) ? value['$patch'] : undefined);
 
@@ -107,6 +107,7 @@ function mergedLists(field: string, before: Json | undefined, change: Json): Jso
 const isNamedList = (value: Json | undefined, key: string): value is readonly JsonObject[] =>
   Array.isArray(value) && (value as readonly Json[]).every((item) => isMap(item) && asText(item[key]) !== '');
 
+/** What is not there cannot be taken out either. */
 const withoutNulls = (value: Json): Json =>
   isMap(value)
     ? Object.fromEntries(

@@ -8,6 +8,7 @@ import type { RawDocument } from './parse-yaml.ts';
 
 /** Lists of a preseed document, and those that may stand beside them. */
 const lists: Readonly<Record<string, KindName>> = {
+  projects: 'project',
   storage_pools: 'storage_pool',
   storage_volumes: 'storage_volume',
   networks: 'network',
@@ -19,7 +20,6 @@ const lists: Readonly<Record<string, KindName>> = {
 };
 /** Known words that are refused unless they are empty. */
 const refused: Readonly<Record<string, string>> = {
-  projects: 'projects are not managed in this version',
   cluster: 'clusters are not managed in this version',
 };
 
@@ -41,7 +41,7 @@ export function readPreseed(value: JsonObject, raw: RawDocument): PreseedParts {
   const parts: RawDocument[] = [];
   const findings: Finding[] = [];
   for (const [key, content] of Object.entries(value)) {
-    if (isEmpty(content) || (key === 'projects' && isOnlyDefault(content))) continue;
+    if (isEmpty(content)) continue;
     const message = Object.hasOwn(refused, key) ? refused[key] : undefined;
     const kind = Object.hasOwn(lists, key) ? lists[key] : undefined;
     if (message !== undefined) {
@@ -50,7 +50,7 @@ export function readPreseed(value: JsonObject, raw: RawDocument): PreseedParts {
     else if (!Array.isArray(content)) findings.push(wrong('bad-value', key, `${key} must be a list`));
     else if (kind !== undefined) {
       for (const [index, item] of (content as readonly Json[]).entries())
-        parts.push(itemPart(kind, key, index, item, raw));
+        if (!isDefaultProject(kind, item)) parts.push(itemPart(kind, key, index, item, raw));
     }
   }
   return { parts, findings };
@@ -60,8 +60,8 @@ const isEmpty = (value: Json): boolean =>
   value === null || (Array.isArray(value) ? value.length === 0 : isMap(value) && Object.keys(value).length === 0);
 
 /** Dumps tell of the one project that every server has. */
-const isOnlyDefault = (content: Json): boolean =>
-  Array.isArray(content) && (content as readonly Json[]).every((item) => isMap(item) && item['name'] === 'default');
+const isDefaultProject = (kind: KindName, item: Json): boolean =>
+  kind === 'project' && isMap(item) && item['name'] === 'default';
 
 const manage: JsonObject = { mode: 'add', prune: false };
 

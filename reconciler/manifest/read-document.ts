@@ -17,6 +17,8 @@ import { coreKind } from '../core/kinds/index.ts';
 import { asText, mapOf } from '../core/kinds/values.ts';
 import { labelConfig, labelProblems, presentLabels } from '../core/labels.ts';
 import { hasConfig } from '../core/ownership.ts';
+import { isScoped } from '../core/scope.ts';
+import { scopedName } from '../core/scoped-name.ts';
 import { hidden, isSecret } from '../core/secret.ts';
 import { wrong, type Finding } from './finding.ts';
 import { preseedKeys } from './preseed-parts.ts';
@@ -33,11 +35,22 @@ export interface ReadResult {
   readonly findings: readonly Finding[];
 }
 
-const reserved = new Set(['kind', 'name', 'patch', 'labels', 'state', 'manage', 'file', 'metadata', 'rootfs']);
+const reserved = new Set([
+  'kind',
+  'name',
+  'patch',
+  'labels',
+  'state',
+  'manage',
+  'file',
+  'metadata',
+  'rootfs',
+  'project',
+]);
 const schemas = new Map<KindName, JsonSchema>();
 
 /** `nowMs`: what rules with an end are judged by. */
-export function readDocument(value: Json, nowMs = Date.now()): ReadResult {
+export function readDocument(value: Json, nowMs = Date.now(), base = 'default'): ReadResult {
   if (!isObject(value)) {
     return only(wrong('not-a-document', '', 'a document must be a map that begins with `kind:`'));
   }
@@ -48,7 +61,7 @@ export function readDocument(value: Json, nowMs = Date.now()): ReadResult {
     const remedy = `the kinds are ${kindNames.join(', ')} and vars`;
     return only(wrong('unknown-kind', 'kind', `unknown kind ${kind}${hint(kind, [...kindNames, 'vars'])}`, remedy));
   }
-  return readKind(kind, flat, nowMs);
+  return readKind(kind, flat, nowMs, base);
 }
 
 const isObject = (value: Json | undefined): value is JsonObject =>
@@ -85,15 +98,17 @@ function wrongShape(value: JsonObject): Finding {
   return wrong('missing-kind', near ?? '', message, `begin it with \`kind:\` and one of ${kindNames.join(', ')}`);
 }
 
-function readKind(kind: KindName, flat: JsonObject, nowMs: number): ReadResult {
+function readKind(kind: KindName, flat: JsonObject, nowMs: number, base: string): ReadResult {
   const { value, findings } = withoutLaterKeys(flat);
   let schema = schemas.get(kind);
   if (schema === undefined) schemas.set(kind, (schema = documentSchema(kind)));
   const coerced = coerce(value, schema);
   findings.push(...schemaFindings(coerced, schema));
-  const name = nameOf(kind, coerced);
-  const broken = name === undefined ? undefined : kinds[kind].nameRule(name);
-  if (broken !== undefined) findings.push(wrong('bad-name', 'name', `the name ${JSON.stringify(name)} ${broken}`));
+  const plain = nameOf(kind, coerced);
+  const broken = plain === undefined ? undefined : kinds[kind].nameRule(plain);
+  if (broken !== undefined) findings.push(wrong('bad-name', 'name', `the name ${JSON.stringify(plain)} ${broken}`));
+  const project = readProject(kind, coerced['project'], base, findings);
+  const name = plain === undefined ? undefined : scopedName(plain, project);
   const address = name === undefined ? {} : { address: addressOf(kind, name) };
   if (hasError(findings)) {
     findings.push(...dependsOnFindings(coerced['manage']));
@@ -113,6 +128,7 @@ function readKind(kind: KindName, flat: JsonObject, nowMs: number): ReadResult {
       kind,
       name,
       address: addressOf(kind, name),
+      ...(project === undefined ? {} : { project }),
       values: withLabels(kind, values, labels),
       manage,
       ...(Object.keys(labels).length === 0 ? {} : { labels: presentLabels(labels) }),
@@ -122,6 +138,15 @@ function readKind(kind: KindName, flat: JsonObject, nowMs: number): ReadResult {
     },
     findings,
   };
+}
+
+/** undefined: that of the connection. */
+function readProject(kind: KindName, value: Json | undefined, base: string, findings: Finding[]): string | undefined {
+  if (!isScoped(kind) || typeof value !== 'string' || value === base) return undefined;
+  const broken = kinds.project.nameRule(value);
+  if (broken !== undefined)
+    findings.push(wrong('bad-name', 'project', `the project ${JSON.stringify(value)} ${broken}`));
+  return value;
 }
 
 /** A volume is named with its pool, which its document may tell apart. */

@@ -32,6 +32,8 @@ export interface LoadInput {
   readonly readImages?: boolean;
   /** Follow references to secrets (default true); false for offline validation. */
   readonly readSecrets?: boolean;
+  /** Project of the connection, which documents need not name; default `default`. */
+  readonly project?: string;
   /** Text of `-`; without it process.stdin is read. */
   readonly stdin?: string;
   /** What rules with an end are judged by; default: the clock. */

@@ -1,5 +1,5 @@
 // Cluster membership and projects on the wire (spec 2.16, 4.13, 4.14; shapes after the real system).
-import { Type } from 'typebox';
+import { Type, type Static } from 'typebox';
 import { ConfigMap, UsedBy } from './common.ts';
 
 export const Cluster = Type.Object({
@@ -50,3 +50,6 @@ export const ProjectCreate = Type.Object({
   description: Type.Optional(Type.String()),
   config: Type.Optional(ConfigMap),
 });
+export type Project = Static<typeof Project>;
+export type ProjectPut = Static<typeof ProjectPut>;
+export type ProjectCreate = Static<typeof ProjectCreate>;

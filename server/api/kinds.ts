@@ -3,6 +3,7 @@
 import type { TSchema } from 'typebox';
 import { Certificate, CertificateCreate, CertificatePut } from './certificate.ts';
 import { Container, ContainerCreate, ContainerPut } from './container.ts';
+import { Project, ProjectCreate, ProjectPut } from './cluster.ts';
 import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image.ts';
 import {
   aliasName,
@@ -10,6 +11,7 @@ import {
   networkName,
   poolName,
   profileName,
+  projectName,
   serverConfigName,
   volumePathName,
   type NameRule,
@@ -31,6 +33,8 @@ export interface KindRow {
   readonly create: TSchema;
   readonly put: TSchema;
   readonly nameRule: NameRule;
+  /** API extension without which a server has no such objects. */
+  readonly since?: string;
 }
 
 /** In the order in which they are made. */
@@ -52,6 +56,16 @@ export const kinds = {
     create: CertificateCreate,
     put: CertificatePut,
     nameRule: aliasName,
+  },
+  project: {
+    doc: 'A name space for containers, images, profiles and volumes, with limits and restrictions.',
+    label: 'project',
+    collection: '/1.0/projects',
+    object: Project,
+    create: ProjectCreate,
+    put: ProjectPut,
+    nameRule: projectName,
+    since: 'projects',
   },
   storage_pool: {
     doc: 'Storage for root file systems and volumes.',

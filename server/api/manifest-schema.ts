@@ -1,5 +1,6 @@
 // The JSON Schema of manifest documents, derived from the create schemas and their field facts: one source for editors,
 // for validation and for docs. Reading manifests is the reconciler's work.
+import { facts } from './field.ts';
 import { kinds, type KindName } from './kinds.ts';
 
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -15,6 +16,22 @@ const omitted: Readonly<Partial<Record<KindName, readonly string[]>>> = {
   network: ['name', 'managed'],
   image: ['source', 'filename', 'compression_algorithm'],
   certificate: ['name', 'password'],
+};
+
+/** Kinds whose objects are in a project, on servers that have them. */
+export const projectKinds: readonly KindName[] = [
+  'container',
+  'image',
+  'image_alias',
+  'network',
+  'profile',
+  'storage_volume',
+];
+
+const project: JsonSchema = {
+  ...text,
+  description: 'The project that it is in; without it that of the connection.',
+  ...facts({ since: 'projects' }),
 };
 
 const omittedSource = ['operation', 'base-image', 'live', 'refresh', 'secrets'];
@@ -169,6 +186,7 @@ export function documentSchema(kind: KindName): JsonSchema {
       ...apiProperties(kind),
       ...(kind === 'image' ? imageFiles : {}),
       ...(kind === 'container' ? { state } : {}),
+      ...(projectKinds.includes(kind) ? { project } : {}),
       patch: {
         type: 'boolean',
         description: 'Lay this over the document of the same kind and name; null takes a key out.',
@@ -285,6 +303,9 @@ export const varsSchema: JsonSchema = {
   properties: {
     kind: { const: 'vars' },
     vars: { type: 'object', additionalProperties: mapScalar },
-    patch: { type: 'boolean', description: 'Other values for what another document declares, as environments have them.' },
+    patch: {
+      type: 'boolean',
+      description: 'Other values for what another document declares, as environments have them.',
+    },
   },
 };

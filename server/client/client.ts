@@ -5,7 +5,7 @@ import type { NetworkLease } from '../api/network.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Server, ServerPut } from '../api/server.ts';
 import { ClientError, isNotFound } from './client-error.ts';
-import { parseEndpoint, renderEndpoint } from './endpoint.ts';
+import { parseEndpoint, renderEndpoint, type Endpoint } from './endpoint.ts';
 import { EventSocket, type EventSocketHandlers } from './event-socket.ts';
 import { eventStream, type EventsOptions } from './events.ts';
 import type { Event, EventType } from './event-types.ts';
@@ -90,6 +90,8 @@ export interface Client {
   console(name: string, options: ConsoleOptions, signal?: AbortSignal): Promise<ConsoleSession>;
 
   readonly operations: Operations;
+  /** The same server, in another of its projects; closed with this client. */
+  inProject(project: string): Client;
   /** A websocket of the server, still connecting. */
   openSocket(path: string): WebSocket;
   /** Reconnects by itself; ends when `signal` fires. `types` empty: all. */
@@ -106,6 +108,11 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.connections === undefined ? {} : { connections: options.connections }),
   });
+  return clientOver(transport, endpoint, options);
+}
+
+function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOptions): Client {
+  const inProjects = new Map<string, Client>();
   const project = options.project === undefined ? {} : { project: options.project };
   const http = createHttp({ transport, timeoutMs: options.timeoutMs ?? 30_000, ...project });
   const openEvents = (types: readonly EventType[], handlers: EventSocketHandlers): EventSocket =>
@@ -124,6 +131,13 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
     host: renderEndpoint(endpoint),
     http,
     operations,
+    inProject(name) {
+      const known = inProjects.get(name);
+      if (known !== undefined) return known;
+      const other = clientOver(transport, endpoint, { ...options, project: name });
+      inProjects.set(name, other);
+      return other;
+    },
     server: (signal) => send({ method: 'GET', path: '/1.0' }, signal),
     putServer: (json, write = {}, signal) => send({ method: 'PUT', path: '/1.0', json, ...writing(write) }, signal),
     patchServer: (json, write = {}, signal) => send({ method: 'PATCH', path: '/1.0', json, ...writing(write) }, signal),
@@ -170,6 +184,7 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
       ),
     async close() {
       operations.close();
+      await Promise.all([...inProjects.values()].map((other) => other.close()));
       await transport.close();
     },
   };

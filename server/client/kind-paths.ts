@@ -1,5 +1,6 @@
 // Where each kind of object lives in the API, and its types; a light twin of server/api/kinds.ts that loads no schemas.
 import type { Certificate, CertificateCreate, CertificatePut } from '../api/certificate.ts';
+import type { Project, ProjectCreate, ProjectPut } from '../api/cluster.ts';
 import type { Container, ContainerCreate, ContainerPut } from '../api/container.ts';
 import type { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../api/image.ts';
 import type { Network, NetworkCreate, NetworkPut } from '../api/network.ts';
@@ -41,6 +42,8 @@ export interface KindTypes {
     readonly create: CertificateCreate;
     readonly put: CertificatePut;
   };
+  /** Only of servers with projects. */
+  readonly project: { readonly object: Project; readonly create: ProjectCreate; readonly put: ProjectPut };
 }
 export type ClientKind = keyof KindTypes;
 
@@ -54,6 +57,7 @@ export const collections = {
   image_alias: '/1.0/images/aliases',
   certificate: '/1.0/certificates',
   server_config: '/1.0',
+  project: '/1.0/projects',
 } as const satisfies Record<ClientKind, string>;
 
 /** Names may hold slashes (aliases): each is one path segment. */

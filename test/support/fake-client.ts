@@ -24,6 +24,7 @@ export class FakeWorld {
     certificate: new Map(),
     storage_volume: new Map(),
     server_config: new Map(),
+    project: new Map(),
   };
   /** Changing calls in order: `create container/web1`. */
   readonly changes: string[] = [];
@@ -57,6 +58,7 @@ export class FakeWorld {
       throw new Error('not part of this fake');
     };
     return {
+      inProject: unused,
       server: async () =>
         reply(
           { auth: 'trusted', api_extensions: ['etag'], config: { ...this.config } } as never,

@@ -17,6 +17,7 @@ import {
   liveNetwork,
   livePool,
   liveProfile,
+  liveProject,
   liveVolume,
 } from './worlds.ts';
 
@@ -42,6 +43,7 @@ class ModelDaemon {
     this.#tables = {
       server_config: new Map([['server', { object: { name: 'server', config: observed.server.config ?? {} } }]]),
       certificate: new Map(observed.certificates),
+      project: new Map(observed.projects),
       storage_pool: new Map(observed.pools),
       storage_volume: new Map(observed.volumes),
       network: new Map(observed.networks),
@@ -72,6 +74,7 @@ class ModelDaemon {
       aliases: tables.image_alias as Map<string, never>,
       volumes: tables.storage_volume as Map<string, never>,
       certificates: tables.certificate as Map<string, never>,
+      projects: tables.project as Map<string, never>,
     };
   }
 
@@ -173,6 +176,7 @@ class ModelDaemon {
 const blanks: Record<KindName, (name: string) => object> = {
   server_config: (name) => ({ name, config: {} }),
   certificate: (name) => liveCertificate(name),
+  project: (name) => liveProject(name),
   storage_volume: (name) => liveVolume(name),
   storage_pool: (name) => livePool(name),
   network: (name) => liveNetwork(name),

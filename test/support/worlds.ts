@@ -1,5 +1,6 @@
 // Documents and live worlds made up for tests and benchmarks: builders with sensible defaults, and whole hosts of a size.
 import type { Certificate } from '../../server/api/certificate.ts';
+import type { Project } from '../../server/api/cluster.ts';
 import type { Container } from '../../server/api/container.ts';
 import type { Image, ImageAlias } from '../../server/api/image.ts';
 import type { KindName } from '../../server/api/kinds.ts';
@@ -133,6 +134,14 @@ export const liveCertificate = (fingerprint: string, part: Partial<Certificate> 
   ...part,
 });
 
+export const liveProject = (name: string, part: Partial<Project> = {}): Project => ({
+  name,
+  description: '',
+  config: { 'features.images': 'true', 'features.profiles': 'true', 'features.storage.volumes': 'true' },
+  used_by: [],
+  ...part,
+});
+
 interface Parts {
   readonly containers?: readonly Container[];
   readonly profiles?: readonly Profile[];
@@ -142,6 +151,8 @@ interface Parts {
   readonly aliases?: readonly ImageAlias[];
   readonly volumes?: readonly PooledVolume[];
   readonly certificates?: readonly Certificate[];
+  /** With any, the server knows projects. */
+  readonly projects?: readonly Project[];
 }
 
 /** A world of these objects; containers get their expanded parts from the profiles given. */
@@ -149,7 +160,7 @@ export function world(parts: Parts = {}): Observed {
   const profiles = byName(parts.profiles ?? []);
   const images = parts.images ?? [];
   return {
-    server: { extensions: [] },
+    server: { extensions: parts.projects === undefined ? [] : ['projects'] },
     containers: byName((parts.containers ?? []).map((container) => expanded(container, profiles))),
     profiles,
     networks: byName(parts.networks ?? []),
@@ -158,6 +169,7 @@ export function world(parts: Parts = {}): Observed {
     aliases: byName(parts.aliases ?? []),
     volumes: new Map((parts.volumes ?? []).map((volume) => [`${volume.pool}/${volume.name}`, { object: volume }])),
     certificates: new Map((parts.certificates ?? []).map((object) => [object.fingerprint, { object }])),
+    projects: byName(parts.projects ?? []),
   };
 }
 

@@ -26,7 +26,7 @@ export async function writeUndeclared(
     import('../../manifest/write-export.ts'),
   ]);
   const set = setNameOf(context.options, []);
-  const objects = exportWorld(await observe(client, context.stop), { set }).filter(
+  const objects = exportWorld(await observe(client, context.stop, context.options.project), { set }).filter(
     ({ address }) => wanted?.has(address) !== false && !declared.has(address),
   );
   const { parts, secrets, refused } = writeExport(objects, false);

@@ -106,7 +106,7 @@ export async function release(
     import('../../core/adopt.ts'),
   ]);
   return withClient(context, async (client) => {
-    const observed = await observe(client, context.stop);
+    const observed = await observe(client, context.stop, context.options.project);
     const owner = ownerOf(set, observed);
     const owned = ownedOf(observed, owner);
     if (owned.length === 0) throw new CliError(`The set ${set} owns nothing here`, exitCodes.error);

@@ -39,6 +39,7 @@ export async function drift(
 const readerOf = (client: ReadClient): ReadClient => ({
   list: (kind, signal) => client.list(kind, signal),
   server: (signal) => client.server(signal),
+  inProject: (project) => readerOf(client.inProject(project)),
 });
 
 /** `PATTERN`, or `PATTERN@2026-12-31` for as long as that day lasts (UTC). */

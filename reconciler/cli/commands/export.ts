@@ -27,7 +27,7 @@ export async function exportHost(
     import('../../manifest/write-export.ts'),
   ]);
   const { objects, host } = await withClient(context, async (client) => ({
-    objects: selectObjects(words, exportWorld(await observe(client, context.stop), { set })),
+    objects: selectObjects(words, exportWorld(await observe(client, context.stop, context.options.project), { set })),
     host: client.host,
   }));
   const written = writeExport(objects, options.redact === true);

@@ -78,6 +78,7 @@ const text = (object: Shown, key: string): string => {
 const heads: Readonly<Record<Kind, readonly string[]>> = {
   server_config: ['NAME', 'KEYS'],
   certificate: ['FINGERPRINT', 'NAME', 'TYPE'],
+  project: ['NAME', 'USED BY', 'DESCRIPTION'],
   storage_pool: ['NAME', 'DRIVER', 'STATUS', 'USED BY', 'DESCRIPTION'],
   storage_volume: ['NAME', 'USED BY', 'DESCRIPTION'],
   network: ['NAME', 'TYPE', 'MANAGED', 'USED BY', 'DESCRIPTION'],
@@ -90,6 +91,7 @@ const users = (object: Shown): string => String(Array.isArray(object['used_by'])
 const cells: Readonly<Record<Kind, (object: Shown) => readonly string[]>> = {
   server_config: (object) => [String(Object.keys(object['config'] ?? {}).length)],
   certificate: (object) => [text(object, 'name'), text(object, 'type')],
+  project: (object) => [users(object), text(object, 'description')],
   storage_pool: (object) => [
     text(object, 'driver'),
     text(object, 'status'),

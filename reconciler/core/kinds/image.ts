@@ -1,4 +1,5 @@
 // The image kind: a local file, known to the server by its fingerprint. Another file is another image beside the old one.
+import { scopedName } from '../scoped-name.ts';
 import type { CoreKind } from './kind.ts';
 
 export const image: CoreKind = {
@@ -7,7 +8,8 @@ export const image: CoreKind = {
   putFields: ['auto_update', 'properties', 'public'],
   live: (observed, name) => observed.images.get(name),
   liveNames: (observed) => observed.images.keys(),
-  apiName: (document) => document.files?.fingerprint ?? document.name,
+  apiName: ({ files, name, project }) =>
+    files?.fingerprint === undefined ? name : scopedName(files.fingerprint, project),
   references: () => [],
   // Properties come with the image itself.
   isComputed: ([field]) => field === 'properties',

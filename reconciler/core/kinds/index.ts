@@ -7,6 +7,7 @@ import { image } from './image.ts';
 import type { CoreKind } from './kind.ts';
 import { network } from './network.ts';
 import { profile } from './profile.ts';
+import { project } from './project.ts';
 import { serverConfig } from './server-config.ts';
 import { storagePool } from './storage-pool.ts';
 import { storageVolume } from './storage-volume.ts';
@@ -14,6 +15,7 @@ import { storageVolume } from './storage-volume.ts';
 export const coreKinds = {
   server_config: serverConfig,
   certificate,
+  project,
   storage_pool: storagePool,
   storage_volume: storageVolume,
   network,

@@ -2,6 +2,7 @@
 import type { Effect } from '../../../server/api/field.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Problem } from '../../../server/api/problem.ts';
+import type { Change } from '../change.ts';
 import type { Document, Json, JsonObject } from '../document.ts';
 import type { Live, Observed } from '../observed.ts';
 
@@ -42,6 +43,12 @@ export interface CoreKind {
   readonly blanks?: Readonly<Record<string, Json>>;
   /** Deleting it loses what cannot be made again from documents. */
   readonly holdsData?: boolean;
+  /** Why the server would refuse these changes of the object as it is; undefined: it would not. */
+  readonly stuck?: (
+    name: string,
+    live: JsonObject,
+    changes: readonly Change[],
+  ) => { readonly message: string; readonly remedy: string } | undefined;
   /** Never deleted by the server: destroying means taking back what the document wrote. */
   readonly isPermanent?: (name: string) => boolean;
 }

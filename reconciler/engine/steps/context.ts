@@ -25,6 +25,7 @@ export type EngineClient = Pick<
   | 'events'
   | 'networkLeases'
   | 'http'
+  | 'inProject'
 >;
 
 export interface StepContext {

@@ -1,6 +1,7 @@
 // Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
 import type { Step } from '../../core/plan.ts';
 import { ClientError, remedyFor } from '../../../server/client/client-error.ts';
+import { plainName } from '../../core/scoped-name.ts';
 import { assertNever } from '../assert-never.ts';
 import type { Note, StepContext } from './context.ts';
 import { createImage } from './create-image.ts';
@@ -16,7 +17,8 @@ const attempts = 5;
 const pauseMs = 100;
 
 /** An operation goes on when the client that began it is gone, so the next run may meet it. */
-export async function runStep(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
+export async function runStep(given: StepContext, planned: Step, signal: AbortSignal): Promise<Note> {
+  const { context, step } = inItsProject(given, planned);
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await act(context, step, signal);
@@ -34,6 +36,14 @@ export async function runStep(context: StepContext, step: Step, signal: AbortSig
       } else throw error;
     }
   }
+}
+
+/** In another project than the connection's, with the name that the object has there. */
+function inItsProject(context: StepContext, step: Step): { readonly context: StepContext; readonly step: Step } {
+  const { project } = step;
+  if (project === undefined) return { context, step };
+  const client = context.client.inProject(project);
+  return { context: { ...context, client }, step: { ...step, name: plainName(step.name, project) } };
 }
 
 /** No code of its own says so: the daemon and real LXD both answer with this word. */

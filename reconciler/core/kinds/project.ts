@@ -1,0 +1,42 @@
+// The project kind: a name space on servers that have them. Its features can be changed only while nothing is in it.
+import { projectConfigProblems } from '../../../server/api/project-config.ts';
+import type { JsonObject } from '../document.ts';
+import type { CoreKind } from './kind.ts';
+import { presentTexts, textsOf } from './values.ts';
+
+export const project: CoreKind = {
+  fields: { description: 'scalar', config: 'map' },
+  blanks: { description: '' },
+  putFields: ['config', 'description'],
+  live: (observed, name) => observed.projects.get(name),
+  liveNames: (observed) => observed.projects.keys(),
+  apiName: (document) => document.name,
+  references: () => [],
+  // The server writes down those that were left out.
+  isComputed: ([field, key = '']) => field === 'config' && key.startsWith('features.'),
+  effectOf: () => 'live',
+  validate: (values) => projectConfigProblems(presentTexts(values['config'])),
+  isPermanent: (name) => name === 'default',
+  stuck: (name, live, changes) => {
+    const features = changes.filter(
+      ({ segments: [field, key = ''] }) => field === 'config' && key.startsWith('features.'),
+    );
+    if (features.length === 0) return undefined;
+    const paths = features.map(({ path }) => path).join(', ');
+    if (name === 'default')
+      return {
+        message: `the features of the project default cannot be changed: ${paths}`,
+        remedy: 'take them out of its document',
+      };
+    const contents = contentsOf(live);
+    if (contents.length === 0) return undefined;
+    return {
+      message: `the features of project/${name} can be changed only while it is empty: ${paths}; in it are ${contents.slice(0, 5).join(', ')}`,
+      remedy: 'empty it first, or leave its features as they are',
+    };
+  },
+};
+
+/** URLs of what is in it; its own default profile is always there. */
+export const contentsOf = (live: JsonObject): readonly string[] =>
+  textsOf(live['used_by']).filter((url) => !/^\/1\.0\/profiles\/default(\?|$)/.test(url));

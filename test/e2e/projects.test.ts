@@ -1,0 +1,191 @@
+// Projects as documents, and documents in projects: on a stock LXD, which has them, and refused in words by a daemon without them.
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cli, type CliRun } from '../support/cli-io.ts';
+import { makeDaemon } from '../support/daemon.ts';
+import { packImage } from '../support/e2e-bench.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
+
+const missing = stockLxdMissing();
+if (missing !== undefined) console.log(`skipped: projects on a stock LXD: ${missing}`);
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtpj-'));
+  packImage(dir, 'image.tar.gz', 'one');
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const project = (more = ''): string => `kind: project\nname: team\ndescription: A team\n${more}`;
+const limits = 'config: { limits.containers: 3, user.owner: me }\n';
+
+async function gantry(
+  socketPath: string,
+  verb: string,
+  parts: readonly string[],
+  ...more: readonly string[]
+): Promise<CliRun> {
+  const file = join(dir, 'stack.yaml');
+  writeFileSync(file, parts.join('---\n'));
+  return cli([verb, '-f', file, '--host', `unix://${socketPath}`, ...more]);
+}
+
+const inTeam = [
+  project(limits),
+  'kind: storage_pool\nname: p1\ndriver: dir\n',
+  'kind: image\nname: base\nproject: team\nfile: image.tar.gz\naliases: [base]\n',
+  'kind: profile\nname: small\nproject: team\nconfig: { limits.memory: 64MiB }\ndevices: { root: { type: disk, path: /, pool: p1 } }\n',
+  'kind: profile\nname: small\ndescription: Of the project default\n',
+  'kind: storage_volume\nname: data\npool: p1\nproject: team\n',
+  'kind: container\nname: c1\nproject: team\nprofiles: [small]\nsource: { type: image, alias: base }\nstate: stopped\ndevices: { data: { type: disk, pool: p1, source: data, path: /data } }\n',
+];
+
+describe.skipIf(missing !== undefined)('on a stock LXD', () => {
+  let lxd: StockLxd;
+  const run = async (verb: string, parts: readonly string[], ...more: readonly string[]): Promise<CliRun> =>
+    gantry(lxd.socketPath, verb, parts, ...more);
+  const apply = async (parts: readonly string[], ...more: readonly string[]): Promise<CliRun> => {
+    const applied = await run('apply', parts, '--auto-approve', ...more);
+    expect(applied.code, applied.stdout + applied.stderr).toBe(0);
+    const second = await run('plan', parts, '--detailed-exitcode');
+    expect(second.code, `a second plan\n${second.stdout}${second.stderr}`).toBe(0);
+    return applied;
+  };
+  beforeAll(async () => {
+    lxd = await startStockLxd();
+  }, 120_000);
+  afterAll(() => lxd.cleanUp());
+
+  it(
+    'a project is made, changed, found unchanged, pruned of what is no longer written, and taken away',
+    { timeout: 60_000 },
+    async () => {
+      await apply([project(limits)]);
+      const live = await lxd.get('/1.0/projects/team');
+      expect(live).toMatchObject({
+        description: 'A team',
+        config: { 'limits.containers': '3', 'features.images': 'true' },
+      });
+      await apply([project('config: { limits.containers: 5, features.networks: false }\n')]);
+      expect((await lxd.get('/1.0/projects/team')).config).toMatchObject({ 'limits.containers': '5' });
+      expect((await lxd.get('/1.0/projects/team')).config).not.toHaveProperty('user.owner');
+      // A PATCH of this server replaces all of the config.
+      const { config, description } = await lxd.get('/1.0/projects/team');
+      const changed = { description, config: { ...config, 'limits.containers': '9' } };
+      expect((await lxd.call('PUT', '/1.0/projects/team', changed)).status).toBe(200);
+      expect((await run('drift', [project('config: { limits.containers: 5 }\n')])).stdout).toContain(
+        'limits.containers',
+      );
+      const gone = await run('destroy', [project('config: { limits.containers: 5 }\n')], '--auto-approve');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+    },
+  );
+
+  it(
+    'documents live in their project, with names that others have too, and go in order',
+    { timeout: 120_000 },
+    async () => {
+      await apply(inTeam);
+      const ours = await lxd.get('/1.0/containers/c1?project=team');
+      expect(ours).toMatchObject({ project: 'team', profiles: ['small'] });
+      expect(await lxd.get('/1.0/containers')).toEqual([]);
+      expect((await lxd.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '64MiB' });
+      expect((await lxd.get('/1.0/profiles/small')).config).not.toHaveProperty('limits.memory');
+      expect(await lxd.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
+
+      // Whoever declares only the project cannot take it away from under its contents, nor change its features.
+      const stuck = await run('destroy', [project(limits)], '--auto-approve');
+      expect(stuck.code, stuck.stdout + stuck.stderr).toBe(4);
+      expect(stuck.stdout + stuck.stderr).toContain('container/c1@team');
+      const features = await run('plan', [
+        project('config: { limits.containers: 3, user.owner: me, features.profiles: false }\n'),
+        ...inTeam.slice(1, 2),
+      ]);
+      expect(features.code, features.stdout + features.stderr).toBe(4);
+      expect(features.stdout + features.stderr).toContain('can be changed only while it is empty');
+
+      const exported = await cli(['export', '--host', `unix://${lxd.socketPath}`]);
+      expect(exported.stdout).toContain('project: team');
+      writeFileSync(join(dir, 'exported.yaml'), exported.stdout);
+      const again = await cli([
+        'plan',
+        '-f',
+        join(dir, 'exported.yaml'),
+        '--host',
+        `unix://${lxd.socketPath}`,
+        '--detailed-exitcode',
+      ]);
+      expect(again.code, again.stdout + again.stderr + exported.stdout).toBe(0);
+
+      // What is no longer declared is pruned in its project.
+      await apply(inTeam.slice(0, -2), '--set', 'default', '--prune', '--allow-destroy');
+      expect(await lxd.get('/1.0/containers?project=team')).toEqual([]);
+      const gone = await run('destroy', inTeam, '--auto-approve');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+      expect(await lxd.get('/1.0/storage-pools')).toEqual([]);
+    },
+  );
+
+  it(
+    'a project that is there is adopted, and default is only emptied of what was declared',
+    { timeout: 60_000 },
+    async () => {
+      expect(
+        (await lxd.call('POST', '/1.0/projects', { name: 'team', description: 'A team', config: {} })).status,
+      ).toBeLessThan(300);
+      const adopted = await run('adopt', [project()], '--all');
+      expect(adopted.code, adopted.stdout + adopted.stderr).toBe(0);
+      expect((await run('destroy', [project()], '--auto-approve')).code).toBe(0);
+      const ours = ['kind: project\nname: default\nconfig: { user.owner: me }\n'];
+      await apply(ours);
+      expect((await run('destroy', ours, '--auto-approve')).code).toBe(0);
+      const live = await lxd.get('/1.0/projects/default');
+      expect(Object.keys(live.config as object).filter((key) => key.startsWith('user.'))).toEqual([]);
+    },
+  );
+
+  it('a kind that the project shares with default is refused there', async () => {
+    const shared = await run('plan', [
+      project('config: { features.profiles: false }\n'),
+      'kind: profile\nname: small\nproject: team\n',
+    ]);
+    expect(shared.code).toBe(1);
+    expect(shared.stderr).toContain('the project team has no object of kind profile of its own');
+    expect(shared.stderr).toContain('project: team');
+  });
+});
+
+describe('on a daemon without projects', () => {
+  it('they are refused at plan time, with the place and the missing extension', { timeout: 60_000 }, async () => {
+    const daemon = await makeDaemon({ runtime: 'sim' });
+    try {
+      const refused = await gantry(daemon.socketPath, 'plan', [
+        project(),
+        'kind: profile\nname: small\nproject: team\n',
+      ]);
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toContain(
+        'project/team: this server cannot have a project: it does not serve the API extension projects',
+      );
+      expect(refused.stderr).toMatch(/stack\.yaml:1:/);
+      expect(refused.stderr).toContain('profile/small@team: this server cannot keep it in a project');
+      expect(refused.stderr).toMatch(/stack\.yaml:7:/);
+      const applied = await gantry(daemon.socketPath, 'apply', [project()], '--auto-approve');
+      expect(applied.code).toBe(1);
+    } finally {
+      await daemon.cleanUp();
+    }
+  });
+
+  it('what is wrong with a project is told offline', async () => {
+    const file = join(dir, 'wrong.yaml');
+    writeFileSync(file, project('config: { features.image: true, limits.containers: many }\n'));
+    const checked = await cli(['validate', '-f', file]);
+    expect(checked.stderr).toContain('features.images');
+    expect(checked.stderr).toContain('limits.containers');
+  });
+});
