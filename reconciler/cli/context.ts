@@ -1,5 +1,6 @@
 // What every command gets: streams, options, the two stages of interruption, and how to print for people or machines.
 import type { Diagnostic } from '../core/diagnostic.ts';
+import type { HostView } from '../manifest/types.ts';
 import { exitCodes } from './exit-codes.ts';
 import { hasColor, type CliIo } from './io.ts';
 import type { CliOptions } from './options.ts';
@@ -8,8 +9,17 @@ import { CliError } from './usage-error.ts';
 import { versionLine } from './render-json.ts';
 import { version } from '../../server/api/version.ts';
 
+/** Of a command that works on several hosts: which of them this part of it is for. */
+export interface HostScope {
+  readonly view: HostView;
+  readonly vars: Readonly<Record<string, string>>;
+  /** Read once for all hosts. */
+  readonly stdin?: string;
+}
+
 export interface CliContext {
   readonly io: CliIo;
+  readonly host?: HostScope;
   readonly options: CliOptions;
   /** First Ctrl-C: begin nothing new. Ends whatever only reads. */
   readonly stop: AbortSignal;

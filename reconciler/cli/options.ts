@@ -7,6 +7,13 @@ import { usageError } from './usage-error.ts';
 export interface CliOptions {
   readonly file?: readonly string[];
   readonly overlay?: readonly string[];
+  readonly varFile?: readonly string[];
+  readonly selector?: string;
+  readonly objectSelector?: string;
+  readonly hosts?: string;
+  readonly batch?: string;
+  readonly canary?: string;
+  readonly keepGoing?: boolean;
   readonly var?: readonly string[];
   readonly host?: string;
   readonly embedded?: string;

@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { addBackupCommands } from './backup-commands.ts';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { anotherHost, hostsOption, withRollout, withSelector } from './fleet-flags.ts';
 import { addImageCommands } from './image-commands.ts';
 import { addSnapshotCommands } from './snapshot-commands.ts';
 import type { CliOptions } from './options.ts';
@@ -31,12 +32,24 @@ function withManifests(command: Command): Command {
     .addOption(
       new Option('-k, --overlay <path>', 'read documents with patch: true too; may be repeated').argParser(collect),
     )
+    .addOption(
+      new Option('--env <name>', 'with overlays/NAME.yaml, overlays/NAME/ and overlays/NAME.vars.yaml beside them'),
+    )
+    .addOption(
+      new Option('--var-file <file>', 'variables as NAME: value, one a line; may be repeated').argParser(collect),
+    )
     .addOption(new Option('--var <name=value>', 'set a variable; may be repeated').argParser(collect));
 }
 
 function withHost(command: Command): Command {
   return command
-    .addOption(new Option('--host <url>', 'unix:///path or https://name:8443 (GANTRY_HOST; default: the local daemon)'))
+    .addOption(
+      new Option(
+        '--host <url>',
+        'unix:///path or https://name:8443 (GANTRY_HOST; default: the local daemon)',
+      ).argParser(anotherHost),
+    )
+    .addOption(hostsOption())
     .addOption(new Option('--embedded <dir>', 'run a daemon of its own in DIR for this command'))
     .addOption(new Option('--runtime <name>', 'runtime of the embedded daemon: auto, lxc or sim'))
     .addOption(new Option('--client-cert <file>', 'client certificate, PEM'))
@@ -46,7 +59,7 @@ function withHost(command: Command): Command {
 }
 
 function withPlan(command: Command): Command {
-  return command
+  return withSelector(command)
     .addOption(new Option('--target <kind/name>', 'only this and what it needs; may be repeated').argParser(collect))
     .addOption(
       new Option('--replace <kind/name>', 'recreate it even without a change; may be repeated').argParser(collect),
@@ -59,11 +72,14 @@ function withPlan(command: Command): Command {
     .addOption(new Option('--allow-destroy', 'prune also what holds data'))
     .addOption(new Option('--allow-restart', 'restart containers although their manifest says not to'))
     .addOption(new Option('--allow-recreate', 'delete and create again where a change needs that'))
-    .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'));
+    .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'))
+    .addOption(
+      new Option('--dry-run <kind>', 'client: only the plan; server: carry it out on a copy of the daemon in memory'),
+    );
 }
 
 function withApply(command: Command): Command {
-  return withPlan(command)
+  return withRollout(withPlan(command))
     .addOption(new Option('-y, --auto-approve', 'do not ask'))
     .addOption(new Option('--yes', 'do not ask').hideHelp())
     .addOption(new Option('--parallelism <n>', 'steps at once (default 4)'))
@@ -126,7 +142,7 @@ export function buildProgram(run: Runner): Command {
     'status',
     'declared objects beside what is live',
     (command) =>
-      withHost(withManifests(command))
+      withSelector(withHost(withManifests(command)))
         .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
         .addOption(new Option('--detailed-exitcode', 'exit with 2 when something differs')),
     async (context, args) => (await import('./commands/status.ts')).status(context, args),

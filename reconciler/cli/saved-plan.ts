@@ -18,7 +18,8 @@ import { isChange } from '../core/summary.ts';
 import type { Loaded } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
-import { manifestPaths, planOptionsOf } from './options.ts';
+import { inputFiles } from './environment.ts';
+import { planOptionsFor } from './label-options.ts';
 import { loadSet, planFor, type Planned } from './session.ts';
 import { CliError, usageError } from './usage-error.ts';
 
@@ -60,11 +61,11 @@ export async function writePlan(
   args: readonly string[],
   path: string,
 ): Promise<void> {
-  const paths = manifestPaths(args, context.options);
+  const { paths } = await inputFiles(args, context.options);
   const saved = savePlan(plan, {
     createdAt: new Date(context.io.nowMs()).toISOString(),
     set: owner.set,
-    options: planOptionsOf(context.options),
+    options: planOptionsFor(context.options, loaded.documents),
     server: await serverOf(client, context.stop),
     paths: paths.map((one) => (one === '-' ? one : resolve(one))),
     documents: loaded.documents,

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { connect, type Client } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Document } from '../core/document.ts';
 import type { Observed } from '../core/observed.ts';
 import type { Plan, PlanInput, PlanOptions, SetOwner } from '../core/plan.ts';
@@ -10,43 +11,73 @@ import type { Loaded, LoadInput } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { clientOptionsOf, hostOf } from './host.ts';
-import { manifestPaths, parseVars, planOptionsOf } from './options.ts';
+import { inputFiles } from './environment.ts';
+import { objectSelector, planOptionsFor } from './label-options.ts';
+import { parseVars, planOptionsOf } from './options.ts';
 import { readPins } from './lock-file.ts';
 import { setNameOf } from './set-name.ts';
 import { CliError, usageError } from './usage-error.ts';
 
-export const loadInputOf = ({ options, io }: CliContext, args: readonly string[], readImages: boolean): LoadInput => ({
-  paths: manifestPaths(args, options),
-  vars: parseVars(options.var ?? []),
-  env: io.env,
-  readImages,
-  // What is only looked at needs no secrets.
-  readSecrets: readImages,
-  ...(options.project === undefined ? {} : { project: options.project }),
-  nowMs: io.nowMs(),
-});
+export async function loadInputOf(
+  context: CliContext,
+  args: readonly string[],
+  readImages: boolean,
+): Promise<LoadInput> {
+  const { options, io, host } = context;
+  return {
+    ...(await inputFiles(args, options, host?.vars)),
+    vars: parseVars(options.var ?? []),
+    env: io.env,
+    readImages,
+    // What is only looked at needs no secrets.
+    readSecrets: readImages,
+    nowMs: io.nowMs(),
+    ...(options.project === undefined ? {} : { project: options.project }),
+    ...(host === undefined ? {} : { host: host.view }),
+    ...(host?.stdin === undefined ? {} : { stdin: host.stdin }),
+  };
+}
 
 /** The manifests of arguments and flags. Throws after their errors have been shown. */
 export async function loadSet(context: CliContext, args: readonly string[], readImages = true): Promise<Loaded> {
-  const { options } = context;
+  const { loaded, diagnostics, paths } = await loadQuietly(context, args, readImages);
+  await context.diagnostics(diagnostics);
+  throwOnErrors(diagnostics, paths);
+  return loaded;
+}
+
+export interface LoadedQuietly {
+  readonly loaded: Loaded;
+  /** Of the files and across them. */
+  readonly diagnostics: readonly Diagnostic[];
+  readonly paths: readonly string[];
+}
+
+/** The same, and what is wrong is told by the caller. */
+export async function loadQuietly(
+  context: CliContext,
+  args: readonly string[],
+  readImages = true,
+): Promise<LoadedQuietly> {
   // Wrong flags are told before files are read and daemons are reached.
-  planOptionsOf(options);
+  planOptionsOf(context.options);
+  objectSelector(context.options);
   const { loadManifests } = await import('../manifest/load.ts');
-  const input = loadInputOf(context, args, readImages);
-  const { paths } = input;
+  const input = await loadInputOf(context, args, readImages);
   const loaded = await loadManifests(input, context.stop);
   const { validateDocuments } = await import('../core/validate.ts');
   // A circle is one whatever the server holds; all else across documents is judged with it in view.
   const circles = validateDocuments(loaded.documents, loaded.broken)
     .filter(({ code }) => code === 'reference-cycle')
     .map((found) => loaded.locate(found));
-  const diagnostics = [...loaded.diagnostics, ...circles];
-  await context.diagnostics(diagnostics);
+  return { loaded, diagnostics: [...loaded.diagnostics, ...circles], paths: input.paths };
+}
+
+export function throwOnErrors(diagnostics: readonly Diagnostic[], paths: readonly string[]): void {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   if (errors > 0) {
     throw new CliError(`${errors} ${errors === 1 ? 'error' : 'errors'} in ${paths.join(', ')}`, exitCodes.error);
   }
-  return loaded;
 }
 
 /** Runs `work` with a client, and with --embedded a daemon of its own for as long. */
@@ -122,12 +153,12 @@ export async function planOf(
   mode: Plan['mode'],
 ): Promise<Planned> {
   const set = setNameOf(context.options, loaded.documents);
-  const options = planOptionsOf(context.options);
   const { documents, locate, files } = loaded;
   return planFor(context, client, { documents, set, options, mode, paths: files, locate });
 }
 
 interface PlanRequest {
+  const options = planOptionsFor(context.options, documents);
   readonly documents: readonly Document[];
   readonly set: string;
   readonly options: PlanOptions;

@@ -1,5 +1,6 @@
 // The verbs around the plan as commander knows them: export, drift, adopt and the like; each command's code is loaded when it runs.
 import { Option, type Command } from 'commander';
+import { withSelector } from './fleet-flags.ts';
 import type { AddCommand } from './image-commands.ts';
 
 export interface VerbParts {
@@ -29,7 +30,9 @@ function addExport({ add, program, withHost }: VerbParts): void {
     'export',
     'the live host as manifests that plan to nothing',
     (command) =>
-      withHost(command.argument('[kind/name...]', 'KIND, KIND/NAME or KIND/PATTERN (default: everything)'))
+      withSelector(
+        withHost(command.argument('[kind/name...]', 'KIND, KIND/NAME or KIND/PATTERN (default: everything)')),
+      )
         .addOption(new Option('-o, --output <path>', 'a directory (a file a kind in it) or FILE.yaml; default: stdout'))
         .addOption(new Option('--redact', 'write variables in the place of secrets'))
         .addOption(new Option('--force', 'write over files'))
@@ -44,7 +47,7 @@ function addDrift({ add, program, withHost, withManifests }: VerbParts): void {
     'drift',
     'how the host differs from the manifests and from what was last applied; only reads, exit code 2 when it does',
     (command) =>
-      withHost(withManifests(command))
+      withSelector(withHost(withManifests(command)))
         .addOption(new Option('-o, --output <format>', 'text, json or markdown'))
         .addOption(
           new Option(
@@ -65,10 +68,11 @@ function addOwnership({ add, program, withHost }: VerbParts): void {
     'adopt',
     'take live objects into the ownership of the set, changing nothing else; refuses when a plan would not be empty',
     (command) =>
-      withHost(command.argument('[kind/name...]', 'what to adopt'))
+      withSelector(withHost(command.argument('[kind/name...]', 'what to adopt')))
         .addOption(new Option('--all', 'everything that the manifests declare; with --write all that the server has'))
         .addOption(new Option('-f, --file <path>', 'manifests (default: the current directory)').argParser(collect))
         .addOption(new Option('--var <name=value>', 'set a variable; may be repeated').argParser(collect))
+        .addOption(new Option('--env <name>', 'with the files of overlays/NAME'))
         .addOption(new Option('--write <file>', 'write manifests for what none declares, then adopt it'))
         .addOption(new Option('--lock-timeout <duration>', 'wait this long for the lock of the set'))
         .addOption(setOption('the set that these manifests are (default: manage.set, or default)')),
@@ -93,8 +97,8 @@ function addReaders({ add, program, withHost, withManifests }: VerbParts): void 
     'get',
     'live objects of one kind',
     (command) =>
-      withHost(
-        command.argument('<kind>', 'container, profile, network ...').argument('[name...]', 'only these'),
+      withSelector(
+        withHost(command.argument('<kind>', 'container, profile, network ...').argument('[name...]', 'only these')),
       ).addOption(new Option('-o, --output <format>', 'table, yaml, json or name')),
     async (context, args) => (await import('./commands/get.ts')).get(context, args),
     program,
@@ -103,7 +107,7 @@ function addReaders({ add, program, withHost, withManifests }: VerbParts): void 
     'diff',
     'what apply would change, as a unified diff; exit code 0 same, 1 different, above 1 trouble',
     (command) =>
-      withHost(withManifests(command)).addOption(
+      withSelector(withHost(withManifests(command))).addOption(
         setOption('the set that these manifests are (default: manage.set, or default)'),
       ),
     async (context, args) => (await import('./commands/diff.ts')).diff(context, args),

@@ -4,6 +4,7 @@ import type { Address } from '../../core/document.ts';
 import type { Loaded } from '../../manifest/types.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { objectSelector, selectedAddresses } from '../label-options.ts';
 import { parseAddress, type CliOptions } from '../options.ts';
 import { selectObjects } from '../selector.ts';
 import { loadSet, planOf, withClient, type Planned } from '../session.ts';
@@ -29,7 +30,8 @@ export async function adopt(context: OpenContext, words: readonly string[], opti
     }
     const { planAdoption } = await import('../../core/adopt.ts');
     const planned = await planOf(context, client, loaded, 'apply');
-    const { plan, refusals } = planAdoption(planned.plan, planned.observed, planned.owner, wanted);
+    const chosen = wanted ?? selectedSet(context, loaded);
+    const { plan, refusals } = planAdoption(planned.plan, planned.observed, planned.owner, chosen);
     if (refusals.length > 0) {
       const lines = refusals.map((one) => `  ${one}`).join('\n');
       const remedy = 'Correct the manifests (gantry export shows what is so), or apply them';
@@ -39,19 +41,26 @@ export async function adopt(context: OpenContext, words: readonly string[], opti
       );
     }
     const code = await record(context, client, { ...planned, plan }, "is the set's already");
-    if (code === exitCodes.ok) await promise(context, client, loaded, wanted);
+    if (code === exitCodes.ok) await promise(context, client, loaded, chosen);
     return code;
   });
+}
+
+/** Those with the labels that were asked for. */
+function selectedSet({ options }: OpenContext, { documents }: Loaded): ReadonlySet<Address> | undefined {
+  const selected = selectedAddresses(options, documents);
+  return selected === undefined ? undefined : new Set(selected);
 }
 
 /** Aliases are declared by their images. */
 const isAliasOf = (address: Address, { documents }: Loaded): boolean =>
   address.startsWith('image_alias/') && documents.some(({ kind }) => kind === 'image');
 
-function wantedOf(words: readonly string[], { all }: AdoptOptions): ReadonlySet<Address> | undefined {
-  if (words.length > 0 === (all === true))
-    throw usageError('name what is meant as KIND/NAME, or say --all, but not both');
-  return all === true ? undefined : new Set(words.map(parseAddress));
+function wantedOf(words: readonly string[], options: AdoptOptions): ReadonlySet<Address> | undefined {
+  const isAll = options.all === true || objectSelector(options) !== undefined;
+  if (words.length > 0 === isAll)
+    throw usageError('name what is meant as KIND/NAME, or say --all, or choose by labels with -l, but one only');
+  return isAll ? undefined : new Set(words.map(parseAddress));
 }
 
 async function documentsFor(

@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { filterExported } from '../label-options.ts';
 import type { CliOptions } from '../options.ts';
 import { selectObjects } from '../selector.ts';
 import { withClient } from '../session.ts';
@@ -27,7 +28,13 @@ export async function exportHost(
     import('../../manifest/write-export.ts'),
   ]);
   const { objects, host } = await withClient(context, async (client) => ({
-    objects: selectObjects(words, exportWorld(await observe(client, context.stop, context.options.project), { set })),
+    objects: selectObjects(
+      words,
+      filterExported(
+        context.options,
+        exportWorld(await observe(client, context.stop, context.options.project), { set }),
+      ),
+    ),
     host: client.host,
   }));
   const written = writeExport(objects, options.redact === true);

@@ -1,6 +1,7 @@
 // `gantry fmt`: manifests in their usual form; with --check only says which are not.
 import { randomBytes } from 'node:crypto';
 import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import type { LoadInput } from '../../manifest/types.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { loadInputOf } from '../session.ts';
@@ -31,8 +32,8 @@ export async function fmt(context: CliContext, args: readonly string[], isCheck:
 }
 
 /** Texts come from the command's own stdin, not the process's. */
-async function inputOf(context: CliContext, args: readonly string[]): Promise<ReturnType<typeof loadInputOf>> {
-  const input = loadInputOf(context, args, false);
+async function inputOf(context: CliContext, args: readonly string[]): Promise<LoadInput> {
+  const input = await loadInputOf(context, args, false);
   if (!input.paths.includes('-')) return input;
   const chunks: Buffer[] = [];
   for await (const chunk of context.io.stdin as AsyncIterable<Buffer | string>) chunks.push(Buffer.from(chunk));

@@ -4,6 +4,7 @@ import { hint } from '../../../server/api/nearest.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { filterLive } from '../label-options.ts';
 import { parseKind } from '../options.ts';
 import { paintFor } from '../paint.ts';
 import { withClient } from '../session.ts';
@@ -17,7 +18,8 @@ export async function get(context: CliContext, args: readonly string[]): Promise
   if (format === undefined)
     throw usageError(`--output ${JSON.stringify(context.options.output)} is none of ${formats.join(', ')}`);
   const { kind, names } = wantedOf(args);
-  const objects = await withClient(context, (client) => client.list(kind, context.stop));
+  const listed = await withClient(context, (client) => client.list(kind, context.stop));
+  const objects = filterLive(context.options, listed);
   const named = objects
     .map((object) => ({ name: nameOf(kind, object), object: { kind, ...object } as Shown }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

@@ -7,7 +7,7 @@ import { loadInputOf } from '../session.ts';
 export async function validate(context: CliContext, args: readonly string[]): Promise<ExitCode> {
   const { options, io } = context;
   const { loadManifests } = await import('../../manifest/load.ts');
-  const input = loadInputOf(context, args, false);
+  const input = await loadInputOf(context, args, false);
   const { paths } = input;
   const { validateDocuments } = await import('../../core/validate.ts');
   const loaded = await loadManifests(input, context.stop);

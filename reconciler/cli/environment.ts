@@ -1,0 +1,41 @@
+// The files that a command reads beside its manifests: those of --env, --overlay and --var-file. Reads directories, no file.
+import { resolve } from 'node:path';
+import { hint } from '../../server/api/nearest.ts';
+import type { Environment } from '../manifest/environment.ts';
+import type { VariableSource } from '../manifest/types.ts';
+import { manifestPaths, type CliOptions } from './options.ts';
+import { usageError } from './usage-error.ts';
+
+export interface InputFiles {
+  readonly paths: readonly string[];
+  /** Weakest first: the environment's, the host's, those of --var-file. */
+  readonly variables: readonly VariableSource[];
+}
+
+export async function inputFiles(
+  args: readonly string[],
+  options: CliOptions,
+  hostVars: Readonly<Record<string, string>> = {},
+): Promise<InputFiles> {
+  const paths = manifestPaths(args, options);
+  // Not among the options of all commands: to `exec` the flag means something else.
+  const { env } = options as { readonly env?: string };
+  const environment = env === undefined ? undefined : await environmentOf(env, paths);
+  const seen = new Set(paths.map((path) => resolve(path)));
+  const more = (environment?.paths ?? []).filter((path) => !seen.has(resolve(path)));
+  const file = (path: string): VariableSource => ({ file: path });
+  return {
+    paths: [...paths, ...more],
+    variables: [...(environment?.varFiles ?? []).map(file), { vars: hostVars }, ...(options.varFile ?? []).map(file)],
+  };
+}
+
+async function environmentOf(name: string, paths: readonly string[]): Promise<Environment> {
+  const { findEnvironments } = await import('../manifest/environment.ts');
+  const environments = await findEnvironments(paths);
+  const found = environments.of(name);
+  if (found !== undefined) return found;
+  const { known, folders } = environments;
+  const which = known.length === 0 ? `${folders.join(' and ')} holds none` : `there are ${known.join(', ')}`;
+  throw usageError(`there is no environment ${name}${hint(name, known)}: ${which}`);
+}

@@ -1,0 +1,69 @@
+// What `-l app=web` means for a command: which documents it plans for, which live objects it lists. Pure.
+import type { Address, Document } from '../core/document.ts';
+import type { Exported } from '../core/export.ts';
+import {
+  isSelectorProblem,
+  listLabels,
+  matchesSelector,
+  parseSelector,
+  type LabelSelector,
+} from '../core/label-selector.ts';
+import { mapOf } from '../core/kinds/values.ts';
+import { labelsOf, presentLabels } from '../core/labels.ts';
+import type { PlanOptions } from '../core/plan.ts';
+import { exitCodes } from './exit-codes.ts';
+import { planOptionsOf, type CliOptions } from './options.ts';
+import { CliError, usageError } from './usage-error.ts';
+
+export function readSelector(flag: string, text: string): LabelSelector {
+  const parsed = parseSelector(text);
+  if (isSelectorProblem(parsed)) throw usageError(`${flag} ${JSON.stringify(text)}: ${parsed.message}`);
+  return parsed;
+}
+
+/** With --hosts, -l chooses hosts, and --object-selector objects. */
+export function objectSelector(options: CliOptions): LabelSelector | undefined {
+  if (options.objectSelector !== undefined) return readSelector('--object-selector', options.objectSelector);
+  return options.selector === undefined || options.hosts !== undefined
+    ? undefined
+    : readSelector('--selector', options.selector);
+}
+
+/** Addresses of the documents that fit; undefined: nobody asked for labels. */
+export function selectedAddresses(options: CliOptions, documents: readonly Document[]): readonly Address[] | undefined {
+  const selector = objectSelector(options);
+  if (selector === undefined) return undefined;
+  return documents.filter(({ labels }) => matchesSelector(selector, labels ?? {})).map(({ address }) => address);
+}
+
+/** Flags with labels made into targets. Throws when labels fit no document: no targets would mean everything. */
+export function planOptionsFor(options: CliOptions, documents: readonly Document[]): PlanOptions {
+  const given = planOptionsOf(options);
+  const selected = selectedAddresses(options, documents);
+  if (selected === undefined) return given;
+  if ((given.targets ?? []).length > 0) throw usageError('--selector and --target exclude each other');
+  if (selected.length === 0)
+    throw nothingFits(
+      'document',
+      documents.map(({ labels }) => labels ?? {}),
+    );
+  return { ...given, targets: selected };
+}
+
+export function nothingFits(what: string, all: readonly Readonly<Record<string, string>>[]): CliError {
+  const known = listLabels(all);
+  const which = known === '' ? `no ${what} has labels` : `the labels are ${known}`;
+  return new CliError(`The selector fits no ${what}: ${which}`, exitCodes.error);
+}
+
+/** Of live objects those that fit, all without a selector. */
+export function filterLive<T extends object>(options: CliOptions, objects: readonly T[]): readonly T[] {
+  const selector = objectSelector(options);
+  return selector === undefined ? objects : objects.filter((object) => matchesSelector(selector, labelsOf(object)));
+}
+
+export function filterExported(options: CliOptions, objects: readonly Exported[]): readonly Exported[] {
+  const selector = objectSelector(options);
+  if (selector === undefined) return objects;
+  return objects.filter(({ values }) => matchesSelector(selector, presentLabels(mapOf(values?.['labels']))));
+}
