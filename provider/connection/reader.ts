@@ -14,7 +14,7 @@ export interface Seen<T> {
 /** With its state, as far as it runs. */
 export type SeenContainer = Container & { readonly state?: ContainerState | null };
 
-interface ReadTypes extends Omit<{ readonly [K in ClientKind]: KindTypes[K]['object'] }, 'container'> {
+export interface ReadTypes extends Omit<{ readonly [K in ClientKind]: KindTypes[K]['object'] }, 'container'> {
   readonly container: SeenContainer;
 }
 

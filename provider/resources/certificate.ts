@@ -2,8 +2,9 @@
 import { X509Certificate } from 'node:crypto';
 import { text } from '../framework/attribute.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { deleteKind, readKind } from './by-kind.ts';
 import { gantryResource } from './shared.ts';
-import { edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
+import { edit, editOf, performCreate } from './write.ts';
 
 const fingerprintOf = (pem: string): string =>
   new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
@@ -57,11 +58,10 @@ export const certificate = gantryResource({
       planned.fingerprint = fingerprintOf(planned.certificate);
     }
   },
-  async read(state, { client, privateData, signal }) {
-    const seen = await client.reader.read('certificate', state.fingerprint ?? '', signal);
+  async read(state, context) {
+    const seen = await readKind(context, 'certificate', state.fingerprint ?? '');
     if (seen === undefined) return null;
-    keepEtag(privateData, seen);
-    const { name, certificate: live, fingerprint } = seen.object;
+    const { name, certificate: live, fingerprint } = seen;
     const isAsWritten = state.certificate !== null && isSameCertificate(state.certificate, live);
     return { name, certificate: isAsWritten ? state.certificate : live, fingerprint };
   },
@@ -79,6 +79,5 @@ export const certificate = gantryResource({
       }),
     );
   },
-  delete: ({ fingerprint }, context) =>
-    performDelete(context, () => context.client.client.delete('certificate', fingerprint ?? '', context.signal)),
+  delete: ({ fingerprint }, context) => deleteKind(context, 'certificate', fingerprint ?? ''),
 });

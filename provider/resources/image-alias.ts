@@ -2,8 +2,9 @@
 import { aliasName } from '../../server/api/names.ts';
 import { text } from '../framework/attribute.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { deleteKind, readKind } from './by-kind.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from './shared.ts';
-import { differing, edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
+import { differing, edit, editOf, performCreate } from './write.ts';
 
 const attributes = {
   name: nameAttribute('Name; it may hold slashes: `debian/12`.', aliasName),
@@ -24,11 +25,9 @@ export const imageAlias = gantryResource({
   attributes,
   identity: ['name'],
   importing: { doc: '`name`', example: 'debian/12', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
-  async read(state, { client, privateData, signal }) {
-    const seen = await client.reader.read('image_alias', state.name, signal);
-    if (seen === undefined) return null;
-    keepEtag(privateData, seen);
-    return { description: seen.object.description, target: seen.object.target };
+  async read(state, context) {
+    const live = await readKind(context, 'image_alias', state.name);
+    return live === undefined ? null : { description: live.description, target: live.target };
   },
   async create({ planned }, context) {
     const { name, description, target } = planned;
@@ -44,6 +43,5 @@ export const imageAlias = gantryResource({
       }),
     );
   },
-  delete: (prior, context) =>
-    performDelete(context, () => context.client.client.delete('image_alias', prior.name, context.signal)),
+  delete: (prior, context) => deleteKind(context, 'image_alias', prior.name),
 });

@@ -1,12 +1,16 @@
 // What clusters ask of networks and pools: each member hears of it first, with the keys of its own, then the cluster makes it.
 import type { ClusterMember } from '../../server/api/cluster.ts';
 import { isClustered, needCluster, type Link } from '../connection/link.ts';
-import { objectMap, textMap, type StateOf } from '../framework/attribute.ts';
+import { objectMap, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context, CreateContext } from '../framework/provider.ts';
 import { hint } from '../../server/api/nearest.ts';
 import type { Static } from 'typebox';
+import type { WriteOptions } from '../../server/client/client.ts';
+import type { Reply } from '../../server/client/reply.ts';
+import { present } from './maps.ts';
+import { performCreate } from './write.ts';
 
 const override = {
   config: textMap({ doc: 'Config keys of this member, over those in `config`.', required: true }),
@@ -18,20 +22,24 @@ export const memberOverridesAttribute = objectMap(override, {
 });
 type Overrides = Readonly<Record<string, StateOf<typeof override>>>;
 
-export function memberProblems(link: Link, overrides: Overrides | null): void {
-  if (overrides !== null && Object.keys(overrides).length > 0) needCluster(link, 'take member_overrides');
+interface Planned {
+  readonly config: TextMap | null;
+  readonly member_overrides: Overrides | null;
 }
 
 /** `send` with a target tells one member, without it the whole. Keys that `ownKeys` matches go to members only. */
 export async function createOnMembers(
-  context: Context<Link>,
-  overrides: Overrides | null,
-  config: Readonly<Record<string, string>>,
+  context: CreateContext<Link>,
+  { config: planned, member_overrides: overrides }: Planned,
   ownKeys: RegExp,
-  send: (part: { readonly config: Record<string, string> }, target?: string) => Promise<unknown>,
+  send: (config: Record<string, string>, write: WriteOptions) => Promise<Reply<unknown>>,
 ): Promise<void> {
+  if (Object.keys(overrides ?? {}).length > 0) needCluster(context.client, 'take member_overrides');
+  const create = (config: Record<string, string>, write: WriteOptions = {}) =>
+    performCreate(context, () => send(config, write));
+  const config = present(planned ?? {});
   if (!isClustered(context.client)) {
-    await send({ config });
+    await create(config);
     return;
   }
   const members = await memberNames(context);
@@ -44,8 +52,8 @@ export async function createOnMembers(
   }
   const own = Object.fromEntries(Object.entries(config).filter(([key]) => ownKeys.test(key)));
   const common = Object.fromEntries(Object.entries(config).filter(([key]) => !ownKeys.test(key)));
-  for (const name of members) await send({ config: { ...own, ...overrides?.[name]?.config } }, name);
-  await send({ config: common });
+  for (const target of members) await create({ ...own, ...overrides?.[target]?.config }, { target });
+  await create(common);
 }
 
 async function memberNames({ client, signal }: Context<Link>): Promise<readonly string[]> {

@@ -2,12 +2,14 @@
 import type { Network } from '../../server/api/network.ts';
 import { networkName } from '../../server/api/names.ts';
 import { validateNetworkConfig } from '../../server/api/network-validate.ts';
-import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { text, textMap, texts, type StateOf } from '../framework/attribute.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { unknownValue, type ValueMap } from '../framework/value.ts';
+import { unknownValue } from '../framework/value.ts';
+import { deleteKind, readKind } from './by-kind.ts';
+import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
-import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
-import { createOnMembers, memberOverridesAttribute, memberProblems } from './members.ts';
+import { readMap, type MapRules } from './maps.ts';
+import { createOnMembers, memberOverridesAttribute } from './members.ts';
 import {
   descriptionAttribute,
   gantryResource,
@@ -16,7 +18,7 @@ import {
   shownMap,
   usedByAttribute,
 } from './shared.ts';
-import { differing, edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
+import { edit, editOf } from './write.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
 const computed = new Set(['bridge.mtu', 'ipv4.address', 'ipv4.nat', 'ipv6.address', 'ipv6.nat']);
@@ -29,12 +31,10 @@ const attributes = {
   name: nameAttribute('Name, which is that of the interface too: 2 to 15 characters.', networkName),
   description: descriptionAttribute,
   type: text({ doc: 'Kind of network; `bridge` is what servers make.', default: 'bridge', replace: true }),
-  config: textMap({
-    doc: 'Config keys. What the server fills in by itself (addresses, NAT) is in `effective_config`.',
-    default: {},
-    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
-    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
-  }),
+  config: completedConfigAttribute(
+    'Config keys. What the server fills in by itself (addresses, NAT) is in `effective_config`.',
+    rules,
+  ),
   member_overrides: memberOverridesAttribute,
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   used_by: usedByAttribute,
@@ -51,6 +51,9 @@ const readNetwork = (live: Network, state: State) => ({
   used_by: live.used_by ?? [],
   locations: live.locations ?? [],
 });
+
+/** Of these every member has its own. */
+const memberKeys = /^(bridge\.external_interfaces|parent|bgp\..*\.nexthop)$/;
 
 export const network = gantryResource({
   typeName: 'gantry_network',
@@ -87,40 +90,20 @@ export const network = gantryResource({
     if (prior !== null && planned.config !== unknownValue && !differs)
       planned.effective_config = prior.effective_config;
   },
-  async read(state, { client, privateData, signal }) {
-    const seen = await client.reader.read('network', state.name, signal);
-    if (seen === undefined || !seen.object.managed) return null;
-    keepEtag(privateData, seen);
-    return readNetwork(seen.object, state);
+  async read(state, context) {
+    const live = await readKind(context, 'network', state.name);
+    return live?.managed === true ? readNetwork(live, state) : null;
   },
   async create({ planned }, context) {
-    memberProblems(context.client, planned.member_overrides);
-    const { name, description, type, config } = planned;
-    const body = { name, description: description ?? '', type: type ?? 'bridge', config: present(config ?? {}) };
-    const send = (part: Partial<typeof body>, target?: string) => {
-      const write = target === undefined ? {} : { target };
-      return performCreate(context, () =>
-        context.client.client.create('network', { ...body, ...part }, write, context.signal),
-      );
-    };
-    await createOnMembers(context, planned.member_overrides, body.config, networkMemberKeys, send);
-  },
-  async update({ planned }, prior, context) {
-    await edit(
-      context,
-      editOf(context, 'network', planned.name, {
-        changedSince: (live) => differing(prior, readNetwork(live, prior), ['description', 'config']),
-        body: (live) => ({
-          description: planned.description ?? '',
-          config: writtenMap(live.config, planned.config, prior.config, rules),
-        }),
-      }),
+    const { name, description, type } = planned;
+    const body = { name, description: description ?? '', type: type ?? 'bridge' };
+    await createOnMembers(context, planned, memberKeys, (config, write) =>
+      context.client.client.create('network', { ...body, config }, write, context.signal),
     );
   },
-  async delete(prior, context) {
-    await performDelete(context, () => context.client.client.delete('network', prior.name, context.signal));
+  async update({ planned }, prior, context) {
+    const change = describedChange({ prior, planned }, rules, (live: Network) => readNetwork(live, prior));
+    await edit(context, editOf(context, 'network', planned.name, change));
   },
+  delete: (prior, context) => deleteKind(context, 'network', prior.name),
 });
-
-/** Of these every member has its own. */
-const networkMemberKeys = /^(bridge\.external_interfaces|parent|bgp\..*\.nexthop)$/;

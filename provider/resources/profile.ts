@@ -6,6 +6,7 @@ import type { StateOf } from '../framework/attribute.ts';
 import { failure, DiagnosticError } from '../framework/diagnostic.ts';
 import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { deleteKind, readKind } from './by-kind.ts';
 import { parseImportId } from './ids.ts';
 import { present, readMap, readMaps, writtenMap, writtenMaps } from './maps.ts';
 import {
@@ -15,7 +16,7 @@ import {
   gantryResource,
   nameAttribute,
 } from './shared.ts';
-import { differing, edit, editOf, keepEtag, perform, performCreate, performDelete } from './write.ts';
+import { differing, edit, editOf, perform, performCreate } from './write.ts';
 
 const attributes = {
   name: nameAttribute('Name, at most 64 characters.', profileName),
@@ -79,11 +80,9 @@ export const profile = gantryResource({
     parse: (id, link) => ({ name: parseImportId(id, 1, '[project/]name', link).parts[0] ?? '' }),
     id: ({ name = '' }) => name,
   },
-  async read(state, { client, privateData, signal }) {
-    const seen = await client.reader.read('profile', state.name, signal);
-    if (seen === undefined) return null;
-    keepEtag(privateData, seen);
-    return readProfile(seen.object, state);
+  async read(state, context) {
+    const live = await readKind(context, 'profile', state.name);
+    return live === undefined ? null : readProfile(live, state);
   },
   async create({ planned }, context) {
     if (isPermanent(planned.name)) {
@@ -109,6 +108,6 @@ export const profile = gantryResource({
     if (isPermanent(prior.name)) {
       const nothing = { description: '', config: {}, devices: {} };
       await perform(context, () => client.put('profile', prior.name, nothing, {}, context.signal));
-    } else await performDelete(context, () => client.delete('profile', prior.name, context.signal));
+    } else await deleteKind(context, 'profile', prior.name);
   },
 });

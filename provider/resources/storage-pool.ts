@@ -6,10 +6,12 @@ import { poolConfigKeys, validatePoolConfig, type StorageConfigKey } from '../..
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { isMap, isUnknown, type ValueMap } from '../framework/value.ts';
+import { isMap, isUnknown } from '../framework/value.ts';
+import { deleteKind, readKind } from './by-kind.ts';
+import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
-import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
-import { createOnMembers, memberOverridesAttribute, memberProblems } from './members.ts';
+import { readMap, type MapRules } from './maps.ts';
+import { createOnMembers, memberOverridesAttribute } from './members.ts';
 import {
   descriptionAttribute,
   gantryResource,
@@ -18,7 +20,7 @@ import {
   shownMap,
   usedByAttribute,
 } from './shared.ts';
-import { differing, edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
+import { edit, editOf } from './write.ts';
 
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
 const rules: MapRules = {
@@ -30,12 +32,10 @@ const attributes = {
   name: nameAttribute('Name, at most 63 characters.', poolName),
   description: descriptionAttribute,
   driver: text({ doc: `One of ${poolDrivers.join(', ')}.`, required: true, replace: true }),
-  config: textMap({
-    doc: 'Config keys. What the server fills in by itself (`source`, `size`) is in `effective_config`.',
-    default: {},
-    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
-    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
-  }),
+  config: completedConfigAttribute(
+    'Config keys. What the server fills in by itself (`source`, `size`) is in `effective_config`.',
+    rules,
+  ),
   member_overrides: memberOverridesAttribute,
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   used_by: usedByAttribute,
@@ -61,6 +61,7 @@ function isFixed(driver: string, key: string): boolean {
   return row !== undefined && !row.changeable.some((name) => name === driver);
 }
 
+/** Of these every member has its own. */
 const memberKeys = /^(source|size|zfs\.pool_name|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/;
 
 export const storagePool = gantryResource({
@@ -94,37 +95,20 @@ export const storagePool = gantryResource({
     const fixed = [...keys].filter((key) => before[key] !== after[key] && isFixed(prior.driver, key));
     for (const key of fixed) replace(at('config', { key }));
   },
-  async read(state, { client, privateData, signal }) {
-    const seen = await client.reader.read('storage_pool', state.name, signal);
-    if (seen === undefined) return null;
-    keepEtag(privateData, seen);
-    return readPool(seen.object, state);
+  async read(state, context) {
+    const live = await readKind(context, 'storage_pool', state.name);
+    return live === undefined ? null : readPool(live, state);
   },
   async create({ planned }, context) {
-    memberProblems(context.client, planned.member_overrides);
-    const { name, description, driver, config } = planned;
-    const body = { name, description: description ?? '', driver, config: present(config ?? {}) };
-    const send = (part: Partial<typeof body>, target?: string) => {
-      const write = target === undefined ? {} : { target };
-      return performCreate(context, () =>
-        context.client.client.create('storage_pool', { ...body, ...part }, write, context.signal),
-      );
-    };
-    await createOnMembers(context, planned.member_overrides, body.config, memberKeys, send);
-  },
-  async update({ planned }, prior, context) {
-    await edit(
-      context,
-      editOf(context, 'storage_pool', planned.name, {
-        changedSince: (live) => differing(prior, readPool(live, prior), ['description', 'config']),
-        body: (live) => ({
-          description: planned.description ?? '',
-          config: writtenMap(live.config, planned.config, prior.config, rules),
-        }),
-      }),
+    const { name, description, driver } = planned;
+    const body = { name, description: description ?? '', driver };
+    await createOnMembers(context, planned, memberKeys, (config, write) =>
+      context.client.client.create('storage_pool', { ...body, config }, write, context.signal),
     );
   },
-  async delete(prior, context) {
-    await performDelete(context, () => context.client.client.delete('storage_pool', prior.name, context.signal));
+  async update({ planned }, prior, context) {
+    const change = describedChange({ prior, planned }, rules, (live: StoragePool) => readPool(live, prior));
+    await edit(context, editOf(context, 'storage_pool', planned.name, change));
   },
+  delete: (prior, context) => deleteKind(context, 'storage_pool', prior.name),
 });

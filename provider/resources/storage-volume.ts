@@ -2,14 +2,14 @@
 import { volumeName } from '../../server/api/names.ts';
 import type { StorageVolume } from '../../server/api/volume.ts';
 import { needCluster } from '../connection/link.ts';
-import { object, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { object, text, textMap, type StateOf } from '../framework/attribute.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
+import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
-import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { present, readMap, type MapRules } from './maps.ts';
 import { descriptionAttribute, gantryResource, nameAttribute, shownMap, usedByAttribute } from './shared.ts';
-import { differing, keepEtag, performCreate } from './write.ts';
+import { keepEtag, performCreate } from './write.ts';
 
 const filledIn = new Set([
   'block.filesystem',
@@ -25,12 +25,7 @@ const attributes = {
   pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
   name: nameAttribute('Name, at most 63 characters.', volumeName),
   description: descriptionAttribute,
-  config: textMap({
-    doc: 'Config keys. What the pool gives it is in `effective_config`.',
-    default: {},
-    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
-    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
-  }),
+  config: completedConfigAttribute('Config keys. What the pool gives it is in `effective_config`.', rules),
   source: object(
     {
       pool: text({ doc: 'Its pool; the same one when left out.' }),
@@ -100,13 +95,8 @@ export const storageVolume = gantryResource({
     await performCreate(context, () => http.send({ method: 'POST', path, json, ...query }, context.signal));
   },
   async update({ planned }, prior, context) {
-    await editPath<StorageVolume, object>(context, `volume ${JSON.stringify(prior.name)}`, volumePath(prior), {
-      changedSince: (live) => differing(prior, readVolume(live, prior), ['description', 'config']),
-      body: (live) => ({
-        description: planned.description ?? '',
-        config: writtenMap(live.config, planned.config, prior.config, rules),
-      }),
-    });
+    const change = describedChange({ prior, planned }, rules, (live: StorageVolume) => readVolume(live, prior));
+    await editPath(context, `volume ${JSON.stringify(prior.name)}`, volumePath(prior), change);
   },
   delete: (prior, context) => deletePath(context, volumePath(prior)),
 });

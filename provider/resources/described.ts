@@ -1,0 +1,34 @@
+// Networks, storage pools and volumes: a description, and a config that the server completes.
+import { textMap, type TextMap } from '../framework/attribute.ts';
+import type { ValueMap } from '../framework/value.ts';
+import { isFulfilled, sameMap, writtenMap, type MapRules } from './maps.ts';
+import { differing, type Edit } from './write.ts';
+
+interface Described {
+  readonly description: string | null;
+  readonly config: TextMap | null;
+}
+
+export const completedConfigAttribute = (doc: string, rules: MapRules) =>
+  textMap({
+    doc,
+    default: {},
+    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
+  });
+
+/** The change of both to what is planned; `read` gives them as the state would hold them. */
+export const describedChange = <O extends { readonly config: TextMap }>(
+  { prior, planned }: { readonly prior: Described; readonly planned: Described },
+  rules: MapRules,
+  read: (live: O) => Described,
+): Pick<
+  Edit<O, { readonly description: string; readonly config: Record<string, string> }>,
+  'body' | 'changedSince'
+> => ({
+  changedSince: (live) => differing(prior, read(live), ['description', 'config']),
+  body: (live) => ({
+    description: planned.description ?? '',
+    config: writtenMap(live.config, planned.config, prior.config, rules),
+  }),
+});
