@@ -38,6 +38,7 @@ export function reduceProgress(progress: Progress, event: EngineEvent): Progress
     case 'apply_skipped':
       return { ...progress, skipped: progress.skipped + 1 };
     case 'operation_update':
+    case 'exec_output':
       return progress;
     default:
       return progress;
@@ -65,6 +66,9 @@ export const words: Readonly<Record<Step['action'], Words>> = {
   stop: { doing: 'Stopping', done: 'Stopped', noun: 'Stop' },
   restart: { doing: 'Restarting', done: 'Restarted', noun: 'Restart' },
   wait: { doing: 'Waiting', done: 'Ready', noun: 'Wait' },
+  files: { doing: 'Writing files', done: 'Files written', noun: 'Writing of files' },
+  exec: { doing: 'Running a command', done: 'Command ended', noun: 'Command' },
+  snapshot: { doing: 'Taking a snapshot', done: 'Snapshot taken', noun: 'Snapshot' },
 };
 
 /** `0.4s`, `12s`, `1m05s`. */

@@ -141,6 +141,11 @@ export function eventLine(event: EngineEvent): string | undefined {
       const operation = { id, status, status_code, description };
       return jsonLine(event.type, `${step.address}: ${description} ${status}`, { hook, operation }, atMs, 'debug');
     }
+    case 'exec_output': {
+      const { exec, code, output } = event;
+      const message = `${step.address}: exec ${exec} ended with code ${code}`;
+      return jsonLine(event.type, message, { hook, exec: { name: exec, exit_code: code, output } }, atMs);
+    }
     case 'apply_complete': {
       const elapsed = {
         elapsed_seconds: event.elapsedMs / 1000,

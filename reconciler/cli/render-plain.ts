@@ -22,6 +22,7 @@ export function renderPlainEvent(event: EngineEvent, paint: Paint, withStarts = 
     case 'apply_skipped':
       return `${address} ${paint.yellow(`${words[step.action].noun} skipped`)}: ${event.because}`;
     case 'apply_progress':
+    case 'exec_output':
     case 'operation_update':
       return undefined;
     default:

@@ -130,6 +130,15 @@ export async function planAgain(context: CliContext, client: Client, saved: Save
   const server = await serverOf(client, context.stop);
   if (server !== saved.server) throw new CliError('The plan was made for another server', exitCodes.stale);
   const documents = await withSecrets(context, saved);
+  const { changedContents } = await import('../engine/observe-inside.ts');
+  const changed = await changedContents(documents);
+  if (changed.length > 0) {
+    const why = changed.map((line) => `\n  ${line}`).join('');
+    throw new CliError(
+      `Local files are not what they were when the plan was made; make it again:${why}`,
+      exitCodes.stale,
+    );
+  }
   const planned = await planFor(context, client, {
     documents,
     set: saved.set,

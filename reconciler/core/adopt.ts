@@ -2,6 +2,7 @@
 import { PlanContext } from './context.ts';
 import { recordsOf } from './decide-ownership.ts';
 import type { Address } from './document.ts';
+import { pathText } from './inside.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
 import { pathsOf, type OwnerRelease, type OwnerWrite } from './ownership.ts';
@@ -108,7 +109,7 @@ export function planRelease(observed: Observed, owner: SetOwner, wanted: Readonl
       reasons: [],
       unmanaged: [],
       claims: [],
-      releases: record === undefined ? [] : pathsOf(record.keys).map((path) => path.join('.')),
+      releases: record === undefined ? [] : pathsOf(record.keys).map(pathText),
       affects: [],
       ...(live === undefined ? {} : { live }),
       isProtected: false,

@@ -14,7 +14,7 @@ export function createBody(document: Document): JsonObject {
   const body: Record<string, Json> = namePart(document);
   for (const [field, shape] of Object.entries(coreKind(document.kind).fields)) {
     const value = document.values[field];
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null || shape === 'files') continue;
     body[field] = shape === 'map' ? presentTexts(value) : shape === 'devices' ? presentDevices(value) : value;
   }
   return { ...body, ...creationPart(document) };

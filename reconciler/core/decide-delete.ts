@@ -3,10 +3,12 @@
 import type { Container } from '../../server/api/container.ts';
 import type { Change } from './change.ts';
 import { inUseGuard, isProtected, protectedGuard } from './decide.ts';
+import { fieldsOf, removalOf } from './decide-inside.ts';
 import { recordsOf, usageAddress } from './decide-ownership.ts';
 import { diffObject } from './diff.ts';
 import type { Address, Document, Json, JsonObject } from './document.ts';
 import { coreKind } from './kinds/index.ts';
+import { pathText } from './inside.ts';
 import { isMap } from './kinds/values.ts';
 import type { Live, Observed } from './observed.ts';
 import { compareText } from './order.ts';
@@ -102,7 +104,7 @@ function letGo(
     change: {
       ...describe(object, live),
       action: 'no-op',
-      releases: pathsOf(record.keys).map((path) => path.join('.')),
+      releases: pathsOf(record.keys).map(pathText),
       reasons,
     },
     sketches: [
@@ -132,7 +134,10 @@ function edited(
   const etag = live.etag === undefined ? {} : { etag: live.etag };
   return {
     change: { ...describe(object, live), action: 'update', changes: edits, reasons },
-    sketches: [{ action: 'update', edits, ...(owner === undefined ? {} : { owner }), ...etag }],
+    sketches: [
+      ...removalOf(edits),
+      { action: 'update', edits: fieldsOf(edits), ...(owner === undefined ? {} : { owner }), ...etag },
+    ],
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Diff, Ownership } from './diff.ts';
 import type { Address, Document } from './document.ts';
 import type { IgnorePatterns } from './ignore.ts';
+import { filesIn, pathText } from './inside.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
 import { ownedPaths } from './owned-paths.ts';
@@ -76,7 +77,13 @@ export const ownerOfNew = (
         whole: true,
         policy: policyOf(document.manage),
         takes: [],
+        ...ownFiles(document),
+        ran: {},
       };
+
+/** Hashed with the rest, although no body holds them. */
+const ownFiles = ({ values }: Document): Pick<OwnerWrite, 'files'> =>
+  values['files'] === undefined ? {} : { files: filesIn(values) };
 
 export function ownershipAfter(
   document: Document,
@@ -96,28 +103,31 @@ export function ownershipAfter(
     whole: last?.whole === true,
     policy: policyOf(document.manage),
     takes: diff.conflicts,
+    ...ownFiles(document),
   };
   if (last !== undefined && isSameOwnership(last, write)) {
     return { owner: write, isNew: false, claims: noStrings, releases: noStrings };
   }
-  const changed = new Set(diff.changes.map((change) => change.path));
+  const changed = new Set(
+    diff.changes.map(({ path, segments }) => (segments[0] === 'files' ? pathText(segments.slice(0, 2)) : path)),
+  );
   const claims = write.paths
     .filter((path) => typeof ownedAt(last?.keys, path) !== 'string' && !isCovered(path, changed))
-    .map((path) => path.join('.'));
+    .map(pathText);
   const kept = new Set(write.paths.map((path) => path.join('\0')));
   const releases = (last === undefined ? [] : pathsOf(last.keys))
     .filter((path) => !kept.has(path.join('\0')) && !isCovered(path, changed))
-    .map((path) => path.join('.'));
+    .map(pathText);
   return { owner: write, isNew: true, claims, releases };
 }
 
 /** Changed itself, or with the device that it belongs to. */
 const isCovered = (path: readonly string[], changed: ReadonlySet<string>): boolean =>
-  changed.has(path.join('.')) || (path.length > 1 && changed.has(path.slice(0, -1).join('.')));
+  changed.has(pathText(path)) || (path.length > 1 && changed.has(pathText(path.slice(0, -1))));
 
 function conflictGuard(address: Address, owner: SetOwner, { conflicts }: Diff): Guard {
   const sets = [...new Set(conflicts.map(({ set }) => set))].sort();
-  const paths = [...new Set(conflicts.map(({ path }) => path.join('.')))].sort();
+  const paths = [...new Set(conflicts.map(({ path }) => pathText(path)))].sort();
   const shown = paths.length > 5 ? `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} more` : paths.join(', ');
   const theirs = sets.length === 1 ? `the set ${sets.join('')}` : `the sets ${sets.join(' and ')}`;
   return {

@@ -5,7 +5,8 @@ import { isTrue } from '../../server/api/container-config.ts';
 import { createBody, replacementBody } from './bodies.ts';
 import type { Change } from './change.ts';
 import type { PlanContext } from './context.ts';
-import { decidePower, effectOfOwnChanges } from './decide-power.ts';
+import { decideInside, fieldsOf, withCommands, type Inside } from './decide-inside.ts';
+import { decidePower, effectOfOwnChanges, type PowerDecision } from './decide-power.ts';
 import { diffObject, type Diff, type Ownership } from './diff.ts';
 import type { Address, Document, Json, JsonObject } from './document.ts';
 import {
@@ -21,6 +22,7 @@ import { asideAsItWas, asideFor, nextImage, withoutNotes } from './image-roll.ts
 import { coreKind } from './kinds/index.ts';
 import { mapOf } from './kinds/values.ts';
 import type { Live } from './observed.ts';
+import { recordsIn } from './ownership.ts';
 import type { Affected, Guard, ResourceChange } from './plan.ts';
 import { deleting, kill, start, waits, type Sketch } from './sketch.ts';
 import { isRunning } from './usage.ts';
@@ -54,9 +56,7 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const before = ownershipBefore(document, live.object, context.observed, context.owner);
   const diff = diffObject(kind, document.values, live.object, ignore, before, document.secrets);
   const decision = decideExisting(document, live, aside !== undefined, diff, before, context);
-  return diff.ignored.length === 0
-    ? decision
-    : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
+  return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
 }
 
 function decideExisting(
@@ -73,13 +73,11 @@ function decideExisting(
   if (document.kind === 'profile' && diff.changes.length > 0 && ownership.guard === undefined)
     context.addProfileEdits(document.name, diff.changes);
   const isForced = context.isForced(document.address);
-  const next = nextImage(document, live.object as JsonObject, (alias) =>
-    context.aliasTarget(alias, document.project),
-  );
+  const next = nextImage(document, live.object as JsonObject, (alias) => context.aliasTarget(alias, document.project));
   // An ephemeral one is gone as soon as it stops.
   const canStandAside = (live.object as JsonObject)['ephemeral'] !== true;
   if (isAside || (next !== undefined && document.manage.image === 'rebuild' && canStandAside)) {
-    return decideRebuild(document, live, diff, ownership, next);
+    return decideRebuild(document, live, diff, ownership, next, context);
   }
   if (next !== undefined) return decideReplace(document, live, diff, context, ownership, false, next);
   return isForced || needsRecreation(diff, document, live, context)
@@ -91,12 +89,13 @@ function decideCreate(document: Document, context: PlanContext): Decision {
   const owner = ownerOfNew(document, parseIgnore(document.manage.ignore), context.owner);
   const isContainer = document.kind === 'container';
   const starts = isContainer && document.manage.power === 'managed' && document.state !== 'stopped';
+  const inside = insideOfNew(document, context, starts);
   return {
     change: {
       ...base(document),
       action: 'create',
       ...(starts ? { power: 'start' as const } : {}),
-      changes: createChanges(document),
+      changes: [...createChanges(document), ...inside.changes],
       effect: 'live',
       reasons: whyCreate(document),
       unmanaged: noStrings,
@@ -112,10 +111,21 @@ function decideCreate(document: Document, context: PlanContext): Decision {
         ...(document.files === undefined ? {} : { upload: document.files }),
         ...(owner === undefined ? {} : { owner }),
       },
-      ...(starts ? [start, ...waits(document)] : []),
+      ...afterCreation(document, inside, starts),
     ],
   };
 }
+
+/** Nothing of an old one is left: every file is written, every command runs, every snapshot is taken. */
+const insideOfNew = (document: Document, context: PlanContext, willRun: boolean): Inside =>
+  decideInside(document, { owner: context.owner, changes: [], starts: willRun, willRun });
+
+/** Files are there before the first start. */
+const afterCreation = (document: Document, inside: Inside, starts: boolean): readonly Sketch[] => [
+  ...inside.writing,
+  ...withCommands(starts ? [start, ...waits(document)] : [], inside.commands),
+  ...inside.snapshots,
+];
 
 /** Everything that is written, as changes from nothing; what a container is made from among them. */
 function createChanges(document: Document): readonly Change[] {
@@ -171,6 +181,7 @@ function decideReplace(
   const isContainer = document.kind === 'container';
   const wasRunning = isContainer && isRunning(live.object as Parameters<typeof isRunning>[0]);
   const starts = isContainer && (document.manage.power === 'ignore' ? wasRunning : document.state !== 'stopped');
+  const inside = insideOfNew(document, context, starts);
   const culprits = diff.changes.filter((change) => change.effect === 'recreate').map((change) => change.path);
   const why = culprits.length > 0 ? culprits.join(', ') : diff.changes.map((change) => change.path).join(', ');
   const sketches: readonly Sketch[] = [
@@ -178,17 +189,17 @@ function decideReplace(
     deleting(live.etag),
     {
       action: 'create',
-      body: madeOf(replacementBody(document, live.object, diff.changes), next),
+      body: madeOf(replacementBody(document, live.object, fieldsOf(diff.changes)), next),
       ...(document.files === undefined ? {} : { upload: document.files }),
-      ...(ownership.owner === undefined ? {} : { owner: { ...ownership.owner, whole: true } }),
+      ...(ownership.owner === undefined ? {} : { owner: { ...ownership.owner, whole: true, ran: {} } }),
     },
-    ...(starts ? [start, ...waits(document)] : []),
+    ...afterCreation(document, inside, starts),
   ];
   return {
     change: {
       ...base(document),
       action: 'replace',
-      changes: [...diff.changes, ...imageChange(next)],
+      changes: [...diff.changes, ...imageChange(next), ...inside.changes],
       effect: 'recreate',
       reasons: [
         next !== undefined
@@ -239,18 +250,20 @@ function decideRebuild(
   diff: Diff,
   ownership: OwnershipDecision,
   next: NextImage | undefined,
+  context: PlanContext,
 ): Decision {
   const guard =
     ownership.guard ?? (isProtected(document, live) ? protectedGuard(document.address, 'rebuild') : undefined);
   const wasRunning = isRunning(live.object as Parameters<typeof isRunning>[0]);
   const starts = document.manage.power === 'ignore' ? wasRunning : document.state !== 'stopped';
-  const body = replacementBody(document, live.object, diff.changes);
+  const inside = insideOfNew(document, context, starts);
+  const body = replacementBody(document, live.object, fieldsOf(diff.changes));
   const { owner } = ownership;
   const sketch: Sketch = {
     action: 'rebuild',
     body: madeOf({ ...body, config: withoutNotes(mapOf(body['config'])) }, next),
-    ...(owner === undefined ? {} : { owner: { ...owner, whole: true } }),
-    afterwards: starts ? [start, ...waits(document)] : [],
+    ...(owner === undefined ? {} : { owner: { ...owner, whole: true, ran: {} } }),
+    afterwards: afterCreation(document, inside, starts),
   };
   const kept =
     'its name, MAC addresses, config, devices and custom volumes stay; until the new one is ready the old one stands aside';
@@ -259,7 +272,7 @@ function decideRebuild(
       ...base(document),
       action: 'replace',
       isRebuilt: true,
-      changes: [...diff.changes, ...imageChange(next)],
+      changes: [...diff.changes, ...imageChange(next), ...inside.changes],
       effect: 'recreate',
       reasons: [next === undefined ? 'an earlier run began to rebuild it and did not end' : whyNext(next), kept],
       unmanaged: diff.unmanaged,
@@ -302,16 +315,32 @@ function decideUpdate(
   context: PlanContext,
   ownership: OwnershipDecision,
 ): Decision {
-  const power = decidePower(document, live.object as JsonObject, diff.changes, context);
+  const fields = fieldsOf(diff.changes);
+  const power = decidePower(document, live.object as JsonObject, fields, context);
+  const inside = insideOfExisting(document, live, diff, power, context);
   const affects = affectedOf(document, diff, context);
   const guard = ownership.guard ?? power.guard ?? guardStuck(document, live, diff) ?? guardReach(document, affects);
-  const edits = diff.changes;
-  const owner = ownership.owner === undefined ? {} : { owner: ownership.owner };
+  const edits = inside.changes.length === 0 ? diff.changes : [...diff.changes, ...inside.changes];
+  const { owner } = ownership;
+  // What was written is known by its hash, and what depends on it is to run again whatever becomes of this run.
+  const isNoted = owner !== undefined && fields.length < diff.changes.length;
   const sketches: readonly Sketch[] = [
-    ...(edits.length === 0 && !ownership.isNew
+    ...inside.removal,
+    ...(fields.length === 0 && !ownership.isNew && !isNoted
       ? []
-      : [{ action: 'update' as const, edits, ...owner, ...(live.etag === undefined ? {} : { etag: live.etag }) }]),
-    ...power.sketches,
+      : [
+          {
+            action: 'update' as const,
+            edits: fields,
+            ...(owner === undefined
+              ? {}
+              : { owner: document.kind === 'container' ? { ...owner, ran: inside.ran } : owner }),
+            ...(live.etag === undefined ? {} : { etag: live.etag }),
+          },
+        ]),
+    ...inside.writing,
+    ...withCommands(power.sketches, inside.commands),
+    ...inside.snapshots,
   ];
   return {
     change: {
@@ -320,7 +349,7 @@ function decideUpdate(
       ...(power.action === undefined ? {} : { power: power.action }),
       changes: power.isRunning ? edits : calmed(edits, document),
       effect: document.kind === 'container' ? power.effect : worstEffect(affects.map((item) => item.effect)),
-      reasons: power.reasons,
+      reasons: inside.reasons.length === 0 ? power.reasons : [...power.reasons, ...inside.reasons],
       unmanaged: diff.unmanaged,
       claims: claimsOf(ownership, edits),
       releases: ownership.releases,
@@ -331,6 +360,24 @@ function decideUpdate(
     },
     sketches: guard === undefined ? sketches : [],
   };
+}
+
+function insideOfExisting(
+  document: Document,
+  live: Live<object>,
+  diff: Diff,
+  power: PowerDecision,
+  { owner }: PlanContext,
+): Inside {
+  const ran = owner === undefined ? undefined : recordsIn(live.object).get(owner.set)?.ran;
+  return decideInside(document, {
+    live: live.object as JsonObject,
+    ...(ran === undefined ? {} : { ran }),
+    owner,
+    changes: diff.changes,
+    starts: power.action === 'start' || power.action === 'restart',
+    willRun: power.action === 'start' || (power.isRunning && power.action !== 'stop'),
+  });
 }
 
 /** A record that changes in nothing but its policy is a claim of the whole. */

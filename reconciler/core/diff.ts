@@ -5,6 +5,7 @@ import type { Effect } from '../../server/api/field.ts';
 import type { Change } from './change.ts';
 import type { Json, JsonObject } from './document.ts';
 import { isIgnored, ruleFor, type IgnoredDifference, type IgnorePatterns } from './ignore.ts';
+import { pathText } from './inside.ts';
 import type { CoreKind } from './kinds/kind.ts';
 import { asText, isMap, mapOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
@@ -77,6 +78,7 @@ export function diffObject(
     const wanted = desired[field];
     if (shape === 'map') diffMap(walk, [field], mapOf(now), mapOf(wanted));
     else if (shape === 'devices') diffDevices(walk, field, mapOf(now), mapOf(wanted));
+    else if (shape === 'files') diffFiles(walk, field, mapOf(now), mapOf(wanted));
     else if (wanted === undefined) diffDropped(walk, field, now);
     else if (shape === 'list') diffList(walk, field, now, wanted);
     else diffScalar(walk, field, now, wanted);
@@ -110,7 +112,7 @@ const same = (walk: Walk, key: string, live: string | undefined, wanted: string)
 /** The set wrote it once and no longer does, or every key is its own; and nobody else relies on it. */
 function isRemoved(walk: Walk, path: Path): boolean {
   const { ownership } = walk;
-  if (ownership === undefined || isIgnored(walk.ignore, path.join('.'))) return false;
+  if (ownership === undefined || isIgnored(walk.ignore, pathText(path))) return false;
   if (ownership.keepsDropped === true) return false;
   if (!ownership.isExact && ownedAt(ownership.last?.keys, path) === undefined) return false;
   return !isOthers(walk, path);
@@ -171,8 +173,22 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
   add(walk, [field], now, then);
 }
 
+/** Entries are owned as a whole, and compared by what is written of them. Live are only those that somebody asked for. */
+function diffFiles(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
+  for (const [path, entry] of Object.entries(wanted)) {
+    const now = live[path];
+    if (!isMap(entry)) continue;
+    if (!isMap(now) || now['type'] !== entry['type']) add(walk, [field, path], now, entry);
+    else for (const key in entry) if (now[key] !== entry[key]) add(walk, [field, path, key], now[key], entry[key]);
+  }
+  for (const [path, now] of Object.entries(live)) {
+    if (!(path in wanted) && isRemoved(walk, [field, path])) add(walk, [field, path], now, undefined);
+  }
+}
+
 function add(walk: Walk, segments: Path, before: Json | undefined, after: Json | undefined): void {
-  const path = segments.join('.');
+  const path = pathText(segments);
+  const key = segments.join('.');
   const rule = ruleFor(walk.ignore, path);
   const effect: Effect = walk.kind.effectOf(segments, walk.live, after);
   const origin = originOf(walk, segments, before);
@@ -185,7 +201,7 @@ function add(walk: Walk, segments: Path, before: Json | undefined, after: Json |
     secret:
       isSecret(segments, before) ||
       isSecret(segments, after) ||
-      walk.secrets?.some((secret) => secret === path || secret.startsWith(`${path}.`)) === true,
+      walk.secrets?.some((secret) => secret === key || secret.startsWith(`${key}.`)) === true,
     ...(origin === undefined ? {} : { origin }),
   };
   if (rule !== undefined) {
@@ -194,7 +210,7 @@ function add(walk: Walk, segments: Path, before: Json | undefined, after: Json |
   }
   walk.changes.push(change);
   for (const [set, { keys }] of walk.ownership?.others ?? noOthers) {
-    for (const owned of ownedBelow(keys, segments)) walk.conflicts.push({ set, path: owned });
+    for (const owned of ownedBelow(keys, ownedPath(segments))) walk.conflicts.push({ set, path: owned });
   }
 }
 
@@ -208,10 +224,17 @@ function ownedBelow(keys: OwnedTree, path: Path): readonly Path[] {
   return Object.keys(found).flatMap((key) => ownedBelow(keys, [...path, key]));
 }
 
+/** Of an entry inside there is one owner. */
+const ownedPath = (path: Path): Path => (path[0] === 'files' ? path.slice(0, 2) : path);
+
 function originOf(walk: Walk, path: Path, before: Json | undefined): Change['origin'] {
   const { ownership } = walk;
-  const last = ownedAt(ownership?.last?.keys, path);
+  const last = ownedAt(ownership?.last?.keys, ownedPath(path));
   if (ownership === undefined || last === undefined) return undefined;
+  if (path[0] === 'files') {
+    const now = mapOf(walk.live['files'])[path[1] ?? ''];
+    return last === hashOf(ownership.hash, ownedPath(path), now) ? 'manifest' : 'drift';
+  }
   if (typeof last !== 'string') return before === undefined ? 'drift' : undefined;
   return last === hashOf(ownership.hash, path, before) ? 'manifest' : 'drift';
 }

@@ -1,6 +1,7 @@
 // What a manifest says, once parsed: one document per object, values as written. Where the text lives is the manifest
 // room's business; what the live world looks like is in observed.ts.
 import type { KindName } from '../../server/api/kinds.ts';
+import type { Contents } from './inside.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -112,6 +113,8 @@ export interface Document {
   readonly labels?: Readonly<Record<string, string>>;
   /** Containers only. */
   readonly state?: PowerState;
+  /** Containers only: bytes of the files under `values.files`. */
+  readonly contents?: Contents;
   /** Images only. */
   readonly files?: ImageFiles;
   /** Certificates only: SHA-256 of the DER form, hexadecimal. */

@@ -8,6 +8,7 @@ import type { Address, Document, IgnoreRule, Json, JsonObject } from './document
 import { valueAt } from './edit.ts';
 import { parseIgnore } from './ignore.ts';
 import { isAside } from './image-roll.ts';
+import { pathText } from './inside.ts';
 import { coreKind, coreKinds } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
 import { compareText } from './order.ts';
@@ -117,7 +118,7 @@ function touchedOutside(address: Address, observed: Observed, owner: SetOwner): 
     .map((path): DriftDifference => {
       const value = valueAt(live, path);
       return {
-        path: path.join('.'),
+        path: pathText(path),
         cause: 'outside',
         live: value,
         declared: undefined,

@@ -1,6 +1,7 @@
 // Which paths a document owns: those that it writes, ignored ones and those that only count at creation left out.
 import type { Document, Json, JsonObject } from './document.ts';
 import { isIgnored, type IgnorePatterns } from './ignore.ts';
+import { pathText } from './inside.ts';
 import { coreKind } from './kinds/index.ts';
 import type { CoreKind } from './kinds/kind.ts';
 import { isMap } from './kinds/values.ts';
@@ -12,7 +13,7 @@ export function ownedPaths(document: Document, ignore: IgnorePatterns): readonly
   const kind = coreKind(document.kind);
   const paths: Path[] = [];
   const add = (path: Path): void => {
-    if (kind.isProvenance?.(path) !== true && !isIgnored(ignore, path.join('.'))) paths.push(path);
+    if (kind.isProvenance?.(path) !== true && !isIgnored(ignore, pathText(path))) paths.push(path);
   };
   for (const field of Object.keys(kind.fields).sort(compareText)) {
     const value = document.values[field];
@@ -24,6 +25,7 @@ export function ownedPaths(document: Document, ignore: IgnorePatterns): readonly
 function addField(kind: CoreKind, field: string, value: Json, add: (path: Path) => void): void {
   const shape = kind.fields[field];
   if (shape === 'scalar' || shape === 'list') add([field]);
+  else if (shape === 'files') addKeys([field], value as JsonObject, add);
   else if (shape === 'map') addKeys([field], value as JsonObject, add);
   else if (isMap(value)) {
     for (const name of Object.keys(value).sort(compareText)) {

@@ -3,8 +3,9 @@
 import type { KindName } from '../../server/api/kinds.ts';
 import type { Json, JsonObject, Manage } from './document.ts';
 import { comparableText } from '../../server/api/equal.ts';
+import { fileIdentity, type FileEntry } from './inside.ts';
 import { coreKind } from './kinds/index.ts';
-import { asText, isMap, mapOf } from './kinds/values.ts';
+import { asText, isMap, mapOf, presentTexts } from './kinds/values.ts';
 import { labelPrefix } from './labels.ts';
 import { compareText } from './order.ts';
 
@@ -31,6 +32,8 @@ export interface OwnerRecord {
   /** The object as a whole is the set's: it made or adopted it. Otherwise only these keys are. */
   readonly whole: boolean;
   readonly policy: RecordedPolicy;
+  /** Commands that ran in the container, by name, with what `decide-inside.ts` marks a run by. */
+  readonly ran?: Readonly<Record<string, string>>;
 }
 
 /** What `manage:` said at the last apply, to be heeded when the document is gone. */
@@ -53,6 +56,10 @@ export interface OwnerWrite {
   readonly policy: RecordedPolicy;
   /** Taken from other sets, with --force-conflicts. */
   readonly takes: readonly { readonly set: string; readonly path: Path }[];
+  /** Values at `files` paths, which stand in no body; absent: as they are recorded. */
+  readonly files?: Readonly<Record<string, FileEntry>>;
+  /** Absent: as it is recorded. */
+  readonly ran?: Readonly<Record<string, string>>;
 }
 
 /** The set lets go of the object: its record goes, all else stays. */
@@ -81,7 +88,7 @@ export function recordsIn(live: object): ReadonlyMap<string, OwnerRecord> {
 const noRecords: ReadonlyMap<string, OwnerRecord> = new Map();
 
 /** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm"}`, as short as it gets. */
-export function renderRecord({ keys, whole, policy }: OwnerRecord): string {
+export function renderRecord({ keys, whole, policy, ran = {} }: OwnerRecord): string {
   return JSON.stringify({
     v: 1,
     k: keys,
@@ -89,6 +96,7 @@ export function renderRecord({ keys, whole, policy }: OwnerRecord): string {
     ...(policy.protect ? { p: 1 } : {}),
     ...(policy.onDelete === 'orphan' ? { d: 'orphan' } : {}),
     ...(policy.prune === undefined ? {} : { r: policy.prune }),
+    ...(Object.keys(ran).length === 0 ? {} : { x: ran }),
   });
 }
 
@@ -113,6 +121,7 @@ export function readRecord(value: Json | undefined): OwnerRecord | undefined {
       onDelete: value['d'] === 'orphan' ? 'orphan' : 'delete',
       prune: typeof prune === 'boolean' || prune === 'confirm' ? prune : undefined,
     },
+    ...(isMap(value['x']) ? { ran: presentTexts(value['x']) } : {}),
   };
 }
 
@@ -172,22 +181,34 @@ function countLeaves(tree: OwnedTree): number {
 
 /** What is hashed: the meaning of a value, with its place, so that equal values elsewhere look different. */
 export const hashOf = (hash: KeyHash, path: Path, value: Json | undefined): string => {
-  const text = asText(value);
-  return hash(`${path.join('\0')}\0${comparableText(path.slice(1).join('.') || (path[0] ?? ''), text)}`);
+  const text =
+    path[0] === 'files'
+      ? fileIdentity(value)
+      : comparableText(path.slice(1).join('.') || (path[0] ?? ''), asText(value));
+  return hash(`${path.join('\0')}\0${text}`);
 };
 
-export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash): OwnerRecord {
+/** `before`: the record that this one takes the place of. */
+export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash, before?: OwnerRecord): OwnerRecord {
   const keys: Record<string, string | OwnedTree> = {};
+  const root: JsonObject = write.files === undefined ? object : { ...object, files: write.files };
   for (const path of write.paths) {
-    let value: Json | undefined = object;
+    let value: Json | undefined = root;
     let node: Record<string, string | OwnedTree> = keys;
     for (const [depth, key] of path.entries()) {
       value = isMap(value) ? value[key] : undefined;
-      if (depth === path.length - 1) node[key] = hashOf(hash, path, value);
+      if (depth === path.length - 1) node[key] = recordedFile(path, value, before) ?? hashOf(hash, path, value);
       else node = (node[key] ??= {}) as Record<string, string | OwnedTree>;
     }
   }
-  return { keys, whole: write.whole, policy: write.policy };
+  const ran = write.ran ?? before?.ran;
+  return { keys, whole: write.whole, policy: write.policy, ...(ran === undefined ? {} : { ran }) };
+}
+
+/** A file whose value the writer does not know keeps the hash that it has. */
+function recordedFile(path: Path, value: Json | undefined, before: OwnerRecord | undefined): string | undefined {
+  const known = path[0] === 'files' && value === undefined ? ownedAt(before?.keys, path) : undefined;
+  return typeof known === 'string' ? known : undefined;
 }
 
 /** The body with the record in its config, for kinds that have one; other bodies as they are. */
@@ -201,7 +222,9 @@ export function withOwnership(
   const config: Record<string, Json> = { ...mapOf(body['config']) };
   if (isRelease(change)) delete config[recordKey(change.set)];
   else {
-    config[recordKey(change.set)] = renderRecord(makeRecord(change, body, hash));
+    config[recordKey(change.set)] = renderRecord(
+      makeRecord(change, body, hash, parseRecord(asText(config[recordKey(change.set)]))),
+    );
     for (const { set, path } of change.takes) takeFrom(config, set, path);
   }
   return { ...body, config };

@@ -6,6 +6,7 @@ import type { Change } from './change.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Address, Document, ImageFiles, JsonObject, WaitCondition } from './document.ts';
 import type { IgnoredDifference } from './ignore.ts';
+import type { Content, ExecSpec, FileEntry, SnapshotSpec } from './inside.ts';
 import type { Observed } from './observed.ts';
 import type { KeyHash, OwnerRelease, OwnerWrite } from './ownership.ts';
 
@@ -122,7 +123,53 @@ export interface WaitStep extends StepBase {
   readonly action: 'wait';
   readonly condition: WaitCondition;
 }
-export type Step = CreateStep | UpdateStep | DeleteStep | RebuildStep | PowerStep | WaitStep;
+export interface FileWrite {
+  readonly path: string;
+  readonly entry: FileEntry;
+  /** Of a file. */
+  readonly content?: Content;
+}
+/** Entries inside a container, running or not: written in this order, then taken away in that. */
+export interface FilesStep extends StepBase {
+  readonly action: 'files';
+  readonly writes: readonly FileWrite[];
+  /** Paths; what is below comes before. A directory that is not empty stays. */
+  readonly removes: readonly string[];
+}
+/** Runs a command of a document inside, unless it turns out not to be needed, and records that it ran. */
+export interface ExecStep extends StepBase {
+  readonly action: 'exec';
+  /** Its name in the document. */
+  readonly exec: string;
+  readonly spec: ExecSpec;
+  /** Texts that must not get out with what it prints. */
+  readonly hidden: readonly string[];
+  /** What to record; absent: nobody keeps records. */
+  readonly mark?: {
+    readonly set: string;
+    readonly command: string;
+    readonly triggers: string;
+    /** The mark holds of one start of the container only. */
+    readonly isPerStart: boolean;
+  };
+}
+/** Takes a snapshot that is not there, or gives one that is its expiry and description. */
+export interface SnapshotStep extends StepBase {
+  readonly action: 'snapshot';
+  readonly snapshot: string;
+  readonly spec: SnapshotSpec;
+  readonly isNew: boolean;
+}
+export type Step =
+  | CreateStep
+  | UpdateStep
+  | DeleteStep
+  | RebuildStep
+  | PowerStep
+  | WaitStep
+  | FilesStep
+  | ExecStep
+  | SnapshotStep;
 
 export interface PlanSummary {
   readonly add: number;

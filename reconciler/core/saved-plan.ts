@@ -101,7 +101,11 @@ const cutOut = { $secret: true } as const;
 const isCut = (value: Json | undefined): boolean => isMap(value) && value['$secret'] === true;
 
 function withoutSecrets(document: Document): Document {
-  return { ...document, values: cutSecrets(document.values, [], document.secrets) as JsonObject };
+  const values = cutSecrets(document.values, [], document.secrets) as JsonObject;
+  if (document.contents === undefined) return { ...document, values };
+  const isOpen = ([path]: readonly [string, unknown]): boolean =>
+    document.secrets?.includes(`files.${path}.content`) !== true;
+  return { ...document, values, contents: Object.fromEntries(Object.entries(document.contents).filter(isOpen)) };
 }
 
 function cutSecrets(value: Json, path: readonly string[], declared: DeclaredSecrets): Json {
@@ -129,8 +133,11 @@ export function restoreSecrets(saved: readonly Document[], fresh: readonly Docum
   const missing: string[] = [];
   const byAddress = new Map(fresh.map((document) => [document.address, document]));
   const documents = saved.map((document) => {
-    const source = byAddress.get(document.address)?.values;
-    return { ...document, values: restore(document.values, source, document.address, missing) as JsonObject };
+    const fresh = byAddress.get(document.address);
+    const values = restore(document.values, fresh?.values, document.address, missing) as JsonObject;
+    if (document.contents === undefined) return { ...document, values };
+    // Contents that were left out are secrets; of the others those hold that were approved.
+    return { ...document, values, contents: { ...fresh?.contents, ...document.contents } };
   });
   return { documents, missing };
 }

@@ -1,7 +1,18 @@
 // Steps before they are put into the plan: what to do to one object, one after the other, without ids and needs.
 import type { Address, Document } from './document.ts';
 import { coreKind } from './kinds/index.ts';
-import type { CreateStep, DeleteStep, PowerStep, RebuildStep, Step, UpdateStep, WaitStep } from './plan.ts';
+import type {
+  CreateStep,
+  DeleteStep,
+  ExecStep,
+  FilesStep,
+  PowerStep,
+  RebuildStep,
+  SnapshotStep,
+  Step,
+  UpdateStep,
+  WaitStep,
+} from './plan.ts';
 
 type Own<T extends Step> = Omit<T, 'id' | 'address' | 'kind' | 'name' | 'needs' | 'timeoutMs'>;
 type RebuildSketch = Omit<Own<RebuildStep>, 'afterwards' | 'graceMs'> & { readonly afterwards: readonly Sketch[] };
@@ -11,6 +22,9 @@ export type Sketch =
   | Own<DeleteStep>
   | Own<PowerStep>
   | Own<WaitStep>
+  | Own<FilesStep>
+  | Own<ExecStep>
+  | Own<SnapshotStep>
   | RebuildSketch;
 
 const cleanStopMs = 30_000;
@@ -46,6 +60,7 @@ function makeStep(document: Document, sketch: Sketch, id: string, needs: readonl
   const scope = project === undefined ? {} : { project };
   const base = { id, address, kind, name: coreKind(kind).apiName(document), ...scope, needs };
   if (sketch.action === 'wait') return { ...base, timeoutMs: sketch.condition.timeoutMs, ...sketch };
+  if (sketch.action === 'exec') return { ...base, timeoutMs: sketch.spec.timeout_ms, ...sketch };
   if (sketch.action !== 'rebuild') return { ...base, timeoutMs: manage.timeoutMs, ...sketch };
   const afterwards = makeSteps(document, sketch.afterwards, []);
   // A stop, a creation, a deletion, and what comes between.

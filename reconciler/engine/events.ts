@@ -1,4 +1,5 @@
 // What the engine tells while it works, as data; how it is shown is the caller's business.
+import type { Problem } from '../../server/api/problem.ts';
 import type { Operation } from '../../server/api/operation.ts';
 import type { Address } from '../core/document.ts';
 import type { Step } from '../core/plan.ts';
@@ -15,6 +16,17 @@ export interface Failure {
   readonly why: string;
   /** What to do about it. */
   readonly remedy: string;
+  /** Paths of the object that the server names, with what it says of them. */
+  readonly details?: readonly Problem[];
+}
+
+/** Of a command that ran to its end. */
+export interface CommandOutput {
+  /** Its name in the document. */
+  readonly exec: string;
+  readonly code: number;
+  /** The end of what it wrote to both its outputs. */
+  readonly output: string;
 }
 
 interface StepEvent {
@@ -27,6 +39,7 @@ export type EngineEvent =
   /** `percent` when it is known how far the work is. */
   | (StepEvent & { readonly type: 'apply_progress'; readonly text: string; readonly percent?: number })
   | (StepEvent & { readonly type: 'operation_update'; readonly operation: Operation })
+  | (StepEvent & CommandOutput & { readonly type: 'exec_output' })
   /** `note`: why less than usual had to be done. */
   | (StepEvent & { readonly type: 'apply_complete'; readonly elapsedMs: number; readonly note?: string })
   | (StepEvent & { readonly type: 'apply_errored'; readonly elapsedMs: number; readonly failure: Failure })

@@ -137,6 +137,7 @@ class Run {
       ...(onBegun === undefined ? {} : { onBegun: (operation: Operation) => onBegun(step, operation) }),
       nowMs: this.#nowMs,
       pause: this.#deps.pause ?? pause,
+      onOutput: (output) => emit({ type: 'exec_output', step, atMs: this.#nowMs(), ...output }),
       onOperation: (operation) => emit({ type: 'operation_update', step, atMs: this.#nowMs(), operation }),
       onProgress: (text, percent) =>
         emit({

@@ -1,5 +1,6 @@
 // Turns what a step threw into words for people: what was tried, why it failed, what to do. Pure.
 import { ClientError } from '../../server/client/client-error.ts';
+import { pathText } from '../core/inside.ts';
 import type { Step } from '../core/plan.ts';
 import type { Failure, FailureCode } from './events.ts';
 import { NotReadyError, StaleError } from './steps/context.ts';
@@ -15,10 +16,18 @@ export function failureOf(step: Step, error: unknown, isInterrupted: boolean): F
     stepId: step.id,
     address: step.address,
     code,
-    what: `${step.action === 'wait' ? 'wait for' : step.action} ${step.address}`,
+    what: whatOf(step),
     why: isInterrupted ? 'cancelled while it was at work' : whyOf(error),
     remedy: remedyOf(step, code, error),
+    ...(error instanceof ClientError && error.details.length > 0 ? { details: error.details } : {}),
   };
+}
+
+function whatOf(step: Step): string {
+  if (step.action === 'exec') return `run ${pathText(['exec', step.exec])} in ${step.address}`;
+  if (step.action === 'files') return `write files of ${step.address}`;
+  if (step.action === 'snapshot') return `take the snapshot ${step.snapshot} of ${step.address}`;
+  return `${step.action === 'wait' ? 'wait for' : step.action} ${step.address}`;
 }
 
 function codeOf(error: unknown): FailureCode {

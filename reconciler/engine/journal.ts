@@ -35,6 +35,15 @@ export type JournalLine =
     }
   | { readonly type: 'start'; readonly at: string; readonly step: string }
   | { readonly type: 'operation'; readonly at: string; readonly step: string; readonly operation: string }
+  /** The end of what a command of a document printed. */
+  | {
+      readonly type: 'output';
+      readonly at: string;
+      readonly step: string;
+      readonly exec: string;
+      readonly code: number;
+      readonly output: string;
+    }
   | { readonly type: 'done'; readonly at: string; readonly step: string; readonly elapsedMs: number }
   | {
       readonly type: 'failed';
@@ -101,6 +110,10 @@ export class Journal {
     const at = new Date(event.atMs).toISOString();
     const step = event.step.id;
     if (event.type === 'apply_start') this.#write({ type: 'start', at, step });
+    if (event.type === 'exec_output') {
+      const { exec, code, output } = event;
+      this.#write({ type: 'output', at, step, exec, code, output });
+    }
     if (event.type === 'apply_complete') this.#write({ type: 'done', at, step, elapsedMs: event.elapsedMs });
     if (event.type === 'apply_skipped') this.#write({ type: 'skipped', at, step, because: event.because });
     if (event.type === 'apply_errored') {

@@ -22,6 +22,7 @@ export const container: CoreKind = {
     profiles: 'list',
     config: 'map',
     devices: 'devices',
+    files: 'files',
   },
   blanks: { description: '', ephemeral: false },
   holdsData: true,

@@ -3,7 +3,7 @@ import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/reply.ts';
 import type { KeyHash } from '../../core/ownership.ts';
-import { progressOf } from '../events.ts';
+import { progressOf, type CommandOutput } from '../events.ts';
 
 /** The part of the client that the engine uses: small, so that a test can stand in for it. */
 export type EngineClient = Pick<
@@ -36,6 +36,8 @@ export interface StepContext {
   readonly onBegun?: (operation: Operation) => void;
   readonly onOperation: (operation: Operation) => void;
   readonly onProgress: (text: string, percent?: number) => void;
+  /** What a command of a document printed, its secrets taken out. */
+  readonly onOutput?: (output: CommandOutput) => void;
   readonly nowMs: () => number;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }

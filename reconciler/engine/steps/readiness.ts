@@ -148,16 +148,26 @@ function firstAddress(state: ContainerState): string | undefined {
 const keptBytes = 2048;
 
 /** The end of what a command writes, however much that is. */
-class Tail extends Writable {
+export class Tail extends Writable {
+  readonly #bytes: number;
   #kept = Buffer.alloc(0);
 
+  constructor(bytes = keptBytes) {
+    super();
+    this.#bytes = bytes;
+  }
+
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-keptBytes);
+    this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-this.#bytes);
     done();
   }
 
+  text(): string {
+    return this.#kept.toString('utf8');
+  }
+
   lastLine(): string {
-    return lastLines(this.#kept.toString('utf8'), 1)[0] ?? '';
+    return lastLines(this.text(), 1)[0] ?? '';
   }
 }
 

@@ -9,7 +9,10 @@ import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
 import { settle } from './existing.ts';
 import { changePower } from './power.ts';
+import { pushFiles } from './push-files.ts';
 import { rebuild } from './rebuild.ts';
+import { runExec } from './run-exec.ts';
+import { takeSnapshot } from './take-snapshot.ts';
 import { updateObject } from './update.ts';
 import { waitFor } from './wait.ts';
 
@@ -67,6 +70,12 @@ function act(context: StepContext, step: Step, signal: AbortSignal): Promise<Not
       return changePower(context, step, signal);
     case 'wait':
       return waitFor(context, step, signal);
+    case 'files':
+      return pushFiles(context, step, signal);
+    case 'exec':
+      return runExec(context, step, signal);
+    case 'snapshot':
+      return takeSnapshot(context, step, signal);
     default:
       return assertNever(step);
   }

@@ -1,0 +1,98 @@
+// What a container document says of the inside of its container: files, commands, snapshots, in the one form that plans read.
+// How manifests spell it is the manifest room's work, how it is done the engine's.
+import { posix } from './posix.ts';
+import type { Json, JsonObject } from './document.ts';
+import { isMap, mapOf } from './kinds/values.ts';
+
+/** Where the bytes of a file come from. They stand beside the document's values, which hold only their hash. */
+export type Content =
+  | { readonly text: string }
+  | { readonly base64: string }
+  /** A local file, by its absolute path. */
+  | { readonly file: string };
+
+/** By path inside. */
+export type Contents = Readonly<Record<string, Content>>;
+
+/**
+ * One entry under `values.files`, and of the same form what is live. Of a directory only what is written is compared.
+ * `content`: `sha256:` and 64 hexadecimal digits. `mode`: octal with a leading zero.
+ */
+export type FileEntry = {
+  readonly type: 'file' | 'directory' | 'symlink';
+  readonly content?: string;
+  readonly target?: string;
+  readonly mode?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+};
+
+/** One entry under `values.exec`, which keeps the order in which commands run. */
+export interface ExecSpec {
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly user?: number;
+  readonly group?: number;
+  readonly once?: boolean;
+  readonly on_change?: readonly string[];
+  readonly on_start?: boolean;
+  /** It is not needed when this command ends with 0. */
+  readonly unless?: readonly string[];
+  /** It is not needed when there is something at this path. */
+  readonly creates?: string;
+  /** Absent: 0. Empty: any. */
+  readonly exit_codes?: readonly number[];
+  readonly timeout_ms: number;
+}
+
+/** One entry under `values.snapshots`. */
+export interface SnapshotSpec {
+  readonly description?: string;
+  /** RFC 3339 in UTC, with milliseconds. */
+  readonly expires_at?: string;
+  readonly stateful?: boolean;
+}
+
+/** Members of a container's values that no server knows. */
+export const insideFields = ['files', 'exec', 'snapshots'] as const;
+export const isInside = (segments: readonly string[]): boolean => insideFields.some((field) => field === segments[0]);
+
+export const filesIn = (values: JsonObject): Readonly<Record<string, FileEntry>> =>
+  mapOf(values['files']) as Readonly<Record<string, FileEntry>>;
+export const execsIn = (values: JsonObject): readonly (readonly [string, ExecSpec])[] =>
+  Object.entries(mapOf(values['exec']) as unknown as Readonly<Record<string, ExecSpec>>);
+export const snapshotsIn = (values: JsonObject): readonly (readonly [string, SnapshotSpec])[] =>
+  Object.entries(mapOf(values['snapshots']) as unknown as Readonly<Record<string, SnapshotSpec>>);
+
+/** `config.limits.memory`, `files["/etc/motd"].mode`, `exec["setup"]`. */
+export function pathText(segments: readonly string[]): string {
+  if (!isInside(segments) || segments.length < 2) return segments.join('.');
+  const [field = '', name = '', ...rest] = segments;
+  return [`${field}[${JSON.stringify(name)}]`, ...rest].join('.');
+}
+
+/** What an owner's record keeps a hash of: all of a file, of a directory that it is one. */
+export function fileIdentity(entry: Json | undefined): string {
+  if (!isMap(entry)) return '';
+  const { type, content, target, mode, uid, gid } = entry as Partial<FileEntry>;
+  if (type === 'file') return `file ${content} ${mode} ${uid} ${gid}`;
+  return type === 'symlink' ? `symlink ${target}` : (type ?? '');
+}
+
+/** The values at what a command's `on_change` names: a path inside with all below it, or dotted keys of the document. */
+export function triggerOf(values: JsonObject, name: string): Json {
+  if (!name.startsWith('/')) {
+    const [field = '', ...rest] = name.split('.');
+    const value = values[field];
+    return rest.length === 0 ? (value ?? null) : (mapOf(value)[rest.join('.')] ?? null);
+  }
+  return Object.entries(filesIn(values)).filter(([path]) => posix.isWithin(path, name));
+}
+
+/** Whether a change is one of what `on_change` names. */
+export function isTriggeredBy(name: string, segments: readonly string[]): boolean {
+  if (name.startsWith('/')) return segments[0] === 'files' && posix.isWithin(segments[1] ?? '', name);
+  const path = segments.join('.');
+  return path === name || path.startsWith(`${name}.`);
+}

@@ -1,0 +1,117 @@
+// Writes files, directories and links into a container and takes others away. Which ones was decided before.
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { ClientError } from '../../../server/client/client-error.ts';
+import { deleteIfThere, discard, makeDirectories, readIfThere, sha256Of } from '../../../server/client/file-work.ts';
+import { filesOf, type FileAttributes, type FileEntry, type Files } from '../../../server/client/files.ts';
+import type { Content } from '../../core/inside.ts';
+import type { FilesStep, FileWrite } from '../../core/plan.ts';
+import { posix } from '../../core/posix.ts';
+import { StaleError, type Note, type StepContext } from './context.ts';
+
+export async function pushFiles(context: StepContext, step: FilesStep, signal: AbortSignal): Promise<Note> {
+  const files = filesOf(context.client.http, step.name);
+  const count = step.writes.length + step.removes.length;
+  let done = 0;
+  const told = async (path: string, work: Promise<void>): Promise<void> => {
+    context.onProgress(path, Math.floor((100 * done) / count));
+    await work.catch((error: unknown) => {
+      throw signal.aborted ? error : named(error, path);
+    });
+    done += 1;
+  };
+  for (const write of step.writes) await told(write.path, writeEntry(files, write, signal));
+  const kept: string[] = [];
+  for (const path of step.removes) {
+    const remove = async (): Promise<void> => {
+      if (!(await removeEntry(files, path, signal))) kept.push(path);
+    };
+    await told(path, remove());
+  }
+  return kept.length === 0 ? undefined : `kept, for there is something in it: ${kept.join(', ')}`;
+}
+
+function named(error: unknown, path: string): unknown {
+  if (error instanceof StaleError || !(error instanceof Error)) return error;
+  const message = error.message.includes(path) ? error.message : `${path}: ${error.message}`;
+  return error instanceof ClientError && error.status === 0 ? error : new Error(message, { cause: error });
+}
+
+async function writeEntry(files: Files, { path, entry, content }: FileWrite, signal: AbortSignal): Promise<void> {
+  const now = await readIfThere(files, path, signal);
+  if (now !== undefined) discard(now);
+  // A write onto a link would go through it, and links cannot be changed.
+  const isInTheWay = now !== undefined && (now.type !== entry.type || entry.type === 'symlink');
+  if (isInTheWay) await files.delete(path, signal);
+  const there = isInTheWay ? undefined : now;
+  if (there === undefined) await makeDirectories(files, posix.parentOf(path), signal);
+  const attributes = attributesOf(entry);
+  const put = (): Promise<void> => {
+    if (entry.type === 'symlink') return files.makeSymlink(path, entry.target ?? '', {}, signal);
+    if (entry.type === 'directory') return files.makeDirectory(path, attributes, signal);
+    return send(files, path, entry.content ?? '', content, attributes, signal);
+  };
+  await put();
+  if (there === undefined || entry.type === 'symlink' || isAs(there, attributes)) return;
+  const after = await readIfThere(files, path, signal);
+  if (after === undefined) throw new StaleError(`${path} vanished while it was written`);
+  discard(after);
+  if (isAs(after, attributes)) return;
+  if (entry.type === 'directory') {
+    throw new Error(
+      `${path} is there with another owner or mode, which this server cannot change for a directory: do it with an exec`,
+    );
+  }
+  // Real LXD gives owner and mode to new files only.
+  await files.delete(path, signal);
+  await put();
+}
+
+/** A new entry that says nothing is root's, with the usual mode. */
+function attributesOf({ mode, uid, gid }: FileWrite['entry']): FileAttributes {
+  return {
+    ...(mode === undefined ? {} : { mode: Number.parseInt(mode, 8) }),
+    ...(uid === undefined ? {} : { uid }),
+    ...(gid === undefined ? {} : { gid }),
+  };
+}
+
+const isAs = (entry: FileEntry, { mode, uid, gid }: FileAttributes): boolean =>
+  (mode === undefined || (entry.mode & 0o7777) === mode) &&
+  (uid === undefined || entry.uid === uid) &&
+  (gid === undefined || entry.gid === gid);
+
+/** What was approved and nothing else: a local file is hashed before it is sent. */
+async function send(
+  files: Files,
+  path: string,
+  hash: string,
+  content: Content | undefined,
+  attributes: FileAttributes,
+  signal: AbortSignal,
+): Promise<void> {
+  if (content === undefined) throw new StaleError(`nobody knows any more what was to be written to ${path}`);
+  if (!('file' in content)) {
+    const bytes = 'text' in content ? Buffer.from(content.text) : Buffer.from(content.base64, 'base64');
+    await files.write(path, Readable.from([bytes]), { ...attributes, sizeBytes: bytes.length }, signal);
+    return;
+  }
+  const before = await stat(content.file);
+  if (`sha256:${await sha256Of(createReadStream(content.file, { signal }))}` !== hash) {
+    throw new StaleError(`${content.file} is no longer as it was when the plan was made`);
+  }
+  const { size } = await stat(content.file);
+  if (size !== before.size) throw new StaleError(`${content.file} changes while it is read`);
+  await files.write(path, createReadStream(content.file), { ...attributes, sizeBytes: size }, signal);
+}
+
+/** False for a directory with something in it: that is not ours. */
+async function removeEntry(files: Files, path: string, signal: AbortSignal): Promise<boolean> {
+  const now = await readIfThere(files, path, signal);
+  if (now === undefined) return true;
+  discard(now);
+  if (now.type === 'directory' && now.names.length > 0) return false;
+  await deleteIfThere(files, path, signal);
+  return true;
+}

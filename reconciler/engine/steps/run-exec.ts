@@ -1,0 +1,126 @@
+// Runs a command of a document inside its container, tells what it printed, and records on the container that it ran.
+import type { ContainerPut } from '../../../server/api/container.ts';
+import { isPreconditionFailed } from '../../../server/client/client-error.ts';
+import { discard, readIfThere } from '../../../server/client/file-work.ts';
+import { filesOf } from '../../../server/client/files.ts';
+import { joinMark, startedAt } from '../../core/decide-inside.ts';
+import { pathText } from '../../core/inside.ts';
+import { putBody } from '../../core/edit.ts';
+import { recordKey, recordsIn, renderRecord } from '../../core/ownership.ts';
+import type { ExecStep } from '../../core/plan.ts';
+import { perform, type Note, type StepContext } from './context.ts';
+import { lastLines, Tail } from './readiness.ts';
+
+/** Of what a command printed: so much goes into the journal, so many lines into the message of a failure. */
+const keptBytes = 64 * 1024;
+const linesShown = 10;
+
+/** The command ended with another code than it should. */
+export class ExecError extends Error {
+  override readonly name = 'ExecError';
+}
+
+export async function runExec(context: StepContext, step: ExecStep, signal: AbortSignal): Promise<Note> {
+  const { spec } = step;
+  const what = pathText(['exec', step.exec]);
+  const needless = await whyNeedless(context, step, signal);
+  if (needless !== undefined) {
+    await record(context, step, signal);
+    return `${what}: ${needless}`;
+  }
+  context.onProgress(what);
+  const { code, output } = await run(context, step, spec.command, signal);
+  const codes = spec.exit_codes ?? [0];
+  if (codes.length > 0 && !codes.includes(code)) {
+    const lines = lastLines(output, linesShown).map((line) => `\n  ${line}`);
+    const wanted = codes.length === 1 && codes[0] === 0 ? '' : `, not with ${codes.join(' or ')}`;
+    throw new ExecError(`${what} ended with code ${code}${wanted}${said(lines)}`);
+  }
+  if (spec.creates !== undefined && !(await exists(context, step.name, spec.creates, signal))) {
+    throw new ExecError(`${what} ended with code ${code} and did not make ${spec.creates}`);
+  }
+  await record(context, step, signal);
+  return `${what} ended with code ${code}`;
+}
+
+const said = (lines: readonly string[]): string =>
+  lines.length === 0 ? '; it printed nothing' : `; the last it printed:${lines.join('')}`;
+
+async function whyNeedless(context: StepContext, step: ExecStep, signal: AbortSignal): Promise<string | undefined> {
+  const { creates, unless } = step.spec;
+  if (creates !== undefined && (await exists(context, step.name, creates, signal)))
+    return `not needed, there is ${creates}`;
+  if (unless === undefined) return undefined;
+  const { code } = await run(context, step, unless, signal);
+  return code === 0 ? 'not needed, unless holds' : undefined;
+}
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+}
+
+async function run(
+  context: StepContext,
+  step: ExecStep,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<Ended> {
+  const { environment, cwd, user, group } = step.spec;
+  const tail = new Tail(keptBytes);
+  const options = {
+    command,
+    ...(environment === undefined ? {} : { environment }),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(user === undefined ? {} : { user }),
+    ...(group === undefined ? {} : { group }),
+    stdout: tail,
+    stderr: tail,
+  };
+  const session = await context.client.exec(step.name, options, signal);
+  const code = await session.exited;
+  const output = withoutSecrets(tail.text(), step.hidden);
+  context.onOutput?.({ exec: step.exec, code, output });
+  return { code, output };
+}
+
+/** Commands print their environment more often than one thinks. Single letters hide nothing. */
+function withoutSecrets(text: string, hidden: readonly string[]): string {
+  const words = hidden.filter((word) => word.length > 2).sort((a, b) => b.length - a.length);
+  return words.reduce((left, word) => left.replaceAll(word, '(secret)'), text);
+}
+
+async function exists(context: StepContext, name: string, path: string, signal: AbortSignal): Promise<boolean> {
+  const found = await readIfThere(filesOf(context.client.http, name), path, signal);
+  if (found !== undefined) discard(found);
+  return found !== undefined;
+}
+
+const attempts = 5;
+
+/** In the set's own record on the container, so that whoever applies next knows. */
+async function record(context: StepContext, step: ExecStep, signal: AbortSignal): Promise<void> {
+  const { mark, name } = step;
+  const { hash, client } = context;
+  if (mark === undefined || hash === undefined) return;
+  for (let attempt = 1; ; attempt += 1) {
+    const { metadata: live, etag } = await client.get('container', name, signal);
+    const own = recordsIn(live).get(mark.set);
+    const started = mark.isPerStart ? startedAt(live) : '';
+    const text = joinMark(hash, mark.command, mark.triggers, started);
+    if (own === undefined || own.ran?.[step.exec] === text) return;
+    const next = renderRecord({ ...own, ran: { ...own.ran, [step.exec]: text } });
+    const body = putBody('container', { ...live, config: { ...live.config, [recordKey(mark.set)]: next } }, []);
+    const write = etag === undefined ? {} : { ifMatch: etag };
+    try {
+      await perform(
+        context,
+        () => client.put('container', name, body as unknown as ContainerPut, write, signal),
+        signal,
+      );
+      return;
+    } catch (error) {
+      if (attempt >= attempts || !isPreconditionFailed(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// Takes a declared snapshot that is not there, or gives one that is the expiry and description of its document. Deletes none.
+import type { SnapshotCreate, SnapshotPut } from '../../../server/api/snapshot.ts';
+import type { SnapshotStep } from '../../core/plan.ts';
+import { perform, type Note, type StepContext } from './context.ts';
+import { mayExist } from './existing.ts';
+
+export async function takeSnapshot(context: StepContext, step: SnapshotStep, signal: AbortSignal): Promise<Note> {
+  const { spec, snapshot, isNew } = step;
+  const { http } = context.client;
+  const path = `/1.0/containers/${encodeURIComponent(step.name)}/snapshots`;
+  const told: SnapshotPut = {
+    ...(spec.expires_at === undefined ? {} : { expires_at: spec.expires_at }),
+    ...(spec.description === undefined ? {} : { description: spec.description }),
+  };
+  const one = `${path}/${encodeURIComponent(snapshot)}`;
+  const put = (): Promise<unknown> =>
+    perform(context, () => http.send<unknown>({ method: 'PUT', path: one, json: told }, signal), signal);
+  if (!isNew) {
+    await put();
+    return undefined;
+  }
+  const json: SnapshotCreate = { name: snapshot, ...(spec.stateful === true ? { stateful: true } : {}), ...told };
+  try {
+    await perform(context, () => http.send<unknown>({ method: 'POST', path, json }, signal), signal);
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!mayExist(error)) throw error;
+    // An earlier run began it, or the answer was lost.
+    const found = await http.send<unknown>({ method: 'GET', path: one }, signal).catch(() => undefined);
+    if (found === undefined) throw error;
+    return 'it was already there';
+  }
+}
