@@ -6,6 +6,7 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Document } from '../core/document.ts';
 import type { Observed } from '../core/observed.ts';
 import type { Plan, PlanInput, PlanOptions, SetOwner } from '../core/plan.ts';
+import type { Http } from '../../server/client/http.ts';
 import type { ObservedClient } from '../engine/observe.ts';
 import type { Loaded, LoadInput } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
@@ -143,7 +144,10 @@ export async function makePlan(context: CliContext, client: Client, loaded: Load
 }
 
 /** All that a plan needs of a client: nothing that writes. */
-export type ReadClient = ObservedClient;
+export interface ReadClient extends ObservedClient {
+  readonly http: Http;
+  inProject(project: string): ReadClient;
+}
 
 /** The same, with what it was made from. */
 export async function planOf(
@@ -154,11 +158,11 @@ export async function planOf(
 ): Promise<Planned> {
   const set = setNameOf(context.options, loaded.documents);
   const { documents, locate, files } = loaded;
+  const options = planOptionsFor(context.options, documents);
   return planFor(context, client, { documents, set, options, mode, paths: files, locate });
 }
 
 interface PlanRequest {
-  const options = planOptionsFor(context.options, documents);
   readonly documents: readonly Document[];
   readonly set: string;
   readonly options: PlanOptions;
@@ -172,14 +176,16 @@ interface PlanRequest {
 }
 
 export async function planFor(context: CliContext, client: ReadClient, request: PlanRequest): Promise<Planned> {
-  const [{ observe }, { checkPlan }, { ownerOf }] = await Promise.all([
+  const [{ observe }, { observeInside }, { checkPlan }, { ownerOf }] = await Promise.all([
     import('../engine/observe.ts'),
+    import('../engine/observe-inside.ts'),
     import('../core/check.ts'),
     import('../engine/key-hash.ts'),
   ]);
   const { documents, options, mode, locate = (found) => found } = request;
-  const observed = await observe(client, context.stop, context.options.project);
-  const owner = ownerOf(request.set, observed);
+  const lists = await observe(client, context.stop, context.options.project);
+  const owner = ownerOf(request.set, lists);
+  const observed = await observeInside(client, lists, documents, owner.set, context.io.nowMs(), context.stop);
   const images = request.images ?? (await readPins(context, request.paths ?? []));
   const input: PlanInput = { documents, observed, options, owner, images };
   const plan =

@@ -1,5 +1,6 @@
 // `gantry drift`: how the live host differs from the manifests and from what was last applied. Only reads: what it works with has
 // no way to write.
+import type { Call, Http } from '../../../server/client/http.ts';
 import type { IgnoreRule } from '../../core/document.ts';
 import type { DriftReport } from '../../core/drift.ts';
 import { endOf } from '../../manifest/read-ignore.ts';
@@ -36,9 +37,22 @@ export async function drift(
   return report.objects.length > 0 && options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }
 
+/** Lets calls pass that cannot change anything. */
+function onlyReading(http: Http): Http {
+  const checked = (call: Call): Call => {
+    if (call.method !== 'GET') throw new Error(`drift only reads, and this would be a ${call.method} of ${call.path}`);
+    return call;
+  };
+  return {
+    send: async (call, signal) => http.send(checked(call), signal),
+    open: async (call, signal) => http.open(checked(call), signal),
+  };
+}
+
 const readerOf = (client: ReadClient): ReadClient => ({
   list: (kind, signal) => client.list(kind, signal),
   server: (signal) => client.server(signal),
+  http: onlyReading(client.http),
   inProject: (project) => readerOf(client.inProject(project)),
 });
 
