@@ -80,7 +80,10 @@ export class Websockets {
     const endUnlessTrusted = (): void => {
       if (identityOf(this.#deps.identify, request).caller.class !== 'trusted') peer.terminate();
     };
-    const unsubscribe = this.#deps.events.subscribe(types, (_event, text) => {
+    const { dialect } = this.#deps;
+    const unsubscribe = this.#deps.events.subscribe(types, (event, svcText) => {
+      const told = dialect.event?.(event) ?? event;
+      const text = told === event ? svcText : JSON.stringify(told);
       if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
       else peer.send(text);
     });

@@ -1,6 +1,7 @@
 // What differs between wire dialects: how a result or an error becomes status, headers and body.
 import type { Endpoint } from '../../api/endpoint.ts';
 import type { AppError } from '../../api/errors.ts';
+import type { Event } from '../../api/event.ts';
 import type { Operation } from '../../api/operation.ts';
 
 export interface Rendered {
@@ -20,4 +21,6 @@ export interface Dialect {
   ): Rendered;
   async(operation: Operation): Rendered;
   error(error: AppError): Rendered;
+  /** The event in the dialect's words; the same event when nothing differs. Absent: nothing ever does. */
+  event?(event: Event): Event;
 }

@@ -1,4 +1,6 @@
 // PURE: what the same thing is called, or looks like, in answers of real LXD servers.
+import type { Endpoint } from '../../api/endpoint.ts';
+import { endpoints } from '../../api/endpoints.ts';
 import { extensions } from '../../api/extensions.ts';
 
 /** Names that the spec changed (real system 26.3). */
@@ -12,6 +14,7 @@ const realNames: Readonly<Record<string, string>> = {
  *  api_filtering no `lxc list`. Not `instances`: without it clients speak of containers, as this API does. */
 const besides = [
   'container_backup_override_pool',
+  'backup_override_name',
   'network_leases_location',
   'kernel_features',
   'event_location',
@@ -19,7 +22,19 @@ const besides = [
   'api_filtering',
 ];
 
-export const lxdExtensions: readonly string[] = [...extensions.map((name) => realNames[name] ?? name), ...besides];
+/** Clients ask for what a server says it has, also when their user did not: what is not served is not promised. */
+const unserved = new Set(extensionsOf(false).filter((name) => !extensionsOf(true).includes(name)));
+
+function extensionsOf(isBuilt: boolean): readonly string[] {
+  return (endpoints as readonly Endpoint[]).flatMap(({ built, extension }) =>
+    built === isBuilt && extension !== undefined ? [extension] : [],
+  );
+}
+
+export const lxdExtensions: readonly string[] = [
+  ...extensions.filter((name) => !unserved.has(name)).map((name) => realNames[name] ?? name),
+  ...besides,
+];
 
 type Fields = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Fields =>
@@ -31,6 +46,8 @@ type Words = (metadata: unknown) => unknown;
 const words: Readonly<Record<string, Words>> = {
   'server.get': serverWords,
   'resources.get': resourcesWords,
+  'operations.get': operationWords,
+  'operations.wait': operationWords,
   'containers.list': listOf(typed),
   'containers.get': typed,
   'images.list': listOf(typed),
@@ -39,6 +56,15 @@ const words: Readonly<Record<string, Words>> = {
 
 export function inWordsOfLxd(endpointId: string, metadata: unknown): unknown {
   return words[endpointId]?.(metadata) ?? metadata;
+}
+
+/** Clients take the name of a backup from a URL that no object is at (real system section 5). */
+export function operationWords(operation: unknown): unknown {
+  if (!isRecord(operation) || !isRecord(operation['resources'])) return operation;
+  const { backups } = operation['resources'];
+  if (!Array.isArray(backups)) return operation;
+  const named = backups.map((url: unknown) => `/1.0/backups/${String(url).split('/').at(-1) ?? ''}`);
+  return { ...operation, resources: { ...operation['resources'], backups: named } };
 }
 
 /** Lists are of URLs or of objects. */

@@ -4,7 +4,7 @@ import type { Endpoint } from '../../api/endpoint.ts';
 import { errorTable } from '../../api/errors.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Dialect, Rendered } from './dialect.ts';
-import { inWordsOfLxd } from './lxd-words.ts';
+import { inWordsOfLxd, operationWords } from './lxd-words.ts';
 
 /** Real servers always send all seven members. */
 interface Envelope {
@@ -46,9 +46,14 @@ export const lxdDialect: Dialect = {
       status: 'Operation created',
       status_code: 100,
       operation: url,
-      metadata: operation,
+      metadata: operationWords(operation),
     });
     return { status: 202, headers: { location: url }, body };
+  },
+  event: (event) => {
+    if (event.type !== 'operation') return event;
+    const metadata = operationWords(event.metadata);
+    return metadata === event.metadata ? event : { ...event, metadata };
   },
   error(error) {
     const { status } = errorTable[error.code];
