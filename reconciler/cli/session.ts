@@ -176,18 +176,19 @@ interface PlanRequest {
 }
 
 export async function planFor(context: CliContext, client: ReadClient, request: PlanRequest): Promise<Planned> {
-  const [{ observe }, { observeInside }, { checkPlan }, { ownerOf }] = await Promise.all([
+  const [{ observe }, { observeInside }, { checkPlan }, { ownerOf }, { compareSeeds }] = await Promise.all([
     import('../engine/observe.ts'),
     import('../engine/observe-inside.ts'),
     import('../core/check.ts'),
     import('../engine/key-hash.ts'),
+    import('../manifest/cloud-config.ts'),
   ]);
   const { documents, options, mode, locate = (found) => found } = request;
   const lists = await observe(client, context.stop, context.options.project);
   const owner = ownerOf(request.set, lists);
   const observed = await observeInside(client, lists, documents, owner.set, context.io.nowMs(), context.stop);
   const images = request.images ?? (await readPins(context, request.paths ?? []));
-  const input: PlanInput = { documents, observed, options, owner, images };
+  const input: PlanInput = { documents, observed, options, owner, images, compareSeeds };
   const plan =
     mode === 'apply'
       ? (await import('../core/plan-changes.ts')).planChanges(input)

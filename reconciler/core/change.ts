@@ -16,4 +16,6 @@ export interface Change {
   readonly secret: boolean;
   /** `drift`: the live value is not the one that the set's last apply left; absent when nobody knows. */
   readonly origin?: 'manifest' | 'drift';
+  /** Of a text that is a map to those who read it: where in it the two differ. Only paths, no values. */
+  readonly inside?: readonly string[];
 }

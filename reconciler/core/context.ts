@@ -8,6 +8,7 @@ import type { Observed } from './observed.ts';
 import { scopesOf, type Scopes } from './scope.ts';
 import type { Affected, PlanOptions, SetOwner } from './plan.ts';
 import type { Change } from './change.ts';
+import type { CompareSeeds } from './seeds.ts';
 import type { SetState } from './set-state.ts';
 import { findUsage, isRunning, type Usage } from './usage.ts';
 
@@ -15,6 +16,7 @@ export class PlanContext {
   readonly observed: Observed;
   readonly options: PlanOptions;
   readonly owner: SetOwner | undefined;
+  readonly compareSeeds: CompareSeeds | undefined;
   readonly #declared: ReadonlySet<Address>;
   readonly #profilesAfter = new Map<string, JsonObject>();
   readonly #newProfiles = new Map<string, JsonObject>();
@@ -23,10 +25,17 @@ export class PlanContext {
   readonly #scopes: Scopes;
   #usage: Usage | undefined;
 
-  constructor(observed: Observed, options: PlanOptions, declared: Iterable<Document>, owner?: SetOwner) {
+  constructor(
+    observed: Observed,
+    options: PlanOptions,
+    declared: Iterable<Document>,
+    owner?: SetOwner,
+    compareSeeds?: CompareSeeds,
+  ) {
     this.observed = observed;
     this.options = options;
     this.owner = owner;
+    this.compareSeeds = compareSeeds;
     const documents = [...declared];
     this.#declared = new Set(documents.map((document) => document.address));
     for (const { kind, name, values } of documents) {

@@ -54,7 +54,8 @@ export function decideObject(document: Document, context: PlanContext): Decision
   }
   const ignore = parseIgnore(document.manage.ignore);
   const before = ownershipBefore(document, live.object, context.observed, context.owner);
-  const diff = diffObject(kind, document.values, live.object, ignore, before, document.secrets);
+  const { values, secrets } = document;
+  const diff = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);
   const decision = decideExisting(document, live, aside !== undefined, diff, before, context);
   return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
 }

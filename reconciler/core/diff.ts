@@ -10,6 +10,7 @@ import type { CoreKind } from './kinds/kind.ts';
 import { asText, isMap, mapOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
 import { hashOf, isNote, ownedAt, type KeyHash, type OwnedTree, type OwnerRecord, type Path } from './ownership.ts';
+import type { CompareSeeds } from './seeds.ts';
 import { isSecret, type DeclaredSecrets } from './secret.ts';
 
 export interface Diff {
@@ -45,6 +46,7 @@ interface Walk {
   readonly ignore: IgnorePatterns;
   readonly ownership: Ownership | undefined;
   readonly secrets: DeclaredSecrets;
+  readonly compareSeeds: CompareSeeds | undefined;
   readonly changes: Change[];
   readonly unmanaged: string[];
   readonly conflicts: Conflict[];
@@ -60,6 +62,7 @@ export function diffObject(
   ignore: IgnorePatterns,
   ownership?: Ownership,
   secrets?: DeclaredSecrets,
+  compareSeeds?: CompareSeeds,
 ): Diff {
   const walk: Walk = {
     kind,
@@ -67,6 +70,7 @@ export function diffObject(
     ignore,
     ownership,
     secrets,
+    compareSeeds,
     changes: [],
     unmanaged: [],
     conflicts: [],
@@ -107,7 +111,8 @@ function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject)
 }
 
 const same = (walk: Walk, key: string, live: string | undefined, wanted: string): boolean =>
-  (live !== undefined && sameText(key, live, wanted)) || walk.kind.fulfils?.(key, live, wanted) === true;
+  (live !== undefined && (sameText(key, live, wanted) || walk.compareSeeds?.(key, live, wanted)?.length === 0)) ||
+  walk.kind.fulfils?.(key, live, wanted) === true;
 
 /** The set wrote it once and no longer does, or every key is its own; and nobody else relies on it. */
 function isRemoved(walk: Walk, path: Path): boolean {
@@ -192,6 +197,7 @@ function add(walk: Walk, segments: Path, before: Json | undefined, after: Json |
   const rule = ruleFor(walk.ignore, path);
   const effect: Effect = walk.kind.effectOf(segments, walk.live, after);
   const origin = originOf(walk, segments, before);
+  const inside = insideOf(walk, segments, before, after);
   const change: Change = {
     path,
     segments,
@@ -203,6 +209,7 @@ function add(walk: Walk, segments: Path, before: Json | undefined, after: Json |
       isSecret(segments, after) ||
       walk.secrets?.some((secret) => secret === key || secret.startsWith(`${key}.`)) === true,
     ...(origin === undefined ? {} : { origin }),
+    ...(inside === undefined ? {} : { inside }),
   };
   if (rule !== undefined) {
     walk.ignored.push({ ...change, rule });
@@ -212,6 +219,16 @@ function add(walk: Walk, segments: Path, before: Json | undefined, after: Json |
   for (const [set, { keys }] of walk.ownership?.others ?? noOthers) {
     for (const owned of ownedBelow(keys, ownedPath(segments))) walk.conflicts.push({ set, path: owned });
   }
+}
+
+function insideOf(
+  { compareSeeds }: Walk,
+  [field, key = '']: Path,
+  before: Json | undefined,
+  after: Json | undefined,
+): readonly string[] | undefined {
+  const areTexts = field === 'config' && typeof before === 'string' && typeof after === 'string';
+  return areTexts ? compareSeeds?.(key, before, after) : undefined;
 }
 
 const noOthers: ReadonlyMap<string, OwnerRecord> = new Map();

@@ -15,6 +15,7 @@ import {
   volumeConfigKeys,
   type StorageConfigKey,
 } from '../../server/api/storage-config.ts';
+import { isNewerSeed } from './seeds.ts';
 
 type Config = Readonly<Record<string, string>>;
 
@@ -84,7 +85,7 @@ export const serverConfigProblems = (config: Config): readonly Problem[] => {
 };
 
 export const configProblems = (config: Config, profile: boolean): readonly Problem[] =>
-  validateContainerConfig(config, { profile });
+  validateContainerConfig(Object.fromEntries(Object.entries(config).filter(([key]) => !isNewerSeed(key))), { profile });
 export const deviceProblems = (devices: Devices): readonly Problem[] => validateDevices(devices);
 export const networkProblems = (name: string, config: Config): readonly Problem[] =>
   validateNetworkConfig(name, config).filter((problem) => problem.path !== 'name');

@@ -13,6 +13,7 @@ import { compareObjects } from './order.ts';
 import type { Plan, PlanInput, PlanOptions, ResourceChange, Step } from './plan.ts';
 import { readyIds } from './ready.ts';
 import { decidePrune } from './prune.ts';
+import { seedProblems } from './seeds.ts';
 import { makeSteps } from './sketch.ts';
 import { summarize } from './summary.ts';
 import { reachable, unknownAddresses } from './targets.ts';
@@ -29,11 +30,12 @@ export function planChanges(input: PlanInput): Plan {
   );
   const selected = wanted === undefined ? graph.order : graph.order.filter((object) => wanted.has(object.address));
   // What cannot be there is missing to others, too: that is not said twice.
-  const incapable = capabilityProblems(selected, input.observed);
+  const incapable = [...capabilityProblems(selected, input.observed), ...seedProblems(selected, input.observed)];
   if (incapable.length > 0) return failedPlan('apply', [...problems, ...incapable]);
   problems.push(...relevant, ...selected.flatMap((object) => creationProblems(object, input.observed)));
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
-  return assemble(selected, objects, graph, new PlanContext(input.observed, options, objects, input.owner), problems);
+  const context = new PlanContext(input.observed, options, objects, input.owner, input.compareSeeds);
+  return assemble(selected, objects, graph, context, problems);
 }
 
 /** A plan without steps: something must be corrected first. */

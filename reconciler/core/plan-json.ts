@@ -71,13 +71,16 @@ function resourceChange(change: ResourceChange, bodies: Bodies): JsonObject {
       effect: edit.effect,
       sensitive: edit.secret,
       origin: edit.origin ?? '',
+      ...(edit.inside === undefined ? {} : { inside: edit.inside }),
     })),
     unmanaged: change.unmanaged,
     claims: change.claims,
     releases: change.releases,
     pruned: change.isPruned === true,
     affects: change.affects.map(({ address, effect, foreign }) => ({ address, effect, foreign })),
-    ...(change.ignored === undefined ? {} : { ignored: change.ignored.map(({ path, rule }) => ({ path, ...ruleJson(rule) })) }),
+    ...(change.ignored === undefined
+      ? {}
+      : { ignored: change.ignored.map(({ path, rule }) => ({ path, ...ruleJson(rule) })) }),
     protected: change.isProtected,
     etag: bodies.etags.get(change.address) ?? '',
     guard: change.guard?.code ?? '',

@@ -8,6 +8,7 @@ import type { Address, Document, ImageFiles, JsonObject, WaitCondition } from '.
 import type { IgnoredDifference } from './ignore.ts';
 import type { Content, ExecSpec, FileEntry, SnapshotSpec } from './inside.ts';
 import type { Observed } from './observed.ts';
+import type { CompareSeeds } from './seeds.ts';
 import type { KeyHash, OwnerRelease, OwnerWrite } from './ownership.ts';
 
 export type ChangeAction = 'create' | 'update' | 'replace' | 'delete' | 'no-op';
@@ -234,6 +235,8 @@ export interface PlanInput {
   readonly options?: PlanOptions;
   /** gantry.lock: fingerprints by alias. */
   readonly images?: ReadonlyMap<string, string>;
+  /** Absent: seeds of a first boot are compared letter by letter. */
+  readonly compareSeeds?: CompareSeeds;
   /** Absent: ownership is neither looked at nor recorded. */
   readonly owner?: SetOwner;
 }

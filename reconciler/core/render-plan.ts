@@ -119,8 +119,10 @@ function renderEdit(edit: Change, width: number, change: ResourceChange, paint: 
   const after = shownValue(edit, edit.after);
   if (change.action === 'create' || edit.before === undefined) return `${paint.green('+')} ${path} = ${after}${cost}`;
   const before = shownValue(edit, edit.before);
+  const inside =
+    edit.inside === undefined || edit.after === undefined ? '' : paint.dim(`  # in it ${listed(edit.inside)}`);
   if (edit.after === undefined) return `${paint.red('-')} ${path} = ${before}${cost}`;
-  return `${paint.yellow('~')} ${path} = ${before} -> ${after}${cost}`;
+  return `${paint.yellow('~')} ${path} = ${before} -> ${after}${cost}${inside}`;
 }
 
 const costs = { live: '', restart: 'needs a restart', recreate: 'needs recreation' } as const;

@@ -1,11 +1,12 @@
 // Which values must never be shown, and what is shown instead. Decided by key and by look, since config maps are free text.
+import { seedKeys } from '../../server/api/seed-keys.ts';
 import type { Json, JsonObject } from './document.ts';
 
 const secretWord =
   /pass(word|wd|phrase)|secret|token|credential|private[._-]?key|(api|access|ssh|auth|encryption)[._-]?key/i;
 const secretEnding = /(^|[._-])(pass|pw|pwd|key)$/i;
 /** Seeds of a first boot hold passwords more often than not. */
-const seedKeys = new Set(['user.user-data', 'user.vendor-data', 'cloud-init.user-data', 'cloud-init.vendor-data']);
+const seeds: ReadonlySet<string> = new Set(seedKeys);
 const urlWithPassword = /:\/\/[^/\s:@]*:[^/\s@]+@/;
 
 export const hidden = '(secret)';
@@ -19,7 +20,7 @@ const isDeclared = (segments: readonly string[], declared: DeclaredSecrets): boo
 export function isSecret(segments: readonly string[], value: Json | undefined, declared?: DeclaredSecrets): boolean {
   if (isDeclared(segments, declared)) return true;
   const key = segments.at(-1) ?? '';
-  if (seedKeys.has(key)) return true;
+  if (seeds.has(key)) return true;
   if (segments[0] === 'config' && key.startsWith('security.')) return false;
   if (secretWord.test(key) || (segments.length > 1 && secretEnding.test(key))) return true;
   return typeof value === 'string' && urlWithPassword.test(value);

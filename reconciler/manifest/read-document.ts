@@ -21,6 +21,7 @@ import { isScoped } from '../core/scope.ts';
 import { scopedName } from '../core/scoped-name.ts';
 import { hidden, isSecret } from '../core/secret.ts';
 import { wrong, type Finding } from './finding.ts';
+import { withSeedTexts } from './cloud-config.ts';
 import { preseedKeys } from './preseed-parts.ts';
 import { dependsOnFindings, readManage } from './read-manage.ts';
 
@@ -99,7 +100,7 @@ function wrongShape(value: JsonObject): Finding {
 }
 
 function readKind(kind: KindName, flat: JsonObject, nowMs: number, base: string): ReadResult {
-  const { value, findings } = withoutLaterKeys(flat);
+  const { value, findings } = withoutLaterKeys(withSeedTexts(flat));
   let schema = schemas.get(kind);
   if (schema === undefined) schemas.set(kind, (schema = documentSchema(kind)));
   const coerced = coerce(value, schema);

@@ -2,6 +2,7 @@
 // for validation and for docs. Reading manifests is the reconciler's work.
 import { facts } from './field.ts';
 import { kinds, type KindName } from './kinds.ts';
+import { plainSeedKeys, seedKeys } from './seed-keys.ts';
 
 export type JsonSchema = { readonly [key: string]: unknown };
 
@@ -280,6 +281,17 @@ function withSecretReferences(schema: JsonSchema): JsonSchema {
   return walk(schema) as JsonSchema;
 }
 
+/** As a person writes it: seeds of a first boot may be maps, which become texts before the document is checked. */
+function withSeedMaps(kind: KindName, schema: JsonSchema): JsonSchema {
+  const properties = schema['properties'] as Readonly<Record<string, JsonSchema>>;
+  const config = properties['config'];
+  if ((kind !== 'container' && kind !== 'profile') || config === undefined) return schema;
+  const description = 'A text, or a map that becomes one; maps are compared as maps.';
+  const seed = { anyOf: [...mapScalar.anyOf, { type: 'object' }], description };
+  const seeds = Object.fromEntries([...seedKeys, ...plainSeedKeys].map((key) => [key, seed]));
+  return { ...schema, properties: { ...properties, config: { ...config, properties: seeds } } };
+}
+
 /** The schema of any manifest document, as `gantry schema` prints it. */
 export function manifestSchema(): JsonSchema {
   return {
@@ -289,7 +301,9 @@ export function manifestSchema(): JsonSchema {
     required: ['kind'],
     properties: { kind: { enum: [...Object.keys(kinds), 'vars'] } },
     oneOf: [
-      ...(Object.keys(kinds) as KindName[]).map((kind) => withSecretReferences(documentSchema(kind))),
+      ...(Object.keys(kinds) as KindName[]).map((kind) =>
+        withSecretReferences(withSeedMaps(kind, documentSchema(kind))),
+      ),
       varsSchema,
     ],
   };
