@@ -1,6 +1,5 @@
 // Lets a test tell the simulated runtime to fail or be slow, per operation and container. Decides nothing by itself.
-import { setTimeout as sleep } from 'node:timers/promises';
-import { DriverError } from '../driver-error.ts';
+import { SimFaultList, type InjectedFault } from '../sim-fault-list.ts';
 
 export type SimOperation =
   | 'recover'
@@ -18,17 +17,9 @@ export type SimOperation =
   | 'checkpoint'
   | 'restore';
 
-/** What is to happen before the named operation does its work. */
-export interface SimFault {
-  readonly operation: SimOperation;
+export interface SimFault extends InjectedFault<SimOperation> {
   /** Absent = every container. */
   readonly container?: string;
-  /** Wait this long first; an abort of the operation ends the wait. */
-  readonly delayMs?: number;
-  /** Then throw this, or a DriverError Failed with this text, and change nothing. */
-  readonly error?: Error | string;
-  /** How many times; absent = until removed. */
-  readonly times?: number;
 }
 
 /**
@@ -41,15 +32,13 @@ export interface SimFault {
  * All return a function that takes the fault back; `clear()` takes back all.
  */
 export class SimFaults {
-  readonly #faults: { readonly fault: SimFault; left: number }[] = [];
+  readonly #faults = new SimFaultList<SimFault>();
   readonly #deaf = new Set<string>();
   readonly #shortLived = new Set<string>();
   #statefulMissing: string | undefined;
 
   inject(fault: SimFault): () => void {
-    const entry = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
-    this.#faults.push(entry);
-    return () => this.#remove(entry);
+    return this.#faults.inject(fault);
   }
 
   ignoreShutdown(container: string): () => void {
@@ -74,7 +63,7 @@ export class SimFaults {
   }
 
   clear(): void {
-    this.#faults.length = 0;
+    this.#faults.clear();
     this.#statefulMissing = undefined;
     this.#deaf.clear();
     this.#shortLived.clear();
@@ -89,29 +78,8 @@ export class SimFaults {
   }
 
   /** Called by the runtime at the start of each operation. */
-  async pass(operation: SimOperation, container: string, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    const due = this.#faults.filter(
-      ({ fault }) => fault.operation === operation && (fault.container ?? container) === container,
-    );
-    for (const entry of due) {
-      entry.left--;
-      if (entry.left <= 0) this.#remove(entry);
-      const { delayMs, error } = entry.fault;
-      if (delayMs !== undefined) {
-        await sleep(delayMs, undefined, signal === undefined ? {} : { signal }).catch((reason: unknown) => {
-          throw signal?.reason ?? reason;
-        });
-      }
-      if (error instanceof Error) throw error;
-      if (error !== undefined) {
-        throw new DriverError('Failed', `Cannot ${operation} container "${container}"`, new Error(error));
-      }
-    }
-  }
-
-  #remove(entry: { readonly fault: SimFault; left: number }): void {
-    const at = this.#faults.indexOf(entry);
-    if (at >= 0) this.#faults.splice(at, 1);
+  pass(operation: SimOperation, container: string, signal?: AbortSignal): Promise<void> {
+    const what = `Cannot ${operation} container "${container}"`;
+    return this.#faults.pass({ operation, what }, (fault) => (fault.container ?? container) === container, signal);
   }
 }

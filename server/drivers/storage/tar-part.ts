@@ -1,5 +1,6 @@
 // Makes of an archive that our own tar wrote a part of a larger one (no end mark), with other owners if wanted. For archives of
 // nobody else: nothing here is checked.
+import { byteQueue } from '../../lib/byte-queue.ts';
 
 const blockSize = 512;
 const blank = Buffer.alloc(blockSize);
@@ -9,7 +10,7 @@ export type OwnerOf = (kind: 'uid' | 'gid', id: number) => number;
 
 /** All members of the PAX archive `source`, which is read to its end. */
 export async function* membersOf(source: AsyncIterable<Buffer>, ownerOf?: OwnerOf): AsyncGenerator<Buffer> {
-  const input = blocksOf(source);
+  const input = byteQueue(source, () => new Error('tar ended its archive early'));
   let records: readonly string[] = [];
   for (let header = await input.take(blockSize); !header.equals(blank); header = await input.take(blockSize)) {
     const padded = padUp(sizeOf(header));
@@ -27,42 +28,6 @@ export async function* membersOf(source: AsyncIterable<Buffer>, ownerOf?: OwnerO
     yield* input.pass(long === undefined ? padded : padUp(long));
   }
   await input.drain();
-}
-
-interface Blocks {
-  take(size: number): Promise<Buffer>;
-  pass(size: number): AsyncGenerator<Buffer>;
-  drain(): Promise<void>;
-}
-
-function blocksOf(source: AsyncIterable<Buffer>): Blocks {
-  const chunks = source[Symbol.asyncIterator]();
-  let rest: Buffer = Buffer.alloc(0);
-  const next = async (): Promise<Buffer> => {
-    const { done, value } = await chunks.next();
-    if (done === true) throw new Error('tar ended its archive early');
-    return value;
-  };
-  return {
-    async take(size) {
-      while (rest.length < size) rest = Buffer.concat([rest, await next()]);
-      const piece = rest.subarray(0, size);
-      rest = rest.subarray(size);
-      return piece;
-    },
-    async *pass(size) {
-      for (let left = size; left > 0;) {
-        if (rest.length === 0) rest = await next();
-        const piece = rest.subarray(0, left);
-        rest = rest.subarray(piece.length);
-        left -= piece.length;
-        yield piece;
-      }
-    },
-    async drain() {
-      while ((await chunks.next()).done !== true);
-    },
-  };
 }
 
 const padUp = (size: number): number => Math.ceil(size / blockSize) * blockSize;

@@ -14,7 +14,8 @@ import { dropState } from '../containers/stateful.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { isLive, withRunState, type LiveDeps } from './live.ts';
 import { ownersOf } from './owners.ts';
-import { offerHead, serve, startSource, type ServeDeps } from './source.ts';
+import { startMigration } from './operation.ts';
+import { offerHead, serve, type ServeDeps } from './source.ts';
 
 export type ContainerSourceDeps = Pick<
   ContainerDeps,
@@ -34,7 +35,7 @@ export async function migrateContainer(
   const { ephemeral } = readyContainer(deps.records, name).document;
   const live = await isLive(deps, name, body.live, ephemeral);
   const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
-  return startSource(deps, {
+  return startMigration(deps, {
     description: 'Migrating container',
     resources: { containers: [urlOf(name)] },
     meeting,
@@ -74,7 +75,7 @@ export function migrateSnapshot(
 ): Operation {
   findSnapshot(deps, container, snapshot);
   const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
-  return startSource(deps, {
+  return startMigration(deps, {
     description: 'Transferring snapshot',
     resources: { containers: [urlOf(container)], snapshots: [snapshotUrlOf(container, snapshot)] },
     meeting,

@@ -24,7 +24,8 @@ import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../expand.t
 import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove, type LiveDeps } from './live.ts';
-import { targetMeeting, startTarget, takeOffer, receiveAll, type TargetDeps } from './target.ts';
+import { startMigration } from './operation.ts';
+import { targetMeeting, takeOffer, receiveAll, type TargetDeps } from './target.ts';
 
 export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'architecture'> &
   TargetDeps &
@@ -100,7 +101,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
   if (deps.records.containers.has(name)) throw errors.exists('container', name);
   checkBody(deps, name, body);
   const meeting = targetMeeting(body.source);
-  return startTarget(deps, {
+  return startMigration(deps, {
     description: 'Creating container',
     resources: { containers: [urlOf(name)] },
     meeting,

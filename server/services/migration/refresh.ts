@@ -27,7 +27,8 @@ import { trackProgress, type Progress } from './progress.ts';
 import { planRefresh, type PlannedSnapshot, type RefreshPart, type RefreshPlan } from './refresh-plan.ts';
 import { refreshSaga, type RefreshParams } from './refresh-saga.ts';
 import { formatsOf, receiveChanges } from './streams.ts';
-import { startTarget, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
+import { startMigration } from './operation.ts';
+import { takeOffer, targetMeeting, type TargetDeps } from './target.ts';
 import { applyChanges, changedMembers, listTree, removedNames } from './tree-changes.ts';
 
 export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'runtime' | 'idMaps'> &
@@ -150,7 +151,7 @@ async function* counted(bytes: AsyncIterable<Buffer>, progress: Progress): Async
 }
 
 function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
-  return startTarget(deps, {
+  return startMigration(deps, {
     description: 'Refreshing container',
     resources: { containers: [urlOf(name)] },
     meeting: targetMeeting(body.source),

@@ -7,15 +7,12 @@ import {
   type ContainerMigrationOffer,
   type VolumeMigrationOffer,
 } from '../../api/migration.ts';
-import type { Operation } from '../../api/operation.ts';
 import { version } from '../../api/version.ts';
 import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { ChannelSet } from '../../operations/channels.ts';
-import type { OperationHandle, Operations } from '../../operations/manager.ts';
+import type { OperationHandle } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
-import { channelsOf, meet, type ConnectDeps, type Meeting } from './connect.ts';
 import type { OwnerOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
@@ -25,54 +22,6 @@ export interface ServeDeps {
   readonly records: Records;
   readonly pools: Pools;
   readonly clock: Clock;
-}
-
-interface SourceRequest {
-  readonly description: string;
-  readonly resources: Readonly<Record<string, readonly string[]>>;
-  /** Undefined: the target comes to us. */
-  readonly meeting: Meeting | undefined;
-  readonly live?: boolean;
-  readonly run: (peer: Peer, handle: OperationHandle, signal: AbortSignal) => Promise<void>;
-}
-
-/** The operation of a source: it meets its target, and tells it when it gives up. */
-export function startSource(
-  deps: ConnectDeps & { readonly operations: Operations },
-  { description, resources, meeting, live, run }: SourceRequest,
-): Operation {
-  const names = channelsOf(live);
-  const channels = meeting === undefined ? new ChannelSet(names) : undefined;
-  const waiting = (set: ChannelSet): Meeting => ({ how: 'wait', channels: set, names });
-  return deps.operations.start({
-    class: channels === undefined ? 'task' : 'websocket',
-    description,
-    resources,
-    mayCancel: true,
-    ...(channels === undefined ? {} : { channels, metadata: channels.secrets }),
-    run: (handle, signal) =>
-      withPeer(deps, meeting ?? waiting(channels ?? new ChannelSet([])), signal, (peer) =>
-        run(peer, handle, peer.signal),
-      ),
-  });
-}
-
-/** Runs the conversation. Whatever ends it early is told to the other side; what the other side said is the error here. */
-export async function withPeer<T>(
-  deps: ConnectDeps,
-  meeting: Meeting,
-  signal: AbortSignal,
-  work: (peer: Peer) => Promise<T>,
-): Promise<T> {
-  const peer = await meet(deps, meeting, signal);
-  try {
-    const result = await work(peer);
-    peer.close();
-    return result;
-  } catch (error) {
-    await peer.fail(error);
-    throw error;
-  }
 }
 
 export function offerHead<K extends 'container' | 'volume'>(

@@ -1,6 +1,7 @@
 // Reads the members of a tar archive as this release writes them (PAX), one after the other and whole; keeps no content.
 import { DriverError } from '../../drivers/driver-error.ts';
 import { blockSize, isZero, parseExtended, parseHeader } from '../../drivers/image/tar-header.ts';
+import { byteQueue } from '../../lib/byte-queue.ts';
 import { createHash } from 'node:crypto';
 
 export interface TarMember {
@@ -27,7 +28,7 @@ const unsaid = /^(path|linkpath|size|atime|ctime|GNU\.sparse\..*)$/;
 
 /** Reads to the end, where a failure of what makes the archive shows. Throws DriverError Failed for anything else than such an archive. */
 export async function* readMembers(source: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
-  const input = readBlocks(source);
+  const input = byteQueue(source, () => damaged('is cut off'));
   for (;;) {
     const described: Buffer[] = [];
     let records: ReadonlyMap<string, string> = new Map();
@@ -98,40 +99,6 @@ function readHeader(block: Buffer): ReturnType<typeof parseHeader> {
   } catch (cause) {
     throw damaged('has a damaged header', cause);
   }
-}
-
-interface Blocks {
-  take(size: number): Promise<Buffer>;
-  /** At least one byte, at most `size`. */
-  some(size: number): Promise<Buffer>;
-  drain(): Promise<void>;
-}
-
-function readBlocks(source: AsyncIterable<Buffer>): Blocks {
-  const chunks = source[Symbol.asyncIterator]();
-  let rest: Buffer = Buffer.alloc(0);
-  const next = async (): Promise<Buffer> => {
-    const { done, value } = await chunks.next();
-    if (done === true) throw damaged('is cut off');
-    return value;
-  };
-  return {
-    async take(size) {
-      while (rest.length < size) rest = Buffer.concat([rest, await next()]);
-      const piece = rest.subarray(0, size);
-      rest = rest.subarray(size);
-      return piece;
-    },
-    async some(size) {
-      while (rest.length === 0) rest = await next();
-      const piece = rest.subarray(0, size);
-      rest = rest.subarray(piece.length);
-      return piece;
-    },
-    async drain() {
-      while ((await chunks.next()).done !== true);
-    },
-  };
 }
 
 const padded = (size: number): number => Math.ceil(size / blockSize) * blockSize;

@@ -8,18 +8,15 @@ import {
   type ContainerMigrationOffer,
   type VolumeMigrationOffer,
 } from '../../api/migration.ts';
-import type { Operation } from '../../api/operation.ts';
 import type { validateBody } from '../../api/validate.ts';
 import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { ChannelSet } from '../../operations/channels.ts';
-import type { OperationHandle, Operations } from '../../operations/manager.ts';
+import type { OperationHandle } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../pools.ts';
-import { channelsOf, dialMeeting, type ConnectDeps, type Meeting } from './connect.ts';
+import { dialMeeting, type Meeting } from './connect.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
-import { withPeer } from './source.ts';
 import { formatsOf, receiveChanges, receiveParts } from './streams.ts';
 
 export interface TargetDeps {
@@ -38,33 +35,6 @@ export function targetMeeting(
   throw errors.notImplemented(
     `The migration mode ${JSON.stringify(mode)} is none of a server's: pull and push are (relaying is the client's work)`,
   );
-}
-
-interface TargetRequest {
-  readonly description: string;
-  readonly resources: Readonly<Record<string, readonly string[]>>;
-  readonly meeting: Meeting | undefined;
-  readonly live?: boolean;
-  readonly run: (peer: Peer, handle: OperationHandle, signal: AbortSignal) => Promise<void>;
-}
-
-export function startTarget(
-  deps: ConnectDeps & { readonly operations: Operations },
-  { description, resources, meeting, live, run }: TargetRequest,
-): Operation {
-  const names = channelsOf(live);
-  const channels = meeting === undefined ? new ChannelSet(names) : undefined;
-  return deps.operations.start({
-    class: channels === undefined ? 'task' : 'websocket',
-    description,
-    resources,
-    mayCancel: true,
-    ...(channels === undefined ? {} : { channels, metadata: channels.secrets }),
-    run: (handle, signal) => {
-      const waiting: Meeting = { how: 'wait', channels: channels ?? new ChannelSet([]), names };
-      return withPeer(deps, meeting ?? waiting, signal, (peer) => run(peer, handle, peer.signal));
-    },
-  });
 }
 
 /** The first message of the source. Throws when it speaks no version that we do. */

@@ -11,7 +11,8 @@ import { readyVolume } from '../volumes/volume-sagas.ts';
 import type { VolumeId } from '../volumes/volume-users.ts';
 import { customUrl, volumeLock } from '../volumes/volumes.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
-import { offerHead, serve, startSource, type ServeDeps } from './source.ts';
+import { startMigration } from './operation.ts';
+import { offerHead, serve, type ServeDeps } from './source.ts';
 
 export type VolumeSourceDeps = ServeDeps &
   ConnectDeps & { readonly operations: Operations; readonly locks: KeyedMutex };
@@ -31,7 +32,7 @@ export function migrateVolume(
   readyVolume(deps.records, volume);
   const { target } = body;
   const meeting = typeof target === 'object' && target !== null ? dialMeeting('target', target) : undefined;
-  return startSource(deps, {
+  return startMigration(deps, {
     description: 'Migrating storage volume',
     resources: { storage_volumes: [customUrl(volume)] },
     meeting,

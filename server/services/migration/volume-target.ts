@@ -19,7 +19,8 @@ import { limitVolume, refOf, type VolumeSagaDeps, type VolumeSnapshots } from '.
 import { volumeKey, type VolumeId } from '../volumes/volume-users.ts';
 import { customUrl, volumeLock } from '../volumes/volumes.ts';
 import type { ConnectDeps } from './connect.ts';
-import { receiveAll, startTarget, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
+import { startMigration } from './operation.ts';
+import { receiveAll, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
 
 export type VolumeTargetDeps = TargetDeps &
   ConnectDeps & {
@@ -98,7 +99,7 @@ export function receiveVolume(
   deps.pools.use(pool);
   if (deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
   if (isGiven(body.config)) checkConfig(deps, pool, replaceConfig(body.config));
-  return startTarget(deps, {
+  return startMigration(deps, {
     description: 'Creating storage volume',
     resources: { storage_volumes: [customUrl(volume)] },
     meeting: targetMeeting(body.source ?? {}),

@@ -1,0 +1,60 @@
+// Faults that tests inject into simulated drivers: per operation and object, fail or be slow. Decides nothing by itself.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DriverError } from './driver-error.ts';
+
+/** What is to happen before the named operation does its work. */
+export interface InjectedFault<Operation extends string> {
+  readonly operation: Operation;
+  /** Wait this long first; an abort of the operation ends the wait. */
+  readonly delayMs?: number;
+  /** Then throw this, or a DriverError Failed with this text, and change nothing. */
+  readonly error?: Error | string;
+  /** How many times; absent = until removed. */
+  readonly times?: number;
+}
+
+interface Entry<F> {
+  readonly fault: F;
+  left: number;
+}
+
+export class SimFaultList<F extends InjectedFault<string>> {
+  #entries: Entry<F>[] = [];
+
+  /** Returns what takes the fault back. */
+  inject(fault: F): () => void {
+    const entry = { fault, left: fault.times ?? Number.POSITIVE_INFINITY };
+    this.#entries.push(entry);
+    return () => this.#remove(entry);
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
+
+  /** Called by the driver at the start of each operation; `meets` says which faults are about its object. */
+  async pass(
+    { operation, what }: { readonly operation: F['operation']; readonly what: string },
+    meets: (fault: F) => boolean,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    signal?.throwIfAborted();
+    const due = this.#entries.filter(({ fault }) => fault.operation === operation && meets(fault));
+    for (const entry of due) {
+      entry.left--;
+      if (entry.left <= 0) this.#remove(entry);
+      const { delayMs, error } = entry.fault;
+      if (delayMs !== undefined) {
+        await sleep(delayMs, undefined, signal === undefined ? {} : { signal }).catch((reason: unknown) => {
+          throw signal?.reason ?? reason;
+        });
+      }
+      if (error instanceof Error) throw error;
+      if (error !== undefined) throw new DriverError('Failed', what, new Error(error));
+    }
+  }
+
+  #remove(entry: Entry<F>): void {
+    this.#entries = this.#entries.filter((other) => other !== entry);
+  }
+}
