@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { World } from '../../server/api/world.ts';
 import { exitCodes } from './exit-codes.ts';
 import { CliError } from './usage-error.ts';
 
@@ -13,6 +14,14 @@ export interface EmbeddedDaemon {
   stop(): Promise<void>;
 }
 
+/** A copy of a daemon, which holds what is to be tried on it. */
+export interface TwinDaemon {
+  /** unix://... */
+  readonly host: string;
+  /** With all that there was of it. */
+  stop(): Promise<void>;
+}
+
 /** The door of the daemon library: the package's bundle of it, loaded when it is asked for and known by this shape alone. */
 export interface DaemonLibrary {
   startEmbeddedDaemon(options: {
@@ -20,10 +29,14 @@ export interface DaemonLibrary {
     readonly runtime: string;
     readonly warn: (text: string) => void;
   }): Promise<{ readonly socketPath: string; readonly runtime: string; stop(): Promise<void> }>;
+  startTwin(world: World): Promise<{ readonly socketPath: string; stop(): Promise<void> }>;
 }
 
 /** Beside this program, or where the build puts it; GANTRY_DAEMON_LIBRARY names another. */
-export function daemonLibrary(env: Readonly<Record<string, string | undefined>>): string {
+export function daemonLibrary(
+  env: Readonly<Record<string, string | undefined>>,
+  flag: '--embedded' | '--dry-run=server' = '--embedded',
+): string {
   const named = env['GANTRY_DAEMON_LIBRARY'];
   if (named !== undefined && named !== '') return resolve(named);
   const places = ['./embedded-daemon.js', '../../bin/embedded-daemon.js', '../../dist/bin/embedded-daemon.js'];
@@ -31,7 +44,7 @@ export function daemonLibrary(env: Readonly<Record<string, string | undefined>>)
   const found = candidates.find((path) => existsSync(path));
   if (found === undefined) {
     throw new CliError(
-      `--embedded: the daemon was not found at ${candidates.join(' or ')}; name it with GANTRY_DAEMON_LIBRARY`,
+      `${flag}: the daemon was not found at ${candidates.join(' or ')}; name it with GANTRY_DAEMON_LIBRARY`,
       exitCodes.unreachable,
     );
   }
@@ -55,5 +68,20 @@ export async function startEmbedded(
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new CliError(`--embedded: the daemon did not come up in ${place.directory}: ${why}`, exitCodes.unreachable);
+  }
+}
+
+export async function startTwinOf(
+  world: World,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<TwinDaemon> {
+  const path = daemonLibrary(env, '--dry-run=server');
+  try {
+    const library = (await import(pathToFileURL(path).href)) as DaemonLibrary;
+    const daemon = await library.startTwin(world);
+    return { host: `unix://${daemon.socketPath}`, stop: () => daemon.stop() };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError(`--dry-run=server: the copy of the daemon did not come up: ${why}`, exitCodes.error, cause);
   }
 }

@@ -45,6 +45,7 @@ export interface CliOptions {
   readonly format?: string;
   readonly output?: string;
   readonly out?: string;
+  readonly dryRun?: string;
   readonly recursive?: boolean;
   readonly createDirs?: boolean;
   readonly uid?: string;
@@ -167,3 +168,11 @@ function pruneLimitOf(text: string | undefined): Pick<PlanOptions, 'pruneLimit'>
 }
 
 export const isApproved = (options: CliOptions): boolean => options.autoApprove === true || options.yes === true;
+
+/** What `--dry-run` asks: nobody (only the plan is made), or a copy of the daemon in memory. */
+export type DryRunKind = 'client' | 'server';
+
+export function dryRunKind({ dryRun }: CliOptions): DryRunKind | undefined {
+  if (dryRun === undefined || dryRun === 'client' || dryRun === 'server') return dryRun;
+  throw usageError(`--dry-run ${JSON.stringify(dryRun)} is neither client (only the plan) nor server (on a copy of it)`);
+}

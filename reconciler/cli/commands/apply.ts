@@ -8,8 +8,8 @@ import { confirm } from '../confirm.ts';
 import type { CliContext, OpenContext } from '../context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts';
 import { hasColor } from '../io.ts';
-import { isApproved, parseCount, parseDuration } from '../options.ts';
-import { countDone, outcomeLine, renderFailures } from '../outcome.ts';
+import { dryRunKind, isApproved, parseCount, parseDuration } from '../options.ts';
+import { countDone, outcomeLine, renderFailures, type Counts } from '../outcome.ts';
 import { paintFor } from '../paint.ts';
 import { changeSummary } from '../render-json.ts';
 import { reporterFor, type Reporter } from '../reporter.ts';
@@ -21,6 +21,8 @@ import { CliError } from '../usage-error.ts';
 export async function apply(context: OpenContext, args: readonly string[], mode: Plan['mode']): Promise<ExitCode> {
   parseCount('--parallelism', context.options.parallelism);
   parseDuration('--lock-timeout', context.options.lockTimeout);
+  const dryRun = dryRunKind(context.options);
+  if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryApply(context, args, mode, dryRun);
   const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
   if (saved !== undefined) return withClient(context, (client) => applySaved(context, client, saved));
   const loaded = await loadSet(context, args);
@@ -64,17 +66,29 @@ async function applyOnce(
   await printPlan(context, plan, mode);
   if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
   await confirm(context, question(mode));
+  return carryOutOr(context, client, planned, round, () => applyOnce(context, client, loaded, mode, round + 1));
+}
+
+/** Carries the plan out, or does `again` when another run of the set was quicker. */
+export async function carryOutOr(
+  context: OpenContext,
+  client: Client,
+  planned: Planned,
+  round: number,
+  again: () => Promise<ExitCode>,
+  tell?: (counts: Counts) => void,
+): Promise<ExitCode> {
   const { OvertakenError } = await import('../../engine/set-run.ts');
   try {
-    const code = await carryOut(context, client, planned);
+    const code = await carryOut(context, client, planned, tell);
     if (code !== exitCodes.ok) return code;
-    if (plan.guards.length > 0) return exitCodes.guard;
+    if (planned.plan.guards.length > 0) return exitCodes.guard;
     return context.options.detailedExitcode === true ? exitCodes.changes : exitCodes.ok;
   } catch (error) {
     if (!(error instanceof OvertakenError)) throw error;
     if (!isApproved(context.options) || round >= rounds) throw new CliError(error.message, exitCodes.stale, error);
     context.note(`${error.message}: planning again`);
-    return applyOnce(context, client, loaded, mode, round + 1);
+    return again();
   }
 }
 
@@ -82,7 +96,7 @@ const question = (mode: Plan['mode']): string =>
   mode === 'apply' ? 'Do you want to perform these actions?' : 'Do you really want to destroy all of this?';
 
 /** Work that an earlier run began and did not see end may still go on: its end comes first. */
-async function resume(context: CliContext, client: Client, set: string): Promise<void> {
+export async function resume(context: CliContext, client: Client, set: string): Promise<void> {
   const [{ stateDirectory }, { openOperations }] = await Promise.all([
     import('../../engine/journal.ts'),
     import('../../engine/journal-read.ts'),
@@ -98,13 +112,20 @@ async function resume(context: CliContext, client: Client, set: string): Promise
   }
 }
 
-export async function carryOut(context: OpenContext, client: Client, planned: Planned): Promise<ExitCode> {
+/** `tell`: what was done, also when not all of it was. */
+export async function carryOut(
+  context: OpenContext,
+  client: Client,
+  planned: Planned,
+  tell?: (counts: Counts) => void,
+): Promise<ExitCode> {
   const { io, options } = context;
   const { plan } = planned;
   const report = reporterFor(io, { json: context.isJson, color: options.color !== false }, plan.steps.length);
   if (!context.isJson) context.onInterrupt = (text) => report.say(text);
   const result = await runPlan(context, client, planned, report).finally(() => report.finish());
   const counts = countDone(plan, result);
+  tell?.(counts);
   const line = outcomeLine(plan.mode, counts, result);
   context.json(changeSummary(counts, plan.mode, line, io.nowMs()));
   const failures = renderFailures(result, paintFor(hasColor(io.env, io.stderr, options.color !== false)));

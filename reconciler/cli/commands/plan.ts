@@ -1,7 +1,9 @@
 // `gantry plan`: shows what apply (or, with --destroy, destroy) would do, and keeps it with --out; changes nothing.
+import type { DryRun } from '../../core/dry-run.ts';
 import type { Plan } from '../../core/plan.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { dryRunKind } from '../options.ts';
 import { writePlan } from '../saved-plan.ts';
 import { loadSet, planOf, printPlan, withClient } from '../session.ts';
 import { usageError } from '../usage-error.ts';
@@ -12,15 +14,20 @@ type Format = (typeof formats)[number];
 export async function plan(context: CliContext, args: readonly string[], isDestroy: boolean): Promise<ExitCode> {
   const { options } = context;
   const format = formatOf(options.output, options.format);
+  const isTried = dryRunKind(options) === 'server';
   const loaded = await loadSet(context, args);
-  const made = await withClient(context, async (client) => {
+  const { made, tried } = await withClient(context, async (client) => {
     const planned = await planOf(context, client, loaded, isDestroy ? 'destroy' : 'apply');
     if (options.out !== undefined) await writePlan(context, client, loaded, planned, args, options.out);
-    return planned.plan;
+    const tried = isTried ? await (await import('../dry-run.ts')).tryPlan(context, client, planned) : undefined;
+    return { made: planned.plan, tried };
   });
-  await show(context, made, format);
+  await show(context, made, format, tried);
+  if (tried !== undefined && format === 'text')
+    await (await import('../dry-run.ts')).showTried(context, tried, loaded.locate);
   if (options.out !== undefined)
     context.note(`The plan is kept in ${options.out}: gantry apply ${options.out} does exactly that.`);
+  if (tried !== undefined) return (await import('../dry-run.ts')).exitCodeOfTried(context, made, tried);
   if (made.guards.length > 0) return exitCodes.guard;
   const { hasChanges } = await import('../../core/summary.ts');
   return options.detailedExitcode === true && hasChanges(made) ? exitCodes.changes : exitCodes.ok;
@@ -35,12 +42,15 @@ function formatOf(output: string | undefined, format: string | undefined): Forma
   return known;
 }
 
-async function show(context: CliContext, made: Plan, format: Format): Promise<void> {
+async function show(context: CliContext, made: Plan, format: Format, tried: DryRun | undefined): Promise<void> {
   if (format === 'json') {
     const { planJson } = await import('../../core/plan-json.ts');
-    context.io.stdout.write(`${JSON.stringify(planJson(made), null, 2)}\n`);
+    const more = tried === undefined ? {} : { dry_run: (await import('../../core/dry-run.ts')).dryRunJson(tried) };
+    context.io.stdout.write(`${JSON.stringify({ ...planJson(made), ...more }, null, 2)}\n`);
   } else if (format === 'markdown') {
     const { renderMarkdown } = await import('../../core/render-markdown.ts');
     context.io.stdout.write(renderMarkdown(made));
+    if (tried === undefined) return;
+    context.io.stdout.write((await import('../../core/dry-run.ts')).dryRunMarkdown(tried));
   } else await printPlan(context, made, 'plan');
 }

@@ -1,0 +1,94 @@
+// `--dry-run`: what an apply would do, tried by nobody (client) or by a copy of the daemon in this process (server). The live
+// daemon is only read.
+import type { Client } from '../../server/client/client.ts';
+import { createClient } from '../../server/client/client.ts';
+import type { DryRun } from '../core/dry-run.ts';
+import type { Plan } from '../core/plan.ts';
+import type { RunResult } from '../engine/execute.ts';
+import type { WorldClient } from '../engine/read-world.ts';
+import type { Loaded } from '../manifest/types.ts';
+import type { CliContext } from './context.ts';
+import { startTwinOf } from './embedded.ts';
+import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts';
+import { parseCount } from './options.ts';
+import type { Planned } from './session.ts';
+import { CliError } from './usage-error.ts';
+
+export type TriedPlan = DryRun & { readonly result: RunResult };
+
+/** Carries the plan out on a copy of the server that `client` reads. Throws as an apply would: exit code 5 when the set is locked. */
+export async function tryPlan(context: CliContext, client: WorldClient, planned: Planned): Promise<TriedPlan> {
+  const { plan, observed } = planned;
+  if (plan.steps.length === 0) {
+    return { trials: [], result: { done: [], failures: [], skipped: [], isInterrupted: false } };
+  }
+  const { readWorld } = await import('../engine/read-world.ts');
+  const world = await readWorld(client, observed, plan, context.stop);
+  context.note(`Trying ${plan.steps.length} ${plan.steps.length === 1 ? 'step' : 'steps'} on a copy in memory`);
+  const twin = await startTwinOf(world, context.io.env);
+  try {
+    const copy = createClient(twin.host);
+    try {
+      return await runOn(context, copy, planned);
+    } finally {
+      await copy.close();
+    }
+  } finally {
+    await twin.stop();
+  }
+}
+
+async function runOn(context: CliContext, copy: Client, { plan, observed, owner }: Planned): Promise<TriedPlan> {
+  const { io, options } = context;
+  const [{ dryRun }, { SetRun }, { LockedError }, { pause }] = await Promise.all([
+    import('../engine/dry-run.ts'),
+    import('../engine/set-run.ts'),
+    import('../engine/lock.ts'),
+    import('../../server/client/deadline.ts'),
+  ]);
+  const runs = observed.sets?.get(owner.set)?.runs ?? 0;
+  // Whoever holds the lock never renews it in the copy, so waiting for it would tell nothing.
+  const run = new SetRun({ ...owner, client: copy, runs, nowMs: io.nowMs, pause, warn: () => {} });
+  const parallelism = parseCount('--parallelism', options.parallelism);
+  const deps = { client: copy, run, stop: context.stop, nowMs: io.nowMs, failFast: options.failFast === true };
+  const more = parallelism === undefined ? {} : { parallelism };
+  return dryRun(plan, { ...deps, ...more }, context.cancel).catch((error: unknown) => {
+    if (error instanceof LockedError) throw new CliError(error.message, exitCodes.locked, error);
+    throw error;
+  });
+}
+
+/** Beside the plan: the refusals with their places on stderr, the list of steps on stdout. */
+export async function showTried(
+  context: CliContext,
+  tried: TriedPlan,
+  locate: Loaded['locate'] = (found) => found,
+): Promise<void> {
+  const { dryRunJson, dryRunSummary, refusalsOf, renderDryRun, trialJson } = await import('../core/dry-run.ts');
+  await context.diagnostics(refusalsOf(tried).map((refusal) => locate(refusal)));
+  if (!context.isJson) {
+    context.out(`\n${renderDryRun(tried, { color: context.color }).trimEnd()}`);
+    return;
+  }
+  const { jsonLine } = await import('./render-json.ts');
+  const atMs = context.io.nowMs();
+  for (const trial of tried.trials) {
+    const text = `${trial.address}: ${trial.action} ${trial.verdict}`;
+    context.json(jsonLine('dry_run_step', text, { trial: trialJson(trial) }, atMs));
+  }
+  const { steps: _steps, ...counts } = dryRunJson(tried);
+  context.json(jsonLine('dry_run_summary', dryRunSummary(tried), { dry_run: counts }, atMs));
+}
+
+/** What an apply of the plan would end with, as far as could be tried. */
+export async function exitCodeOfTried(
+  context: CliContext,
+  plan: Plan,
+  tried: TriedPlan | undefined,
+): Promise<ExitCode> {
+  const code = tried === undefined ? exitCodes.ok : exitCodeOf(tried.result);
+  if (code !== exitCodes.ok) return code;
+  if (plan.guards.length > 0) return exitCodes.guard;
+  const { hasChanges } = await import('../core/summary.ts');
+  return context.options.detailedExitcode === true && hasChanges(plan) ? exitCodes.changes : exitCodes.ok;
+}
