@@ -215,7 +215,7 @@ describe('layers', () => {
 
   test('every file of server, reconciler and provider belongs to a room or is an edge', () => {
     const edges =
-      /^(server\/(main|daemon|daemon-command|shutdown-command|embedded|host-drivers|doors)|provider\/main|server\/drivers\/[^/]+)\.ts$/;
+      /^(server\/(main|daemon|daemon-command|shutdown-command|embedded|host-drivers|doors|twin|state-directories)|provider\/main|server\/drivers\/[^/]+)\.ts$/;
     const homeless = all
       .map((source) => source.path)
       .filter((path) => !edges.test(path) && !rules.some((rule) => rule.from.test(path)));
