@@ -80,9 +80,12 @@ export class GantryStack extends TerraformStack {
   }
 
   /** The image, with an alias of this name. */
-  image(id: string, options: ImageOptions): imageAlias.ImageAlias {
-    const { name = id, file, metadata, source = fileSource(id, file, metadata), ...others } = options;
-    const { fingerprint } = new images.Image(this, `image-${id}`, { ...others, source });
+  image(id: string, { name = id, file, metadata, source, ...others }: ImageOptions): imageAlias.ImageAlias {
+    if (file !== undefined && source !== undefined) {
+      throw new Error(`image ${id} has a file and a source: an image is made from one of them`);
+    }
+    const from = source ?? fileSource(id, file, metadata);
+    const { fingerprint } = new images.Image(this, `image-${id}`, { ...others, source: from });
     return new imageAlias.ImageAlias(this, `alias-${id}`, { name, target: fingerprint, provider: others.provider });
   }
 

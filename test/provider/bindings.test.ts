@@ -1,0 +1,166 @@
+// The committed bindings are those of the schemas, the generators' mistakes are corrected in them, and a package with them can be
+// used by apps of every kind. What the constructs do is test/bindings, what comes of them test/e2e/cdk-examples.test.ts.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { adjustGenerated } from '../../provider/bindings/adjust.ts';
+import {
+  bindingsFolder,
+  copiesForCdktn,
+  generateBindings,
+  generatorFolder,
+  sealOfTree,
+} from '../../provider/bindings/generate.ts';
+import { brokenSeals, hashOf, sealOf, type Seal } from '../../provider/bindings/seal.ts';
+import { installBindings, type BindingsPackage } from '../support/bindings-package.ts';
+import { repository, runProcess, type Ran } from '../support/e2e-programs.ts';
+
+const folder = bindingsFolder(repository);
+const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
+const generatorsMissing = existsSync(join(generatorFolder(repository), 'node_modules'))
+  ? undefined
+  : `the generators are not installed: npm ci --ignore-scripts --prefix provider/bindings/generator`;
+if (generatorsMissing !== undefined) console.log(`skipped: bindings generated anew, since ${generatorsMissing}`);
+
+describe('the committed bindings', () => {
+  test('are sealed for the schemas as they are, and nobody has changed them since (npm run generate:bindings)', () => {
+    expect(brokenSeals(JSON.parse(read('seal.json')) as Seal, sealOfTree(repository))).toEqual([]);
+  });
+
+  test('for cdktn are those for CDKTF where they are written by hand', () => {
+    const copies = copiesForCdktn(repository);
+    expect([...copies.keys()]).toContain('cdktn/gantry-stack.ts');
+    for (const [path, text] of copies) expect(read(path), path).toBe(text);
+    expect(copies.get('cdktn/gantry-stack.ts')).toContain("from 'cdktn'");
+    expect([...copies.values()].join('')).not.toMatch(/'cdktf'|CDKTF/);
+  });
+
+  test.skipIf(generatorsMissing !== undefined)(
+    'are what the generators make, to the letter',
+    { timeout: 120_000 },
+    () => {
+      const files = generateBindings(repository);
+      expect(files.size).toBeGreaterThan(50);
+      for (const [path, text] of files) expect(read(path), path).toBe(text);
+      expect(Object.keys(sealOfTree(repository).files)).toEqual([...files.keys()].sort());
+    },
+  );
+});
+
+describe('a seal', () => {
+  const files = new Map([
+    ['a.ts', 'a'],
+    ['b.ts', 'b'],
+  ]);
+  const seal = sealOf({ schema: '{}', generators: '1' }, files);
+
+  test('holds as long as nothing changes', () => {
+    expect(brokenSeals(seal, sealOf({ schema: '{}', generators: '1' }, new Map([...files].reverse())))).toEqual([]);
+    expect(seal.files['a.ts']).toBe(hashOf('a'));
+  });
+
+  test('is broken by other schemas, other generators, and files that are changed, new or gone', () => {
+    const changed = new Map([
+      ['a.ts', 'A'],
+      ['c.ts', 'c'],
+    ]);
+    expect(brokenSeals(seal, sealOf({ schema: '{"x":1}', generators: '2' }, changed))).toEqual([
+      'the schemas of the provider or its version have changed',
+      'the generators have other versions',
+      'a.ts is not as generated',
+      'b.ts is not as generated',
+      'c.ts is not as generated',
+    ]);
+  });
+});
+
+describe('what generators write', () => {
+  const map = (body: string): string => `// x
+import * as cdktf from 'cdktf';
+export class NicsMap extends cdktf.ComplexMap {
+  public get(key: string): NicsReference {
+    ${body}
+  }
+}
+`;
+  const good = map('return new NicsReference(this.terraformResource, this.terraformAttribute, key);');
+
+  test('gets quoted keys, and comes without pages and without the index that loads lazily', () => {
+    const written = new Map([
+      ['providers/svc/index.ts', '// x\n'],
+      ['providers/svc/lazy-index.ts', '// x\n'],
+      ['providers/svc/nics/README.md', '# x\n'],
+      ['providers/svc/nics/index.ts', good],
+    ]);
+    const adjusted = adjustGenerated(written, 'svc');
+    expect([...adjusted.keys()]).toEqual(['index.ts', 'nics/index.ts']);
+    expect(adjusted.get('nics/index.ts')).toContain('this.terraformAttribute, mapKey(key));');
+    expect(adjusted.get('nics/index.ts')).toContain("// x\nimport { mapKey } from '../../maps';\nimport * as cdktf");
+  });
+
+  test('is refused when it has another form than the one that is corrected', () => {
+    const other = map('return new NicsReference(this, key);');
+    const adjust = (files: Record<string, string>) => () => adjustGenerated(new Map(Object.entries(files)), 'svc');
+    expect(adjust({ 'providers/svc/index.ts': '', 'providers/svc/nics/index.ts': other })).toThrow(
+      'nics/index.ts has 1 maps, but 0 of them',
+    );
+    expect(adjust({ 'providers/other/index.ts': '' })).toThrow('which is not below providers/svc/');
+    expect(adjust({ 'providers/svc/nics/index.ts': good })).toThrow('has written no index.ts');
+  });
+});
+
+describe('the package', { timeout: 120_000 }, () => {
+  let installed: BindingsPackage;
+  beforeAll(async () => {
+    installed = await installBindings();
+  }, 120_000);
+  afterAll(() => installed?.remove());
+
+  const app = (path: string, text: string): string => {
+    const file = join(installed.root, path);
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, text);
+    return file;
+  };
+  const body = (flavour: string): string => `
+const app = new App();
+const stack = new GantryStack(app, 'one');
+new profile.Profile(stack, 'p', { name: '${flavour}', devices: { root: rootDisk(stack.pool('fast')) } });
+process.stdout.write(Testing.synth(stack));
+`;
+
+  test.each(['cdktf', 'cdktn'])('serves apps that are modules and apps that require, for %s', async (flavour) => {
+    const files = [
+      app(
+        `${flavour}/app.mjs`,
+        `import { App, Testing } from '${flavour}';\nimport { GantryStack, profile, rootDisk } from 'gantry/${flavour}';\n${body(flavour)}`,
+      ),
+      app(
+        `${flavour}/app.cjs`,
+        `const { App, Testing } = require('${flavour}');\nconst { GantryStack, profile, rootDisk } = require('gantry/${flavour}');\n${body(flavour)}`,
+      ),
+    ];
+    for (const file of files) {
+      const ran = await runProcess([process.execPath, file], { cwd: installed.root });
+      expect(ran.stderr).toBe('');
+      const { resource, terraform } = JSON.parse(ran.stdout) as Record<string, Record<string, Record<string, unknown>>>;
+      expect(resource?.['gantry_profile']?.['p']).toMatchObject({ name: flavour });
+      const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
+      expect(terraform?.['required_providers']).toEqual({ gantry: { source: 'gantry/gantry', version } });
+    }
+  });
+
+  test('has types for strict apps, which refuse what no resource has', async () => {
+    const text = (options: string): string => `import { App } from 'cdktf';
+import { GantryStack } from 'gantry/cdktf';
+const stack = new GantryStack(new App(), 'one');
+export const address: string = stack.container('web', ${options}).ipv4Address;
+`;
+    const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--skipLibCheck', 'false', '--types', 'node'];
+    const compiled = (name: string, options: string): Promise<Ran> =>
+      installed.compile(...flags, app(`typed/${name}.mts`, text(options)));
+    expect(await compiled('good', "{ image: 'debian/12', limits: { cpu: 2 } }")).toMatchObject({ code: 0, stdout: '' });
+    expect((await compiled('unknown', "{ immage: 'debian/12' }")).stdout).toContain("'immage' does not exist");
+    expect((await compiled('wrong', '{ limits: { cpu: true } }')).stdout).toContain("Type 'true' is not assignable");
+  });
+});
