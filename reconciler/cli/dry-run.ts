@@ -14,14 +14,13 @@ import { parseCount } from './options.ts';
 import type { Planned } from './session.ts';
 import { CliError } from './usage-error.ts';
 
-export type TriedPlan = DryRun & { readonly result: RunResult };
+/** Without a result where there was nothing to do. */
+export type TriedPlan = DryRun & { readonly result?: RunResult };
 
 /** Carries the plan out on a copy of the server that `client` reads. Throws as an apply would: exit code 5 when the set is locked. */
 export async function tryPlan(context: CliContext, client: WorldClient, planned: Planned): Promise<TriedPlan> {
   const { plan, observed } = planned;
-  if (plan.steps.length === 0) {
-    return { trials: [], result: { done: [], failures: [], skipped: [], isInterrupted: false } };
-  }
+  if (plan.steps.length === 0) return { trials: [] };
   const { readWorld } = await import('../engine/read-world.ts');
   const world = await readWorld(client, observed, plan, context.stop);
   context.note(`Trying ${plan.steps.length} ${plan.steps.length === 1 ? 'step' : 'steps'} on a copy in memory`);
@@ -86,7 +85,7 @@ export async function exitCodeOfTried(
   plan: Plan,
   tried: TriedPlan | undefined,
 ): Promise<ExitCode> {
-  const code = tried === undefined ? exitCodes.ok : exitCodeOf(tried.result);
+  const code = tried?.result === undefined ? exitCodes.ok : exitCodeOf(tried.result);
   if (code !== exitCodes.ok) return code;
   if (plan.guards.length > 0) return exitCodes.guard;
   const { hasChanges } = await import('../core/summary.ts');
