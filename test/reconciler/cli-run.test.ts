@@ -1,35 +1,15 @@
 // Whole command lines against a daemon in memory: what is printed where, and with which exit code they end.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { normalizeArgv } from '../../reconciler/cli/argv.ts';
 import { daemonLibrary } from '../../reconciler/cli/embedded.ts';
 import { hostOf } from '../../reconciler/cli/host.ts';
 import { parseAddress, parseDuration, parseVars } from '../../reconciler/cli/options.ts';
 import { cli, type CliSetting } from '../support/cli-io.ts';
-import { FakeWorld } from '../support/fake-client.ts';
-import type { FakeDaemon } from '../support/fake-daemon.ts';
-import { startWorldDaemon } from '../support/world-daemon.ts';
+import { useCliWorld } from '../support/cli-world.ts';
 
-let world = new FakeWorld();
-let daemon: FakeDaemon;
-let folder = '';
-beforeEach(async () => {
-  world = new FakeWorld();
-  daemon = await startWorldDaemon(world);
-  folder = mkdtempSync(join(tmpdir(), 'gantry-cli-'));
-});
-afterEach(async () => {
-  await daemon.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function manifest(text: string, name = 'main.yaml'): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
+const here = useCliWorld();
 
 const two = `
 kind: profile
@@ -43,7 +23,7 @@ source: { type: none }
 state: running
 `;
 
-const run = (argv: readonly string[], setting: CliSetting = {}) => cli([...argv, '--host', daemon.host], setting);
+const run = (argv: readonly string[], setting: CliSetting = {}) => cli([...argv, '--host', here.daemon.host], setting);
 
 const lines = (text: string): readonly Record<string, unknown>[] =>
   text
@@ -53,46 +33,46 @@ const lines = (text: string): readonly Record<string, unknown>[] =>
 
 describe('apply', () => {
   test('plans, carries out, and ends with a summary; applied again it does nothing', async () => {
-    const file = manifest(two);
+    const file = here.manifest(two);
     const first = await run(['apply', '-auto-approve', file]);
     expect(first.stderr).toContain('container/c1: Started after');
     expect(first.stdout).toContain('Apply complete! 2 added, 0 changed, 0 destroyed.');
     expect(first.code).toBe(0);
-    expect(world.objects.container.get('c1')?.['status']).toBe('Running');
-    const changes = world.changes.length;
+    expect(here.world.objects.container.get('c1')?.['status']).toBe('Running');
+    const changes = here.world.changes.length;
     const second = await run(['apply', '-y', '-f', file, '-detailed-exitcode']);
     expect(second.code).toBe(0);
-    expect(world.changes).toHaveLength(changes);
+    expect(here.world.changes).toHaveLength(changes);
   });
 
   test('exits with 2 after changes when asked for detail', async () => {
-    expect((await run(['apply', '-auto-approve', '-detailed-exitcode', manifest(two)])).code).toBe(2);
+    expect((await run(['apply', '-auto-approve', '-detailed-exitcode', here.manifest(two)])).code).toBe(2);
   });
 
   test('asks on a terminal, and only yes will do', async () => {
-    const file = manifest(two);
+    const file = here.manifest(two);
     const no = await run(['apply', file], { typed: 'y\n' });
     expect(no.code).toBe(1);
     expect(no.stderr).toContain("Only 'yes' will be accepted");
     expect(no.stderr).toContain('Not approved: nothing was changed');
-    expect(world.changes).toEqual([]);
+    expect(here.world.changes).toEqual([]);
     const yes = await run(['apply', file], { typed: 'yes\n' });
     expect(yes.code).toBe(0);
-    expect(world.objects.container.has('c1')).toBe(true);
+    expect(here.world.objects.container.has('c1')).toBe(true);
   });
 
   test('refuses without a terminal and without approval, as a usage error', async () => {
-    const refused = await run(['apply', manifest(two)]);
+    const refused = await run(['apply', here.manifest(two)]);
     expect(refused.code).toBe(64);
     expect(refused.stderr).toContain('--auto-approve');
-    expect(world.changes).toEqual([]);
+    expect(here.world.changes).toEqual([]);
   });
 
   test('says of a failure what, why and what to do, and counts what was done', async () => {
-    world.beforeChange = (what) => {
+    here.world.beforeChange = (what) => {
       if (what === 'start container/c1') throw new Error('no cgroup');
     };
-    const failed = await run(['apply', '-y', manifest(two)]);
+    const failed = await run(['apply', '-y', here.manifest(two)]);
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('Error: cannot start container/c1');
     expect(failed.stderr).toContain('no cgroup');
@@ -101,7 +81,7 @@ describe('apply', () => {
   });
 
   test('with --json writes nothing but JSON lines, the version first and the summary last', async () => {
-    const done = await run(['apply', '-json', '-auto-approve', manifest(two)]);
+    const done = await run(['apply', '-json', '-auto-approve', here.manifest(two)]);
     const all = lines(done.stdout);
     expect(done.stderr).toBe('');
     expect(all[0]).toMatchObject({ type: 'version', ui: '1.0' });
@@ -118,20 +98,20 @@ describe('apply', () => {
 
   test('interrupted once ends what is at work and exits with 130', async () => {
     let interrupt = (): void => {};
-    world.beforeChange = (what) => {
+    here.world.beforeChange = (what) => {
       if (what === 'create profile/web') interrupt();
     };
     const setting: CliSetting = { interrupts: (now) => (interrupt = now) };
-    const ended = await run(['apply', '-y', '--parallelism', '1', manifest(two)], setting);
+    const ended = await run(['apply', '-y', '--parallelism', '1', here.manifest(two)], setting);
     expect(ended.code).toBe(130);
     expect(ended.stderr).toContain('Press Ctrl-C again');
     expect(ended.stdout).toContain('Apply interrupted: 1 added');
-    expect(world.objects.profile.has('web')).toBe(true);
-    expect(world.objects.container.size).toBe(0);
+    expect(here.world.objects.profile.has('web')).toBe(true);
+    expect(here.world.objects.container.size).toBe(0);
   });
 
   test('paints rows on a terminal and leaves none behind', async () => {
-    const done = await run(['apply', '-y', manifest(two)], { stderrTty: true, env: { TERM: 'xterm' } });
+    const done = await run(['apply', '-y', here.manifest(two)], { stderrTty: true, env: { TERM: 'xterm' } });
     expect(done.stderr).toContain('\u001b[J');
     expect(done.stderr.slice(done.stderr.lastIndexOf('\u001b[J'))).not.toContain('...');
     expect(done.stderr).toContain('Created');
@@ -140,21 +120,21 @@ describe('apply', () => {
 
 describe('plan', () => {
   test('changes nothing; 2 says that there are changes', async () => {
-    const file = manifest(two);
+    const file = here.manifest(two);
     const plain = await run(['plan', file]);
     expect(plain.code).toBe(0);
     expect(plain.stdout).toContain('2 to add');
     expect((await run(['plan', file, '-detailed-exitcode'])).code).toBe(2);
-    expect(world.changes).toEqual([]);
+    expect(here.world.changes).toEqual([]);
   });
 
   test('only of the target and what it needs', async () => {
-    const done = await run(['plan', manifest(two), '-target=profile/web']);
+    const done = await run(['plan', here.manifest(two), '-target=profile/web']);
     expect(done.stdout).toContain('1 to add');
   });
 
   test('as JSON has the whole plan in the keys of Terraform', async () => {
-    const done = await run(['plan', manifest(two), '--format', 'plan-json']);
+    const done = await run(['plan', here.manifest(two), '--format', 'plan-json']);
     expect(JSON.parse(done.stdout)).toMatchObject({
       format_version: expect.any(String),
       resource_changes: expect.any(Array),
@@ -162,28 +142,28 @@ describe('plan', () => {
   });
 
   test('with a protected object to delete exits with 4', async () => {
-    const file = manifest(two.replace('state: running', 'state: running\nmanage: { protect: true }'));
+    const file = here.manifest(two.replace('state: running', 'state: running\nmanage: { protect: true }'));
     expect((await run(['apply', '-y', file])).code).toBe(0);
     const refused = await run(['destroy', '-y', file]);
     expect(refused.code).toBe(4);
-    expect(world.objects.container.has('c1')).toBe(true);
+    expect(here.world.objects.container.has('c1')).toBe(true);
   });
 });
 
 test('destroy removes what is declared', async () => {
-  const file = manifest(two);
+  const file = here.manifest(two);
   await run(['apply', '-y', file]);
   const done = await run(['destroy', '-auto-approve', file]);
   expect(done.code).toBe(0);
   expect(done.stdout).toContain('Destroy complete! 0 added, 0 changed, 2 destroyed.');
-  expect(world.objects.container.size).toBe(0);
+  expect(here.world.objects.container.size).toBe(0);
 });
 
 test('status shows declared objects beside the live ones', async () => {
-  const file = manifest(two);
+  const file = here.manifest(two);
   await run(['apply', '-y', file]);
-  world.addresses.set('c1', '10.0.0.7');
-  Object.assign(world.objects.profile.get('web')!, { config: { 'limits.memory': '2GiB' } });
+  here.world.addresses.set('c1', '10.0.0.7');
+  Object.assign(here.world.objects.profile.get('web')!, { config: { 'limits.memory': '2GiB' } });
   const shown = await run(['status', file]);
   expect(shown.stdout.split('\n').map((line) => line.split(/\s{2,}/))).toEqual([
     ['OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'],
@@ -196,7 +176,7 @@ test('status shows declared objects beside the live ones', async () => {
 });
 
 test('show prints one live object or lists all', async () => {
-  await run(['apply', '-y', manifest(two)]);
+  await run(['apply', '-y', here.manifest(two)]);
   const one = await run(['show', 'container/c1']);
   expect(one.stdout).toContain('name: c1');
   expect((await run(['show'])).stdout).toContain('container/c1');
@@ -211,23 +191,23 @@ test('show prints one live object or lists all', async () => {
 
 describe('validate', () => {
   test('reaches no daemon and says that all is well', async () => {
-    const done = await cli(['validate', manifest(two)]);
+    const done = await cli(['validate', here.manifest(two)]);
     expect(done).toMatchObject({ code: 0 });
     expect(done.stdout).toContain('Valid: 2 documents');
   });
 
   test('shows mistakes with their place', async () => {
-    const done = await cli(['validate', manifest('kind: profile\nname: web\nconfg: {}\n')]);
+    const done = await cli(['validate', here.manifest('kind: profile\nname: web\nconfg: {}\n')]);
     expect(done.code).toBe(1);
     expect(done.stderr).toContain('main.yaml:3');
-    const json = JSON.parse((await cli(['validate', '--json', folder])).stdout) as Record<string, unknown>;
+    const json = JSON.parse((await cli(['validate', '--json', here.folder])).stdout) as Record<string, unknown>;
     expect(json).toMatchObject({ valid: false, error_count: 1 });
   });
 });
 
 describe('exit codes', () => {
   test('7 when the daemon is away, with the reason', async () => {
-    const away = await cli(['plan', manifest(two), '--host', `unix://${folder}/none`]);
+    const away = await cli(['plan', here.manifest(two), '--host', `unix://${here.folder}/none`]);
     expect(away.code).toBe(7);
     expect(away.stderr).toContain('there is no such file; start the daemon');
   });
@@ -236,11 +216,11 @@ describe('exit codes', () => {
     for (const argv of [
       ['frobnicate'],
       ['plan', '--frob'],
-      ['plan', manifest(two), '--host', 'ftp://x'],
-      ['plan', manifest(two), '--target', 'web'],
-      ['apply', manifest(two), '--parallelism', '0'],
-      ['apply', manifest(two), '--timeout', 'soon'],
-      ['apply', manifest(two), '--embedded', folder, '--host', 'unix:///x'],
+      ['plan', here.manifest(two), '--host', 'ftp://x'],
+      ['plan', here.manifest(two), '--target', 'web'],
+      ['apply', here.manifest(two), '--parallelism', '0'],
+      ['apply', here.manifest(two), '--timeout', 'soon'],
+      ['apply', here.manifest(two), '--embedded', here.folder, '--host', 'unix:///x'],
     ]) {
       expect((await cli(argv)).code, argv.join(' ')).toBe(64);
     }
@@ -253,10 +233,10 @@ describe('exit codes', () => {
   });
 
   test('3 when an object changed between plan and apply', async () => {
-    const file = manifest(two);
+    const file = here.manifest(two);
     await run(['apply', '-y', file]);
-    manifest(two.replace('1GiB', '3GiB'));
-    daemon.routes['GET /1.0/profiles/web'] = () => ({
+    here.manifest(two.replace('1GiB', '3GiB'));
+    here.daemon.routes['GET /1.0/profiles/web'] = () => ({
       sync: { name: 'web', description: '', config: { 'limits.memory': '9GiB' }, devices: {}, used_by: [] },
     });
     const stale = await run(['apply', '-y', file]);
@@ -298,30 +278,30 @@ describe('words on the command line', () => {
 
 describe('an embedded daemon', () => {
   const fakeLibrary = (body: string): string => {
-    const path = join(folder, 'embedded-daemon.mjs');
+    const path = join(here.folder, 'embedded-daemon.mjs');
     writeFileSync(path, `export async function startEmbeddedDaemon(options) { ${body} }`);
     return path;
   };
 
   test('is started in the directory, used, and stopped at the end', async () => {
-    const stopped = join(folder, 'stopped');
+    const stopped = join(here.folder, 'stopped');
     const library = fakeLibrary(`
       const { writeFileSync } = await import('node:fs');
       const stop = async () => writeFileSync(${JSON.stringify(stopped)}, options.stateDir + ' ' + options.runtime);
-      return { socketPath: ${JSON.stringify(daemon.socketPath)}, runtime: 'sim', stop };
+      return { socketPath: ${JSON.stringify(here.daemon.socketPath)}, runtime: 'sim', stop };
     `);
-    const done = await cli(['apply', '-y', '--embedded', folder, manifest(two)], {
+    const done = await cli(['apply', '-y', '--embedded', here.folder, here.manifest(two)], {
       env: { GANTRY_DAEMON_LIBRARY: library },
     });
-    expect(done.stderr).toContain(`Daemon for this run in ${folder} (runtime sim)`);
+    expect(done.stderr).toContain(`Daemon for this run in ${here.folder} (runtime sim)`);
     expect(done.code).toBe(0);
     const { readFileSync } = await import('node:fs');
-    expect(readFileSync(stopped, 'utf8')).toBe(`${folder} auto`);
+    expect(readFileSync(stopped, 'utf8')).toBe(`${here.folder} auto`);
   });
 
   test('that does not come up is reported with what it said', async () => {
     const library = fakeLibrary(`throw new Error('the store is locked');`);
-    const failed = await cli(['plan', '--embedded', folder, manifest(two)], {
+    const failed = await cli(['plan', '--embedded', here.folder, here.manifest(two)], {
       env: { GANTRY_DAEMON_LIBRARY: library },
     });
     expect(failed.code).toBe(7);

@@ -1,47 +1,28 @@
 // Plans that are kept in files: what is in them, that exactly they are applied, and when they are stale.
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { planChanges } from '../../reconciler/core/plan-changes.ts';
 import { renderMarkdown } from '../../reconciler/core/render-markdown.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
-import type { FakeDaemon } from '../support/fake-daemon.ts';
-import { FakeWorld } from '../support/fake-client.ts';
-import { startWorldDaemon } from '../support/world-daemon.ts';
+import { useCliWorld } from '../support/cli-world.ts';
 import { document, liveProfile, world as worldOf } from '../support/worlds.ts';
 
-let world = new FakeWorld();
-let daemon: FakeDaemon;
-let folder = '';
-beforeEach(async () => {
-  world = new FakeWorld();
-  daemon = await startWorldDaemon(world);
-  folder = mkdtempSync(join(tmpdir(), 'gantry-saved-'));
-});
-afterEach(async () => {
-  await daemon.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function manifest(text: string, name = 'main.yaml'): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
-const run = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', daemon.host]);
-const file = (): string => join(folder, 'the.plan');
+const here = useCliWorld();
+const run = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', here.daemon.host]);
+const file = (): string => join(here.folder, 'the.plan');
 const web = (config: string): string => `kind: profile\nname: web\nconfig: {${config}}\n`;
-const config = (): Record<string, string> => world.objects.profile.get('web')?.['config'] as Record<string, string>;
+const config = (): Record<string, string> =>
+  here.world.objects.profile.get('web')?.['config'] as Record<string, string>;
 const plan = async (text: string): Promise<void> => {
-  const made = await run('plan', '--out', file(), manifest(text));
+  const made = await run('plan', '--out', file(), here.manifest(text));
   expect(made.code, made.stderr).toBe(0);
 };
 
 describe('a kept plan', () => {
   test('is applied without asking, also when the manifest has changed since, and is shown by itself', async () => {
     await plan(web('user.a: 1'));
-    manifest(web('user.a: 2'));
+    here.manifest(web('user.a: 2'));
     const shown = await run('show', file());
     expect(shown.stdout).toContain('+ profile/web');
     expect(JSON.parse((await run('show', '--json', file())).stdout)).toMatchObject({ format_version: '1.2' });
@@ -54,7 +35,7 @@ describe('a kept plan', () => {
   });
 
   test('goes on when an object changed elsewhere than where the plan changes it, and keeps that change', async () => {
-    await run('apply', '-y', manifest(web('user.a: 1')));
+    await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(web('user.a: 2'));
     config()['user.other'] = 'x';
     const done = await run('apply', file());
@@ -63,7 +44,7 @@ describe('a kept plan', () => {
   });
 
   test('is stale, with exit code 3 and the reason, when what it changes is no longer as it was', async () => {
-    await run('apply', '-y', manifest(web('user.a: 1')));
+    await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(web('user.a: 2'));
     config()['user.a'] = '7';
     const refused = await run('apply', file());
@@ -76,9 +57,9 @@ describe('a kept plan', () => {
   test('does nothing beyond itself: what else differs by now is told and left', async () => {
     const two = (a: string, b: string): string =>
       `${web(`user.a: ${a}`)}---\nkind: profile\nname: db\nconfig: {user.b: ${b}}\n`;
-    await run('apply', '-y', manifest(two('1', '1')));
+    await run('apply', '-y', here.manifest(two('1', '1')));
     await plan(two('2', '1'));
-    const db = world.objects.profile.get('db')?.['config'] as Record<string, string>;
+    const db = here.world.objects.profile.get('db')?.['config'] as Record<string, string>;
     db['user.b'] = 'drifted';
     const done = await run('apply', file());
     expect(done.code, done.stderr).toBe(0);
@@ -88,13 +69,13 @@ describe('a kept plan', () => {
 
   test('is stale when something that it needs and did not plan for is gone', async () => {
     const both = `${web('user.a: 1')}---\nkind: container\nname: c1\nprofiles: [web]\nsource: {type: none}\n`;
-    await run('apply', '-y', manifest(web('user.a: 1')));
+    await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(both);
-    world.objects.profile.delete('web');
+    here.world.objects.profile.delete('web');
     const refused = await run('apply', file());
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain('container/c1 now needs profile/web#create');
-    expect(world.objects.container.size).toBe(0);
+    expect(here.world.objects.container.size).toBe(0);
   });
 
   test('holds no secret: they are read again from the manifests, and missed when they are not there', async () => {
@@ -103,11 +84,11 @@ describe('a kept plan', () => {
     const text = readFileSync(file(), 'utf8');
     expect(text).not.toMatch(/S3CR3T|4711/);
     expect(statSync(file()).mode & 0o777).toBe(0o600);
-    manifest(web('user.a: 1'));
+    here.manifest(web('user.a: 1'));
     const missed = await run('apply', file());
     expect(missed.code).toBe(3);
     expect(missed.stderr).toContain('profile/web config.environment.DB_PASSWORD');
-    manifest(secret);
+    here.manifest(secret);
     expect((await run('apply', file())).code).toBe(0);
     expect(config()).toMatchObject({ 'environment.DB_PASSWORD': 'S3CR3T', 'environment.PIN_TOKEN': '4711' });
   });
@@ -124,11 +105,11 @@ describe('a kept plan', () => {
     expect((await run('apply', file())).code).toBe(64);
     writeFileSync(file(), text.slice(0, 200));
     expect((await run('apply', file())).stderr).toContain('is damaged');
-    expect(world.objects.profile.has('web')).toBe(false);
+    expect(here.world.objects.profile.has('web')).toBe(false);
   });
 
   test('carries the ETags of what it changes', async () => {
-    await run('apply', '-y', manifest(web('user.a: 1')));
+    await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(web('user.a: 2'));
     const saved = JSON.parse(readFileSync(file(), 'utf8')) as {
       changes: { etag?: string }[];
@@ -164,7 +145,7 @@ describe('a plan as Markdown', () => {
   });
 
   test('comes from the command line, beside json and text', async () => {
-    const path = manifest(web('user.a: 1'));
+    const path = here.manifest(web('user.a: 1'));
     expect((await run('plan', '-o', 'markdown', path)).stdout).toContain('### Plan: 1 to add');
     expect(JSON.parse((await run('plan', '-o', 'json', path)).stdout)).toMatchObject({ owner: 'default' });
     expect((await run('plan', '-o', 'xml', path)).code).toBe(64);
