@@ -4,7 +4,6 @@ import type { ContainerCreate, ContainerSource } from '../../api/container.ts';
 import { never } from '../../api/common.ts';
 import { errors } from '../../api/errors.ts';
 import { applyInstanceType } from '../../api/instance-type.ts';
-import { containerName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSource } from '../../drivers/storage/driver.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
@@ -14,13 +13,12 @@ import type { Caller } from '../caller.ts';
 import { remoteImageOf, type RemoteSource } from '../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
-import { beginContainer, checkArchitecture, checkDraft, withHardwareAddresses } from './draft.ts';
+import { beginContainer, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
 import { applyTemplateKey } from './apply-templates.ts';
 import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from './network-hosts.ts';
-import { petName } from './pet-name.ts';
 import { limitNewRoot } from './root-size.ts';
 import { dropSnapshots, type SnapshotEntry } from './snapshot-records.ts';
 import { removeState, stateDirOf } from './stateful.ts';
@@ -109,11 +107,7 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
 
 /** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
 export function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Operation {
-  const name =
-    body.name === undefined || body.name === '' ? petName((taken) => deps.records.containers.has(taken)) : body.name;
-  const rule = containerName(name);
-  if (rule !== undefined) throw errors.invalidName('container', name, rule);
-  if (deps.records.containers.has(name)) throw errors.exists('container', name);
+  const name = freeName(deps.records, body.name);
   const remote = remoteImageOf(body.source);
   if (remote !== undefined) return createFromRemote(deps, caller, name, body, remote);
   return deps.operations.start({

@@ -6,12 +6,14 @@ import type { ConfigMap, DeviceMap } from '../../api/common.ts';
 import { validateContainerConfig } from '../../api/container-config.ts';
 import { rootDisk, validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
+import { containerName } from '../../api/names.ts';
 import { nearestName } from '../../api/nearest.ts';
 import type { Problem } from '../../api/problem.ts';
 import { volumeConfigKeys } from '../../api/storage-config.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from '../expand.ts';
+import { petName } from './pet-name.ts';
 import { rootSize } from './root-size.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
@@ -37,6 +39,15 @@ export function checkDraft(
   ];
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
   return { pool: root?.pool ?? '' };
+}
+
+/** The name that a new container asks for, or one of ours. Throws AppError invalidName, exists. */
+export function freeName(records: Records, asked: string | undefined): string {
+  const name = asked === undefined || asked === '' ? petName((taken) => records.containers.has(taken)) : asked;
+  const rule = containerName(name);
+  if (rule !== undefined) throw errors.invalidName('container', name, rule);
+  if (records.containers.has(name)) throw errors.exists('container', name);
+  return name;
 }
 
 /** First step of everything that makes a container: the name is free and becomes its, and what it refers to is there and stays. */

@@ -6,17 +6,16 @@ import { isWithoutSnapshots, type ContainerCreate } from '../../api/container.ts
 import { validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/migration.ts';
-import { containerName, snapshotName } from '../../api/names.ts';
+import { snapshotName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Saga, SagaContext } from '../../operations/saga.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
-import { beginContainer, checkArchitecture, checkDraft, withHardwareAddresses } from '../containers/draft.ts';
+import { beginContainer, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from '../containers/draft.ts';
 import { idMapKeys } from '../containers/id-maps.ts';
 import type { NetworkHosts } from '../containers/network-hosts.ts';
-import { petName } from '../containers/pet-name.ts';
 import { limitNewRoot } from '../containers/root-size.ts';
 import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../containers/snapshot-records.ts';
 import { needStateful, removeState, stateDirOf } from '../containers/stateful.ts';
@@ -94,11 +93,7 @@ export function receiveContainerSaga(
 
 /** POST containers {source: {type: migration}}. What the body alone says is judged at once, the rest when the offer is there. */
 export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {
-  const name =
-    body.name === undefined || body.name === '' ? petName((taken) => deps.records.containers.has(taken)) : body.name;
-  const rule = containerName(name);
-  if (rule !== undefined) throw errors.invalidName('container', name, rule);
-  if (deps.records.containers.has(name)) throw errors.exists('container', name);
+  const name = freeName(deps.records, body.name);
   checkBody(deps, name, body);
   const meeting = targetMeeting(body.source);
   return startMigration(deps, {
