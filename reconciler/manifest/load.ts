@@ -11,6 +11,7 @@ import { applyOverlays, writerOf, type Part } from './overlays.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { isPreseed, readPreseed } from './preseed-parts.ts';
 import { readDocument } from './read-document.ts';
+import { readInside } from './read-inside.ts';
 import { resolveSecrets } from './secret-references.ts';
 import { readSources } from './sources.ts';
 import type { Loaded, LoadInput } from './types.ts';
@@ -126,6 +127,14 @@ async function loadDocument(
     return undefined;
   }
   const location = source.locationAt(raw.offset);
+  if (document.kind === 'container') {
+    const setting = { folder: source.folder, read: load.readImages !== false };
+    const inside = await readInside(document, setting, signal);
+    inside.findings.forEach(report);
+    if (inside.findings.every(({ severity }) => severity !== 'error')) return { ...inside.document, location };
+    load.broken.push(document.address);
+    return undefined;
+  }
   if (document.files === undefined) return { ...document, location };
   const read = await readImageFiles(
     document.files,

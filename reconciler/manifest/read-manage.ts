@@ -107,7 +107,8 @@ function readPlace(text: string, path: string, findings: Finding[]): { readonly 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const longestMs = 24 * 3_600_000;
 
-function readDuration(value: Json | undefined, otherwise: number, path: string, findings: Finding[]): number {
+/** `90s`, `5m`; a number is seconds. */
+export function readDuration(value: Json | undefined, otherwise: number, path: string, findings: Finding[]): number {
   if (value === undefined || value === null) return otherwise;
   const match = /^([0-9]{1,9})(ms|s|m|h)?$/.exec(asText(value));
   const durationMs = Number(match?.[1] ?? 0) * (unitsMs[match?.[2] ?? 's'] ?? 0);

@@ -2,6 +2,7 @@
 // for validation and for docs. Reading manifests is the reconciler's work.
 import { facts } from './field.ts';
 import { kinds, type KindName } from './kinds.ts';
+import { execSchema, filesSchema, snapshotsSchema } from './manifest-inside.ts';
 import { plainSeedKeys, seedKeys } from './seed-keys.ts';
 
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -164,8 +165,6 @@ const manage: JsonSchema = {
 
 /** Keys that are known words of the format and not available in this version, with what to do instead. */
 export const laterKeys: Readonly<Record<string, string>> = {
-  files: 'put the files into the image, or push them after the apply',
-  exec: 'run the commands after the apply',
   member_overrides: 'clusters are not managed in this version',
 };
 
@@ -186,7 +185,9 @@ export function documentSchema(kind: KindName): JsonSchema {
       name: { ...text, description: 'Name of the object.' },
       ...apiProperties(kind),
       ...(kind === 'image' ? imageFiles : {}),
-      ...(kind === 'container' ? { state } : {}),
+      ...(kind === 'container'
+        ? { state, files: filesSchema(mapScalar), exec: execSchema(mapScalar, duration), snapshots: snapshotsSchema }
+        : {}),
       ...(projectKinds.includes(kind) ? { project } : {}),
       patch: {
         type: 'boolean',

@@ -152,11 +152,18 @@ function filesOf(files: Json | undefined): JsonObject {
 
 function execOf(commands: Json | undefined): JsonObject {
   if (!isMap(commands)) return {};
+  const names = Object.keys(commands).toSorted();
+  return { exec: names.map((name) => ({ name, ...execKeys(commands[name]) })) };
+}
+
+/** When it runs, and whether it may fail, have other words in documents. */
+function execKeys(command: Json | undefined): JsonObject {
+  if (!isMap(command)) return {};
+  const { on, fail_on_error: fails, ...others } = withoutNull(command);
   return {
-    exec: Object.entries(commands).map(([name, command]) => ({
-      name,
-      ...(isMap(command) ? withoutNull(command) : {}),
-    })),
+    ...others,
+    ...(on === 'create' ? { once: true } : on === 'start' ? { on_start: true } : {}),
+    ...(fails === false ? { exit_code: 'any' } : {}),
   };
 }
 
