@@ -1,5 +1,7 @@
 // Flags about labels and several hosts, for the commands that take them.
 import { Option, type Command } from 'commander';
+import type { CliOptions } from './options.ts';
+import { usageError } from './usage-error.ts';
 
 export const withSelector = (command: Command): Command =>
   command
@@ -20,3 +22,13 @@ export const hostsOption = (): Option =>
 /** `--host` may be repeated where it names hosts of a file. */
 export const anotherHost = (value: string, earlier: string | undefined): string =>
   earlier === undefined ? value : `${earlier}\n${value}`;
+
+/** Flags that mean nothing without --hosts. */
+export function refuseRolloutFlags({ hosts, batch, canary, keepGoing, host }: CliOptions): void {
+  if (hosts !== undefined) return;
+  const flag =
+    batch !== undefined ? '--batch' : canary !== undefined ? '--canary' : keepGoing === true ? '--keep-going' : '';
+  if (flag !== '') throw usageError(`${flag} is for several hosts: give them with --hosts FILE`);
+  if (host?.includes('\n') === true)
+    throw usageError('several --host are for names of a hosts file: give it with --hosts');
+}

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { addBackupCommands } from './backup-commands.ts';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
-import { anotherHost, hostsOption, withRollout, withSelector } from './fleet-flags.ts';
+import { anotherHost, hostsOption, refuseRolloutFlags, withRollout, withSelector } from './fleet-flags.ts';
 import { addImageCommands } from './image-commands.ts';
 import { addSnapshotCommands } from './snapshot-commands.ts';
 import type { CliOptions } from './options.ts';
@@ -104,11 +104,20 @@ export function buildProgram(run: Runner): Command {
     withOutput(shape(group.command(name).description(description))).action(async (...given: unknown[]) => {
       const args = given.slice(0, -2).flat() as readonly string[];
       const options = given.at(-2) as CliOptions;
-      await run(options, (context) => work(context, args, options));
+      await run(options, async (context) => {
+        refuseRolloutFlags(options);
+        if (options.hosts === undefined) return work(context, args, options);
+        const { onHosts } = await import('./fleet/on-hosts.ts');
+        const path = group === program ? name : `${group.name()} ${name}`;
+        return onHosts(context, args, options, { name: path, work });
+      });
     });
 
-  add('validate', 'check manifests; reaches no daemon', withManifests, async (context, args) =>
-    (await import('./commands/validate.ts')).validate(context, args),
+  add(
+    'validate',
+    'check manifests; reaches no daemon',
+    (command) => withManifests(command).addOption(hostsOption()),
+    async (context, args) => (await import('./commands/validate.ts')).validate(context, args),
   );
   add(
     'plan',

@@ -1,6 +1,5 @@
 // Runs one command line to its exit code: parsing, error messages, closing down. The process edge is main.ts.
 import { CommanderError, type Command } from 'commander';
-import { ClientError } from '../../server/client/client-error.ts';
 import { normalizeArgv } from './argv.ts';
 import { openContext, type OpenContext } from './context.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
@@ -9,7 +8,7 @@ import type { CliOptions } from './options.ts';
 import { paintFor } from './paint.ts';
 import { buildProgram, longFlags } from './program.ts';
 import { jsonLine, versionLine } from './render-json.ts';
-import { CliError } from './usage-error.ts';
+import { codeOf, messageOf } from './error-outcome.ts';
 import { version } from '../../server/api/version.ts';
 
 export async function runCli(io: CliIo): Promise<ExitCode> {
@@ -67,18 +66,4 @@ function reportError(io: CliIo, options: CliOptions, error: unknown, context: Op
   }
   const paint = paintFor(hasColor(io.env, io.stderr, options.color !== false));
   io.stderr.write(`${paint.red('Error:')} ${text}\n`);
-}
-
-const messageOf = (error: unknown): string => {
-  if (error instanceof CliError || error instanceof ClientError) return error.message;
-  // Nobody foresaw it: the stack is what helps.
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-};
-
-function codeOf(error: unknown): ExitCode {
-  if (error instanceof CliError) return error.exitCode;
-  if (error instanceof ClientError && (error.code === 'unreachable' || error.code === 'untrusted')) {
-    return exitCodes.unreachable;
-  }
-  return exitCodes.error;
 }

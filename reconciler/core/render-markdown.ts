@@ -7,7 +7,8 @@ import { isChange, summaryLine } from './summary.ts';
 /** GitHub takes 65,536 characters, GitLab more. */
 const mostCharacters = 60_000;
 
-export function renderMarkdown(plan: Plan): string {
+/** `limit`: where the text is one of several in a comment. */
+export function renderMarkdown(plan: Plan, limit = mostCharacters): string {
   const shown = plan.changes.filter(isChange);
   const head = [
     `### ${shown.length === 0 ? 'No changes' : summaryLine(plan.summary)}`,
@@ -27,14 +28,14 @@ export function renderMarkdown(plan: Plan): string {
           .slice(0, 20)
           .map((address) => `\`${address}\``)
           .join(', ')}`;
-  return `${withDetails(head.slice(0, mostCharacters), shown, tail)}\n`;
+  return `${withDetails(head.slice(0, limit), shown, tail, limit)}\n`;
 }
 
-function withDetails(head: string, shown: readonly ResourceChange[], tail: string): string {
+function withDetails(head: string, shown: readonly ResourceChange[], tail: string, limit: number): string {
   let text = head;
   for (const [index, change] of shown.entries()) {
     const block = details(change);
-    if (text.length + block.length + tail.length > mostCharacters) {
+    if (text.length + block.length + tail.length > limit) {
       const left = shown.length - index;
       return `${text}\n\n_${left} more ${left === 1 ? 'change is' : 'changes are'} too long for this comment: see the plan itself._${tail}`;
     }

@@ -77,7 +77,7 @@ async function readSource(path: string, stdin: string | undefined, signal?: Abor
   return { file: path, folder: dirname(path), text: decode(bytes) };
 }
 
-async function readStdin(signal?: AbortSignal): Promise<string> {
+export async function readStdin(signal?: AbortSignal): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of process.stdin) {

@@ -47,6 +47,17 @@ export async function get(context: CliContext, args: readonly string[]): Promise
   return exitCodes.ok;
 }
 
+/** How the table of a kind looks. Throws for what is no kind, or no format. */
+export function columnsOf(
+  args: readonly string[],
+  format: string,
+): { readonly head: readonly string[]; readonly row: (object: Shown) => readonly string[] } {
+  if (!formats.some((one) => one === format))
+    throw usageError(`--output ${JSON.stringify(format)} is none of ${formats.join(', ')}`);
+  const { kind } = wantedOf(args);
+  return { head: heads[kind], row: (object) => [nameOf(kind, object), ...cells[kind](object)] };
+}
+
 /** `container web1`, or `container/web1`. */
 function wantedOf([first = '', ...rest]: readonly string[]): {
   readonly kind: Kind;
@@ -62,7 +73,7 @@ function wantedOf([first = '', ...rest]: readonly string[]): {
 }
 
 type Kind = NonNullable<ReturnType<typeof parseKind>>;
-type Shown = Readonly<Record<string, unknown>>;
+export type Shown = Readonly<Record<string, unknown>>;
 
 function nameOf(kind: KindName, object: object): string {
   const { name, pool, fingerprint } = object as { name?: string; pool?: string; fingerprint?: string };

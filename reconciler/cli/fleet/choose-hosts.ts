@@ -1,0 +1,54 @@
+// Which hosts of the hosts file a command works on: those of --host and --selector, in the order of the file.
+import { matchesHost, parseHostPattern, strangeTo, type HostPattern } from '../../core/host-pattern.ts';
+import { matchesSelector } from '../../core/label-selector.ts';
+import type { Host } from '../../manifest/hosts-file.ts';
+import type { CliContext } from '../context.ts';
+import { nothingFits, readSelector } from '../label-options.ts';
+import { parseVars } from '../options.ts';
+import { throwOnErrors } from '../session.ts';
+import { usageError } from '../usage-error.ts';
+
+export interface Fleet {
+  /** Never empty. */
+  readonly chosen: readonly Host[];
+  readonly all: readonly Host[];
+}
+
+export async function chooseHosts(context: CliContext): Promise<Fleet> {
+  const { hosts: file = '', embedded } = context.options;
+  if (embedded !== undefined) throw usageError('--embedded and --hosts exclude each other');
+  const { readHostsFile } = await import('../../manifest/hosts-file.ts');
+  const given = new Map(Object.entries(parseVars(context.options.var ?? [])));
+  const { hosts: all, diagnostics } = await readHostsFile(file, given, context.stop);
+  await context.diagnostics(diagnostics);
+  throwOnErrors(diagnostics, [file]);
+  return { all, chosen: chosenOf(context, all) };
+}
+
+function chosenOf({ options }: CliContext, all: readonly Host[]): readonly Host[] {
+  const patterns = (options.host ?? '')
+    .split('\n')
+    .flatMap(wordsOf)
+    .map((word) => patternOf(word, all));
+  const selector = options.selector === undefined ? undefined : readSelector('--selector', options.selector);
+  const named = patterns.length === 0 ? all : all.filter((host) => patterns.some((one) => matchesHost(one, host)));
+  const chosen = selector === undefined ? named : named.filter(({ labels }) => matchesSelector(selector, labels));
+  if (chosen.length === 0)
+    throw nothingFits(
+      'host',
+      all.map(({ labels }) => labels),
+    );
+  return chosen;
+}
+
+/** `web1,web2` are two; the commas of `role=web,env!=test` belong to it. */
+const wordsOf = (text: string): readonly string[] =>
+  (/[=!(]/.test(text) ? [text] : text.split(',')).map((word) => word.trim()).filter((word) => word !== '');
+
+function patternOf(word: string, all: readonly Host[]): HostPattern {
+  const pattern = parseHostPattern(word);
+  if (typeof pattern === 'string') throw usageError(`--host ${JSON.stringify(word)}: ${pattern}`);
+  const strange = strangeTo(pattern, all);
+  if (strange !== undefined) throw usageError(`--host: ${strange}`);
+  return pattern;
+}

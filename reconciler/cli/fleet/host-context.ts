@@ -1,0 +1,119 @@
+// The context of a command for one host of several: its connection and variables in the options, its name before everything that is
+// said, its diagnostics kept until all hosts have been heard.
+import { Writable } from 'node:stream';
+import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Host } from '../../manifest/hosts-file.ts';
+import type { HostView } from '../../manifest/types.ts';
+import type { HostScope, OpenContext } from '../context.ts';
+import { hasColor } from '../io.ts';
+import type { CliOptions } from '../options.ts';
+
+export interface HostContext extends OpenContext {
+  readonly collected: readonly Diagnostic[];
+}
+
+/** Everything that the loads of all hosts share. */
+export interface FleetScope {
+  readonly all: HostView['all'];
+  readonly names: HostView['names'];
+  readonly images: HostView['images'];
+  readonly stdin?: string;
+}
+
+export function scopeOf(hosts: readonly Host[], stdin: string | undefined): FleetScope {
+  const names = [...new Set(hosts.flatMap(({ vars }) => Object.keys(vars)))];
+  return { all: hosts, names: [hostVariable, ...names], images: new Map(), ...(stdin === undefined ? {} : { stdin }) };
+}
+
+/** The name of the host, for documents. */
+const hostVariable = 'GANTRY_HOST_NAME';
+
+const scopeFor = (host: Host, { stdin, ...shared }: FleetScope): HostScope => ({
+  view: { ...shared, facts: host },
+  vars: { [hostVariable]: host.name, ...host.vars },
+  ...(stdin === undefined ? {} : { stdin }),
+});
+
+function optionsFor(host: Host, options: CliOptions): CliOptions {
+  const { address, clientCert, clientKey, serverCert, project } = host;
+  const pair = clientCert === undefined || clientKey === undefined ? {} : { clientCert, clientKey };
+  return {
+    ...options,
+    host: address,
+    ...pair,
+    ...(serverCert === undefined ? {} : { serverCert }),
+    ...(project === undefined ? {} : { project }),
+  };
+}
+
+/** For a command that works on one host only: nothing stands before its lines. */
+export function oneHostContext(context: OpenContext, host: Host, scope: FleetScope): OpenContext {
+  return {
+    ...context,
+    options: optionsFor(host, context.options),
+    host: scopeFor(host, scope),
+    get onInterrupt() {
+      return context.onInterrupt;
+    },
+    set onInterrupt(told) {
+      context.onInterrupt = told;
+    },
+  };
+}
+
+/** `width` of the longest name: lines of different hosts stand below each other. */
+export function hostContext(context: OpenContext, host: Host, scope: FleetScope, width: number): HostContext {
+  const { io } = context;
+  const head = `${host.name.padEnd(width)} | `;
+  const collected: Diagnostic[] = [];
+  const json = (line: string): void => context.json(withHost(line, host.name));
+  const note = (text: string): void => {
+    for (const line of text.split('\n')) context.note(line.trim() === '' ? '' : `${head}${line}`);
+  };
+  const colored = hasColor(io.env, io.stderr, context.options.color !== false);
+  return {
+    ...context,
+    options: optionsFor(host, context.options),
+    host: scopeFor(host, scope),
+    // Signals of its own: everything that waits for a host listens to them.
+    stop: AbortSignal.any([context.stop]),
+    cancel: AbortSignal.any([context.cancel]),
+    io: {
+      ...io,
+      // Never a terminal: rows of several hosts cannot be painted over each other.
+      env: colored ? { ...io.env, FORCE_COLOR: '1' } : io.env,
+      stdout: lineWriter(context.isJson ? json : (line) => context.note(`${head}${line}`)),
+      stderr: lineWriter((line) => note(line)),
+    },
+    collected,
+    note,
+    json,
+    out: note,
+    diagnostics: (found) => {
+      collected.push(...found);
+      return Promise.resolve();
+    },
+    // The first line about an interruption is everybody's.
+    onInterrupt: () => {},
+    close: () => {},
+  };
+}
+
+/** As the second member, where eyes find it. */
+function withHost(line: string, host: string): string {
+  const { '@level': level, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  return JSON.stringify({ '@level': level, host, ...rest });
+}
+
+function lineWriter(write: (line: string) => void): Writable {
+  let rest = '';
+  return new Writable({
+    decodeStrings: false,
+    write(chunk: string | Buffer, _encoding, done) {
+      const lines = `${rest}${chunk.toString()}`.split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) write(line);
+      done();
+    },
+  });
+}

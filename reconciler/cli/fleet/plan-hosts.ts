@@ -1,0 +1,139 @@
+// Makes the plans of several hosts: reads the manifests once a host, all problems told before any host is reached, then asks the
+// hosts side by side. Who could not be planned for has a failure in the place of a plan.
+import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Plan } from '../../core/plan.ts';
+import { hasChanges } from '../../core/summary.ts';
+import type { Host } from '../../manifest/hosts-file.ts';
+import type { Loaded } from '../../manifest/types.ts';
+import type { OpenContext } from '../context.ts';
+import { nothingFits, selectedAddresses } from '../label-options.ts';
+import { manifestPaths } from '../options.ts';
+import { loadQuietly, planOf, throwOnErrors, withClient, type Planned, type ReadClient } from '../session.ts';
+import type { Client } from '../../../server/client/client.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { eachHost, type HostOutcome } from './each-host.ts';
+import { hostContext, scopeOf, type HostContext } from './host-context.ts';
+
+export interface LoadedHost {
+  readonly host: Host;
+  readonly context: HostContext;
+  readonly loaded: Loaded;
+  /** Labels were asked for, and none of its documents has them. */
+  readonly isUnselected: boolean;
+}
+
+/** Throws after the problems of all have been shown. */
+export async function loadHosts(
+  context: OpenContext,
+  { chosen, all }: Fleet,
+  args: readonly string[],
+  readImages = true,
+): Promise<readonly LoadedHost[]> {
+  const paths = manifestPaths(args, context.options);
+  const { readStdin } = await import('../../manifest/sources.ts');
+  const scope = scopeOf(all, paths.includes('-') ? await readStdin(context.stop) : undefined);
+  const width = Math.max(...chosen.map(({ name }) => name.length));
+  const found: LoadedHost[] = [];
+  const problems: HostDiagnostics[] = [];
+  for (const host of chosen) {
+    const own = hostContext(context, host, scope, width);
+    const { loaded, diagnostics } = await loadQuietly(own, args, readImages);
+    const selected = selectedAddresses(own.options, loaded.documents);
+    found.push({ host, context: own, loaded, isUnselected: selected?.length === 0 });
+    problems.push({ host, diagnostics });
+  }
+  await showDiagnostics(context, problems, chosen.length);
+  throwOnErrors(
+    problems.flatMap(({ diagnostics }) => diagnostics),
+    paths,
+  );
+  if (found.every(({ isUnselected }) => isUnselected)) {
+    throw nothingFits(
+      'document',
+      found.flatMap(({ loaded }) => loaded.documents.map(({ labels }) => labels ?? {})),
+    );
+  }
+  return found;
+}
+
+interface HostDiagnostics {
+  readonly host: Host;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** Each once, with the hosts that have it when not all do. */
+export async function showDiagnostics(
+  context: OpenContext,
+  found: readonly HostDiagnostics[],
+  count: number,
+): Promise<void> {
+  const hosts = new Map<string, { readonly diagnostic: Diagnostic; readonly names: string[] }>();
+  for (const { host, diagnostics } of found)
+    for (const diagnostic of diagnostics) {
+      const key = JSON.stringify(diagnostic);
+      const known = hosts.get(key);
+      if (known === undefined) hosts.set(key, { diagnostic, names: [host.name] });
+      else known.names.push(host.name);
+    }
+  const told = [...hosts.values()].map(({ diagnostic, names }) =>
+    names.length === count || count === 1
+      ? diagnostic
+      : { ...diagnostic, message: `on ${names.join(', ')}: ${diagnostic.message}` },
+  );
+  await context.diagnostics(told);
+}
+
+export interface PlannedHost extends LoadedHost {
+  readonly planned: Planned;
+}
+
+export interface PlanHostsOptions {
+  readonly mode: Plan['mode'];
+  /** What comes before the plan is made. */
+  readonly before?: (host: LoadedHost, client: Client) => Promise<void>;
+  /** The client that plans are made with. */
+  readonly reader?: (client: Client) => ReadClient;
+}
+
+export async function planHosts(
+  context: OpenContext,
+  loaded: readonly LoadedHost[],
+  { mode, before, reader }: PlanHostsOptions,
+): Promise<readonly HostOutcome<PlannedHost>[]> {
+  const byHost = new Map(loaded.map((one) => [one.host, one]));
+  const outcomes = await eachHost(
+    loaded.map(({ host }) => host),
+    async (host): Promise<PlannedHost> => {
+      const one = byHost.get(host);
+      if (one === undefined) throw new Error(`the host ${host.name} was not loaded`);
+      return withClient(one.context, async (client) => {
+        await before?.(one, client);
+        return { ...one, planned: await planOne(one, reader?.(client) ?? client, mode) };
+      });
+    },
+    context.stop,
+  );
+  await showDiagnostics(
+    context,
+    loaded.map(({ host, context: own }) => ({ host, diagnostics: own.collected })),
+    loaded.length,
+  );
+  return outcomes;
+}
+
+/** No targets would mean everything: who has nothing that was asked for is planned for without documents. */
+const planOne = (
+  { context, loaded, isUnselected }: LoadedHost,
+  client: ReadClient,
+  mode: Plan['mode'],
+): Promise<Planned> =>
+  isUnselected
+    ? planOf({ ...context, options: withoutSelectors(context) }, client, { ...loaded, documents: [] }, mode)
+    : planOf(context, client, loaded, mode);
+
+function withoutSelectors({ options }: HostContext): HostContext['options'] {
+  const { objectSelector: _objects, selector: _hosts, prune: _prune, ...rest } = options;
+  return rest;
+}
+
+export const planHasChanges = ({ planned }: PlannedHost): boolean => hasChanges(planned.plan);

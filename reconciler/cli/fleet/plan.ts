@@ -1,0 +1,61 @@
+// `gantry plan --hosts`: the plans of several hosts, side by side; changes nothing.
+import type { Plan } from '../../core/plan.ts';
+import type { OpenContext } from '../context.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { usageError } from '../usage-error.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { worstCode } from './each-host.ts';
+import { loadHosts, planHasChanges, planHosts } from './plan-hosts.ts';
+import { plansJson, plansLine, plansMarkdown, renderPlans, type PlanOutcome } from './render-plans.ts';
+
+const formats = ['text', 'json', 'markdown'] as const;
+
+export async function planFleet(
+  context: OpenContext,
+  fleet: Fleet,
+  args: readonly string[],
+  mode: Plan['mode'],
+): Promise<ExitCode> {
+  const { options } = context;
+  const format = formats.find((one) => one === (options.output ?? 'text'));
+  if (format === undefined)
+    throw usageError(`--output ${JSON.stringify(options.output)} is none of ${formats.join(', ')}`);
+  const outcomes = await planHosts(context, await loadHosts(context, fleet, args), { mode });
+  if (format === 'json') context.io.stdout.write(`${JSON.stringify(plansJson(outcomes), null, 2)}\n`);
+  else if (format === 'markdown') context.io.stdout.write(plansMarkdown(outcomes));
+  else await showPlans(context, outcomes, 'plan');
+  return codeOfPlans(outcomes, options.detailedExitcode === true);
+}
+
+export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolean): ExitCode {
+  return worstCode(
+    outcomes.map((outcome) => {
+      if (outcome.failure !== undefined) return outcome.failure.code;
+      if (outcome.value.planned.plan.guards.length > 0) return exitCodes.guard;
+      return isDetailed && planHasChanges(outcome.value) ? exitCodes.changes : exitCodes.ok;
+    }),
+  );
+}
+
+/** For people, or the lines of each host and a last one of all. */
+export async function showPlans(
+  context: OpenContext,
+  outcomes: readonly PlanOutcome[],
+  operation: 'plan' | 'apply' | 'destroy',
+): Promise<void> {
+  if (!context.isJson) {
+    context.out(renderPlans(outcomes, context.color).trimEnd());
+    return;
+  }
+  const [{ jsonLine }, { printPlan }] = await Promise.all([import('../render-json.ts'), import('../session.ts')]);
+  for (const outcome of outcomes) {
+    if (outcome.failure === undefined) await printPlan(outcome.value.context, outcome.value.planned.plan, operation);
+    else {
+      const { message, code } = outcome.failure;
+      const fields = { host: outcome.host.name, diagnostic: { severity: 'error', summary: message, detail: '' } };
+      context.json(jsonLine('diagnostic', message, { ...fields, exit_code: code }, context.io.nowMs(), 'error'));
+    }
+  }
+  const fields = { hosts: outcomes.map(({ host, failure }) => ({ host: host.name, exit_code: failure?.code ?? 0 })) };
+  context.json(jsonLine('fleet_plan', plansLine(outcomes), fields, context.io.nowMs()));
+}

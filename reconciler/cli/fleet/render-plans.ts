@@ -1,0 +1,135 @@
+// The plans of several hosts for people, pull requests and programs: equal plans once, a table of all hosts. Pure.
+import { planJson } from '../../core/plan-json.ts';
+import { printable } from '../../core/paint.ts';
+import type { PlanSummary } from '../../core/plan.ts';
+import { renderMarkdown } from '../../core/render-markdown.ts';
+import { renderPlan } from '../../core/render-plan.ts';
+import { hasChanges, summaryLine } from '../../core/summary.ts';
+import { paintFor } from '../paint.ts';
+import { renderTable } from '../table.ts';
+import { wordOf, type HostOutcome } from './each-host.ts';
+import type { PlannedHost } from './plan-hosts.ts';
+
+export type PlanOutcome = HostOutcome<PlannedHost>;
+
+const noChanges: PlanSummary = { add: 0, change: 0, destroy: 0, restart: 0, replace: 0, power: 0, claim: 0 };
+
+export const summaryOf = (outcome: PlanOutcome): PlanSummary =>
+  outcome.failure === undefined ? outcome.value.planned.plan.summary : noChanges;
+
+/** `Plan for 3 hosts: 4 to add, 0 to change, 0 to destroy; 1 without changes, 1 unreachable`. */
+export function plansLine(outcomes: readonly PlanOutcome[]): string {
+  const sum = (key: keyof PlanSummary): number => outcomes.reduce((all, one) => all + summaryOf(one)[key], 0);
+  const summary = { ...noChanges, add: sum('add'), change: sum('change'), destroy: sum('destroy') };
+  const total = { ...summary, restart: sum('restart'), claim: sum('claim') };
+  const count = `${outcomes.length} ${outcomes.length === 1 ? 'host' : 'hosts'}`;
+  const idle = outcomes.filter((one) => one.failure === undefined && !hasChanges(one.value.planned.plan)).length;
+  const failed = outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [wordOf(failure.code)]));
+  const remarks = [
+    ...(idle > 0 ? [`${idle} without changes`] : []),
+    ...[...new Set(failed)].map((word) => `${failed.filter((one) => one === word).length} ${word}`),
+  ];
+  return `${summaryLine(total).replace('Plan:', `Plan for ${count}:`)}${remarks.length === 0 ? '' : `; ${remarks.join(', ')}`}`;
+}
+
+interface Group {
+  readonly text: string;
+  readonly members: PlannedHost[];
+}
+
+/** Hosts whose plans read the same, in the order of the first of each. */
+function groupsOf(outcomes: readonly PlanOutcome[], render: (host: PlannedHost) => string): readonly Group[] {
+  const groups = new Map<string, Group>();
+  for (const outcome of outcomes) {
+    if (outcome.failure !== undefined) continue;
+    const text = render(outcome.value);
+    const group = groups.get(text);
+    if (group === undefined) groups.set(text, { text, members: [outcome.value] });
+    else group.members.push(outcome.value);
+  }
+  return [...groups.values()];
+}
+
+const namesOf = ({ members }: Group): string => members.map(({ host }) => host.name).join(', ');
+
+export function renderPlans(outcomes: readonly PlanOutcome[], color: boolean): string {
+  const paint = paintFor(color);
+  const blocks = groupsOf(outcomes, ({ planned }) => renderPlan(planned.plan, { color }).trimEnd()).map((group) => {
+    const [only] = group.members;
+    const where = group.members.length === 1 ? ` (${only?.host.address ?? ''})` : ': the same plan';
+    return `${paint.bold(`Host${group.members.length === 1 ? '' : 's'} ${namesOf(group)}`)}${where}\n${group.text}\n\n`;
+  });
+  return `${blocks.join('')}${planTable(outcomes, color)}\n\n${paint.bold(plansLine(outcomes))}\n`;
+}
+
+export function planTable(outcomes: readonly PlanOutcome[], color: boolean): string {
+  const paint = paintFor(color);
+  const rows = outcomes.map((outcome) => [outcome.host.name, ...cellsOf(outcome)]);
+  return renderTable(['HOST', 'ADD', 'CHANGE', 'DESTROY', 'RESTART', 'NOTE'], rows, paint);
+}
+
+function cellsOf(outcome: PlanOutcome): readonly string[] {
+  if (outcome.failure !== undefined)
+    return ['', '', '', '', `${wordOf(outcome.failure.code)}: ${firstLine(outcome.failure.message)}`];
+  const { add, change, destroy, restart } = summaryOf(outcome);
+  return [...[add, change, destroy, restart].map(String), noteOf(outcome.value)];
+}
+
+export const firstLine = (text: string): string => printable(text.split('\n', 1).join(''));
+
+function noteOf({ planned: { plan }, isUnselected }: PlannedHost): string {
+  if (isUnselected) return 'nothing selected';
+  if (plan.guards.length > 0) return `${plan.guards.length} refused`;
+  return hasChanges(plan) ? '' : 'no changes';
+}
+
+/** One object a host, in the order of the file. */
+export const plansJson = (outcomes: readonly PlanOutcome[]): object => ({
+  format_version: '1.0',
+  hosts: outcomes.map((outcome) => {
+    const { name, address } = outcome.host;
+    const head = { host: name, address };
+    if (outcome.failure === undefined) return { ...head, plan: planJson(outcome.value.planned.plan) };
+    const { code, message } = outcome.failure;
+    return { ...head, error: { exit_code: code, message } };
+  }),
+});
+
+/** Of what a comment on a pull request holds. */
+const mostCharacters = 60_000;
+
+export function plansMarkdown(outcomes: readonly PlanOutcome[]): string {
+  const rows = outcomes.map((outcome) => `| ${[outcome.host.name, ...cellsOf(outcome)].map(cell).join(' | ')} |`);
+  const table = [
+    '| host | add | change | destroy | restart | |',
+    '| --- | ---: | ---: | ---: | ---: | --- |',
+    ...rows.slice(0, 200),
+  ];
+  const head = `### ${plansLine(outcomes)}\n\n${table.join('\n')}\n`;
+  const whole = groupsOf(outcomes, ({ planned }) => JSON.stringify(planJson(planned.plan)));
+  const changed = whole.filter(({ members: [first] }) => first !== undefined && hasChanges(first.planned.plan));
+  const each = Math.floor((mostCharacters - head.length) / Math.max(1, changed.length)) - 200;
+  const blocks = changed.map((group) => {
+    const [first] = group.members;
+    const text = first === undefined ? '' : renderMarkdown(first.planned.plan, Math.max(1000, each)).trimEnd();
+    return `\n<details><summary>${cell(namesOf(group))}</summary>\n\n${text}\n\n</details>\n`;
+  });
+  return cutBetween(head, blocks);
+}
+
+function cutBetween(head: string, blocks: readonly string[]): string {
+  let text = head;
+  for (const [index, block] of blocks.entries()) {
+    if (text.length + block.length > mostCharacters + 4000)
+      return `${text}\n_The plans of ${blocks.length - index} more hosts are too long for this comment._\n`;
+    text += block;
+  }
+  return text;
+}
+
+const cell = (text: string): string =>
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('|', String.raw`\|`);

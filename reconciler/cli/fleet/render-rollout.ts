@@ -1,0 +1,71 @@
+// What came of a rollout: a table of hosts, the line that sums it up, the same for programs.
+import type { Plan } from '../../core/plan.ts';
+import type { Host } from '../../manifest/hosts-file.ts';
+import type { OpenContext } from '../context.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import type { Counts } from '../outcome.ts';
+import { paintFor } from '../paint.ts';
+import { jsonLine } from '../render-json.ts';
+import { renderTable } from '../table.ts';
+import { wordOf } from './each-host.ts';
+import { firstLine } from './render-plans.ts';
+
+export interface HostResult {
+  readonly host: Host;
+  readonly code: ExitCode;
+  readonly state: 'done' | 'unchanged' | 'not-begun' | 'failed';
+  /** Absent when nothing was carried out. */
+  readonly counts?: Counts;
+  readonly message?: string;
+}
+
+const wordFor = ({ state, code }: HostResult): string =>
+  state === 'failed'
+    ? wordOf(code)
+    : state === 'not-begun'
+      ? 'not begun'
+      : state === 'unchanged'
+        ? 'no changes'
+        : 'done';
+
+export function rolloutLine(mode: Plan['mode'], results: readonly HostResult[]): string {
+  const named = (state: HostResult['state']): string =>
+    results.flatMap((one) => (one.state === state ? [one.host.name] : [])).join(', ');
+  const count = (state: HostResult['state']): number => results.filter((one) => one.state === state).length;
+  const verb = mode === 'apply' ? 'Apply' : 'Destroy';
+  const isWhole = count('failed') + count('not-begun') === 0;
+  const hosts = `${count('done')} of ${results.length} hosts done`;
+  const parts = [
+    hosts,
+    ...(count('unchanged') > 0 ? [`${count('unchanged')} without changes`] : []),
+    ...(count('failed') > 0 ? [`bad: ${named('failed')}`] : []),
+    ...(count('not-begun') > 0 ? [`not begun: ${named('not-begun')}`] : []),
+  ];
+  return `${verb} ${isWhole ? 'complete!' : 'stopped:'} ${parts.join('; ')}.`;
+}
+
+export function showRollout(context: OpenContext, mode: Plan['mode'], results: readonly HostResult[]): void {
+  const line = rolloutLine(mode, results);
+  if (context.isJson) {
+    const hosts = results.map((one) => ({
+      host: one.host.name,
+      address: one.host.address,
+      state: one.state,
+      exit_code: one.code,
+      ...(one.counts === undefined ? {} : { changes: one.counts }),
+      ...(one.message === undefined ? {} : { message: one.message }),
+    }));
+    context.json(jsonLine('fleet_summary', line, { operation: mode, hosts }, context.io.nowMs()));
+    return;
+  }
+  const paint = paintFor(context.color);
+  const rows = results.map((one) => [
+    one.host.name,
+    wordFor(one),
+    ...(one.counts === undefined ? ['', '', ''] : [one.counts.add, one.counts.change, one.counts.remove].map(String)),
+    firstLine(one.message ?? ''),
+  ]);
+  const isGood = results.every(({ state }) => state === 'done' || state === 'unchanged');
+  context.out(`\n${renderTable(['HOST', 'RESULT', 'ADDED', 'CHANGED', 'DESTROYED', 'NOTE'], rows, paint)}`);
+  context.out(`\n${isGood ? paint.bold(paint.green(line)) : paint.bold(line)}`);
+}

@@ -1,0 +1,29 @@
+// `gantry validate --hosts`: the hosts file, and the manifests as each host would have them; reaches no host.
+import { validateDocuments } from '../../core/validate.ts';
+import type { OpenContext } from '../context.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { throwOnErrors } from '../session.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { loadHosts, showDiagnostics } from './plan-hosts.ts';
+
+export async function validateFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
+  const loaded = await loadHosts(context, fleet, args, false);
+  const found = loaded.map(({ host, loaded: { documents, broken, locate } }) => ({
+    host,
+    diagnostics: validateDocuments(documents, broken)
+      .filter(({ code }) => code !== 'reference-cycle')
+      .map((one) => locate(one)),
+  }));
+  await showDiagnostics(context, found, loaded.length);
+  throwOnErrors(
+    found.flatMap(({ diagnostics }) => diagnostics),
+    loaded.map(({ host }) => host.name),
+  );
+  const each = loaded.map(({ host, loaded: { documents } }) => ({ host: host.name, documents: documents.length }));
+  if (context.isJson)
+    context.io.stdout.write(`${JSON.stringify({ format_version: '1.0', valid: true, hosts: each })}\n`);
+  else
+    for (const { host, documents } of each)
+      context.out(`Valid: ${documents} ${documents === 1 ? 'document' : 'documents'} for ${host}`);
+  return exitCodes.ok;
+}

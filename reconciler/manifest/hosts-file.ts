@@ -1,0 +1,199 @@
+// Reads a hosts file: several servers with how to reach them, their labels, groups and variables. Reaches none of them; who is chosen
+// is host-pattern.ts.
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { hostsSchema } from '../../server/api/hosts-schema.ts';
+import { hint } from '../../server/api/nearest.ts';
+import { validateBody } from '../../server/api/validate.ts';
+import { parseEndpoint } from '../../server/client/endpoint.ts';
+import type { Diagnostic } from '../core/diagnostic.ts';
+import type { Json, JsonObject } from '../core/document.ts';
+import type { HostFacts } from '../core/host-pattern.ts';
+import { asText, mapOf, textOf, textsOf } from '../core/kinds/values.ts';
+import { labelProblems, presentLabels } from '../core/labels.ts';
+import { wrong, type Finding } from './finding.ts';
+import { isHostsFile } from './for-host.ts';
+import { PlacedText, placedDiagnostic } from './located.ts';
+import { parseYaml } from './parse-yaml.ts';
+import { variableName } from './read-variables.ts';
+import { readSources } from './sources.ts';
+import { expandVariables, type Variables } from './variables.ts';
+
+export interface Host extends HostFacts {
+  /** As `--host` takes it. */
+  readonly address: string;
+  /** Absolute. */
+  readonly clientCert?: string;
+  readonly clientKey?: string;
+  /** Absolute path, or a fingerprint. */
+  readonly serverCert?: string;
+  readonly project?: string;
+  readonly vars: Readonly<Record<string, string>>;
+}
+
+export interface HostsFile {
+  /** In the order of the file; empty when something is wrong. */
+  readonly hosts: readonly Host[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+/** `given`: variables that the file itself may use, as those of the command line. */
+export async function readHostsFile(file: string, given: Variables, signal?: AbortSignal): Promise<HostsFile> {
+  const { texts, diagnostics: unreadable } = await readSources({ paths: [file] }, signal);
+  const [text] = texts;
+  if (text === undefined) return { hosts: [], diagnostics: unreadable };
+  const source = new PlacedText(text);
+  const parsed = parseYaml(text.text);
+  const diagnostics = parsed.problems.map((problem) => source.diagnosticOf(problem));
+  const raw = parsed.documents.find(({ value }) => isHostsFile(value)) ?? parsed.documents[0];
+  if (raw === undefined) return { hosts: [], diagnostics: diagnostics.length > 0 ? diagnostics : [emptyFile(file)] };
+  const { value, empty } = expandVariables(raw.value, given);
+  const reader = new HostsReader(value, text.folder);
+  const unset = empty.map(({ path, name }) => wrong('empty-variable', path, `the variable ${name} has no value`));
+  for (const finding of [...unset, ...(await reader.read())]) diagnostics.push(placedDiagnostic(finding, source, raw));
+  return { hosts: diagnostics.length > 0 ? [] : reader.hosts, diagnostics };
+}
+
+const emptyFile = (file: string): Diagnostic => ({
+  severity: 'error',
+  code: 'bad-hosts',
+  path: '',
+  message: `${file} holds no hosts: begin it with \`kind: hosts\``,
+  file,
+  line: 1,
+  column: 1,
+});
+
+const nameRule = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const fingerprint = /^[0-9A-Fa-f:]{64,}$/;
+
+class HostsReader {
+  hosts: readonly Host[] = [];
+  readonly #value: Json;
+  readonly #folder: string;
+  readonly #findings: Finding[] = [];
+
+  constructor(value: Json, folder: string) {
+    this.#value = value;
+    this.#folder = folder;
+  }
+
+  async read(): Promise<readonly Finding[]> {
+    if (!isHostsFile(this.#value)) {
+      const remedy = 'begin it with `kind: hosts`; hosts with name and address stand below `hosts:`';
+      return [wrong('bad-hosts', '', 'this is no hosts file', remedy)];
+    }
+    const file = this.#value as JsonObject;
+    const schema = hostsSchema as Parameters<typeof validateBody>[0];
+    for (const { path, message } of validateBody(schema, file, { unknownKeys: 'report' })) {
+      const isUnknown = message.startsWith('is not a known member');
+      const what = isUnknown ? message.replace('is not a known member', 'is not a key of hosts files') : message;
+      this.#findings.push(wrong(isUnknown ? 'unknown-key' : 'bad-hosts', path, `${path} ${what}`));
+    }
+    if (this.#findings.length > 0) return this.#findings;
+    const entries = (file['hosts'] as readonly JsonObject[]).map((entry, index) => ({ entry, at: `hosts.${index}` }));
+    const hosts: Host[] = [];
+    this.#checkWords(file['vars'], 'vars');
+    for (const [group, block] of Object.entries(mapOf(file['groups'])))
+      for (const word of ['vars', 'labels']) this.#checkWords(mapOf(block)[word], `groups.${group}.${word}`);
+    for (const { entry, at } of entries) hosts.push(await this.#host(entry, at, file));
+    this.#checkNames(hosts);
+    this.hosts = hosts;
+    return this.#findings;
+  }
+
+  async #host(entry: JsonObject, at: string, file: JsonObject): Promise<Host> {
+    const groups = textsOf(entry['groups']);
+    const known = Object.keys(mapOf(file['groups']));
+    for (const [index, group] of groups.entries())
+      if (file['groups'] !== undefined && !known.includes(group))
+        this.#wrong(`${at}.groups.${index}`, `there is no group ${group}${hint(group, known)}`, 'add it to groups');
+    const layers = [...groups.map((group) => mapOf(mapOf(file['groups'])[group])), entry];
+    for (const word of ['vars', 'labels']) this.#checkWords(entry[word], `${at}.${word}`);
+    const address = this.#address(asText(entry['address']), at);
+    const paths: Record<string, string> = {};
+    for (const [key, name] of [
+      ['client_cert', 'clientCert'],
+      ['client_key', 'clientKey'],
+      ['server_cert', 'serverCert'],
+    ] as const) {
+      const path = await this.#path(key, entry, at, file);
+      if (path !== undefined) paths[name] = path;
+    }
+    if ('clientCert' in paths !== 'clientKey' in paths)
+      this.#wrong(at, 'client_cert and client_key belong together', 'give both, or neither');
+    const project = textOf(entry['project']) ?? textOf(file['project']);
+    return {
+      name: asText(entry['name']),
+      address,
+      ...paths,
+      ...(project === undefined ? {} : { project }),
+      groups,
+      labels: presentLabels(Object.assign({}, ...layers.map((layer) => mapOf(layer['labels']))) as JsonObject),
+      vars: presentLabels(
+        Object.assign({}, mapOf(file['vars']), ...layers.map((layer) => mapOf(layer['vars']))) as JsonObject,
+      ),
+    };
+  }
+
+  #address(text: string, at: string): string {
+    try {
+      parseEndpoint(text);
+    } catch {
+      const remedy = 'write unix:///path/to/unix.socket or https://name:8443';
+      this.#wrong(`${at}.address`, `the address ${JSON.stringify(text)} is not understood`, remedy);
+    }
+    return text;
+  }
+
+  async #path(key: string, entry: JsonObject, at: string, file: JsonObject): Promise<string | undefined> {
+    const own = textOf(entry[key]);
+    const text = own ?? (key === 'server_cert' ? undefined : textOf(file[key]));
+    if (text === undefined) return undefined;
+    if (key === 'server_cert' && fingerprint.test(text)) return text;
+    const path = resolve(this.#folder, text);
+    const isFile = await stat(path).then(
+      (found) => found.isFile(),
+      () => false,
+    );
+    if (!isFile)
+      this.#wrong(
+        own === undefined ? key : `${at}.${key}`,
+        `${path} is no file`,
+        'paths are relative to the hosts file',
+      );
+    return path;
+  }
+
+  #checkWords(value: Json | undefined, path: string): void {
+    const words = mapOf(value);
+    if (path.endsWith('labels'))
+      for (const { key, message } of labelProblems(words)) this.#wrong(`${path}.${key}`, message);
+    else
+      for (const name of Object.keys(words))
+        if (!variableName.test(name))
+          this.#wrong(`${path}.${name}`, `${name} is no name of a variable: letters, digits and _`);
+  }
+
+  #checkNames(hosts: readonly Host[]): void {
+    const names = new Map<string, number>();
+    const places = new Map<string, string>();
+    for (const [index, { name, address, project = '' }] of hosts.entries()) {
+      const path = `hosts.${index}.name`;
+      if (!nameRule.test(name))
+        this.#wrong(path, `the name ${JSON.stringify(name)} must be letters, digits, - _ and . in between, at most 63`);
+      const first = names.get(name);
+      if (first !== undefined) this.#wrong(path, `the name ${name} is that of host number ${first + 1} already`);
+      else names.set(name, index);
+      const place = `${address} ${project}`;
+      const other = places.get(place);
+      if (other !== undefined)
+        this.#wrong(`hosts.${index}.address`, `${name} and ${other} are the same server`, 'keep one of the two');
+      else places.set(place, name);
+    }
+  }
+
+  #wrong(path: string, message: string, remedy?: string): void {
+    this.#findings.push(wrong('bad-hosts', path, message, remedy));
+  }
+}
