@@ -1,4 +1,4 @@
-// What is changed in the output of the generators: where files lie, what is not needed, and what they get wrong about maps. Pure;
+// What is changed in the output of the generators: where files lie, what is not needed, one name, and what they get wrong about maps. Pure;
 // fails when a generator no longer writes what is changed here.
 
 /** Path to content. */
@@ -11,11 +11,21 @@ export function adjustGenerated(written: Files, providerName: string): Files {
     if (!path.startsWith(prefix)) throw new Error(`the generator has written ${path}, which is not below ${prefix}`);
     const name = path.slice(prefix.length);
     const isUsed = name.endsWith('.ts') && name !== 'lazy-index.ts';
-    return isUsed ? [[name, withOwnMaps(withQuotedKeys(name, text))] as const] : [];
+    return isUsed ? [[name, withOwnMaps(withQuotedKeys(name, withPlainName(name, text)))] as const] : [];
   });
   const adjusted = new Map(files.toSorted(([a], [b]) => (a < b ? -1 : 1)));
   if (!adjusted.has('index.ts')) throw new Error('the generator has written no index.ts');
   return adjusted;
+}
+
+/** A resource whose name is that of another's nested type gets an A behind it, although each has a namespace of its own. */
+function withPlainName(name: string, text: string): string {
+  const plain = (name.split('/')[0] ?? '').replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+  if (!new RegExp(`^export class ${plain}A extends `, 'm').test(text)) return text;
+  if (new RegExp(`\\b${plain}\\b`).test(text)) throw new Error(`${name} has both ${plain} and ${plain}A`);
+  const [first = '', rest] = [plain[0], plain.slice(1)];
+  const names = new RegExp(`\\b([${first}${first.toLowerCase()}])${rest}A(?=[A-Z]|\\b)`, 'g');
+  return text.replaceAll(names, `$1${rest}`);
 }
 
 /** Elements of maps of objects: `get('eth0')` would become `interfaces[eth0]`, which Terraform refuses. */

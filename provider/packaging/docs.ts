@@ -7,14 +7,22 @@ import { typeJson, type Type } from '../framework/type.ts';
 export function renderDocs<C>(provider: AnyProvider<C>): ReadonlyMap<string, string> {
   const short = (typeName: string): string => typeName.slice(provider.name.length + 1);
   return new Map([
-    ['index.md', page('Provider', `${provider.name} provider`, provider)],
-    ...provider.resources.map(
-      (each) =>
-        [`resources/${short(each.typeName)}.md`, page('Resource', each.typeName, each, importing(each))] as const,
-    ),
-    ...provider.dataSources.map(
-      (each) => [`data-sources/${short(each.typeName)}.md`, page('Data Source', each.typeName, each)] as const,
-    ),
+    [
+      'index.md',
+      page('Provider', `${provider.name} provider`, provider, binding('provider', `${provider.name}_provider`)),
+    ],
+    ...provider.resources.map((each) => {
+      const name = short(each.typeName);
+      const end = `${importing(each)}\n\n${binding(name, name)}`;
+      return [`resources/${name}.md`, page('Resource', each.typeName, each, end)] as const;
+    }),
+    ...provider.dataSources.map((each) => {
+      const name = `data_${each.typeName}`;
+      return [
+        `data-sources/${short(each.typeName)}.md`,
+        page('Data Source', each.typeName, each, binding(name, name)),
+      ] as const;
+    }),
     ...provider.functions.map((each) => [`functions/${each.name}.md`, functionPage(each)] as const),
   ]);
 }
@@ -97,6 +105,13 @@ function nestedSections(attributes: Attributes, prefix: string): readonly string
       ];
     });
 }
+
+/** What it is called in the bindings for CDKTF and cdktn. */
+const binding = (namespace: string, type: string): string =>
+  `## In TypeScript\n\n\`${camel(namespace)}.${capital(camel(type))}\`, from \`gantry/cdktf\` and \`gantry/cdktn\`. Arguments have the names above, in camelCase.`;
+
+const camel = (name: string): string => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+const capital = (name: string): string => `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 
 function importing<C>({ typeName: name, importing: { doc, example } }: AnyResource<C>): string {
   if (example === '') return `## Import\n\nImport is ${doc}.`;

@@ -11,9 +11,11 @@ import {
   generatorFolder,
   sealOfTree,
 } from '../../provider/bindings/generate.ts';
+import { gantryProvider } from '../../provider/gantry.ts';
+import { renderDocs } from '../../provider/packaging/docs.ts';
 import { brokenSeals, hashOf, sealOf, type Seal } from '../../provider/bindings/seal.ts';
 import { installBindings, type BindingsPackage } from '../support/bindings-package.ts';
-import { repository, runProcess, type Ran } from '../support/e2e-programs.ts';
+import { repository, runProcess } from '../support/e2e-programs.ts';
 
 const folder = bindingsFolder(repository);
 const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
@@ -33,6 +35,16 @@ describe('the committed bindings', () => {
     for (const [path, text] of copies) expect(read(path), path).toBe(text);
     expect(copies.get('cdktn/gantry-stack.ts')).toContain("from 'cdktn'");
     expect([...copies.values()].join('')).not.toMatch(/'cdktf'|CDKTF/);
+  });
+
+  test('have what the documentation says they have', () => {
+    const index = read('cdktf/generated/index.ts');
+    for (const [page, text] of renderDocs(gantryProvider({ env: {}, log() {} }))) {
+      if (page.startsWith('functions/')) continue;
+      const [, namespace, name] = /`(\w+)\.(\w+)`, from `gantry\/cdktf`/.exec(text) ?? [];
+      const [, path] = new RegExp(`export \\* as ${namespace} from '\\./([\\w-]+)'`).exec(index) ?? [];
+      expect(read(`cdktf/generated/${path}/index.ts`), page).toMatch(new RegExp(`^export class ${name} extends`, 'm'));
+    }
   });
 
   test.skipIf(generatorsMissing !== undefined)(
@@ -98,6 +110,20 @@ export class NicsMap extends cdktf.ComplexMap {
     expect(adjusted.get('nics/index.ts')).toContain("// x\nimport { mapKey } from '../../maps';\nimport * as cdktf");
   });
 
+  test('is called as the resource, also where another resource has a nested type of that name', () => {
+    const written = (text: string) =>
+      new Map([
+        ['providers/svc/index.ts', ''],
+        ['providers/svc/box-run/index.ts', text],
+      ]);
+    const made =
+      'export interface BoxRunAConfig {}\nexport class BoxRunA extends X {}\nfunction boxRunAToX(ABoxRunA) {}\n';
+    expect(adjustGenerated(written(made), 'svc').get('box-run/index.ts')).toBe(
+      'export interface BoxRunConfig {}\nexport class BoxRun extends X {}\nfunction boxRunToX(ABoxRunA) {}\n',
+    );
+    expect(() => adjustGenerated(written(`${made}type BoxRun = 1;`), 'svc')).toThrow('both BoxRun and BoxRunA');
+  });
+
   test('is refused when it has another form than the one that is corrected', () => {
     const other = map('return new NicsReference(this, key);');
     const adjust = (files: Record<string, string>) => () => adjustGenerated(new Map(Object.entries(files)), 'svc');
@@ -157,10 +183,16 @@ const stack = new GantryStack(new App(), 'one');
 export const address: string = stack.container('web', ${options}).ipv4Address;
 `;
     const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--skipLibCheck', 'false', '--types', 'node'];
-    const compiled = (name: string, options: string): Promise<Ran> =>
-      installed.compile(...flags, app(`typed/${name}.mts`, text(options)));
-    expect(await compiled('good', "{ image: 'debian/12', limits: { cpu: 2 } }")).toMatchObject({ code: 0, stdout: '' });
-    expect((await compiled('unknown', "{ immage: 'debian/12' }")).stdout).toContain("'immage' does not exist");
-    expect((await compiled('wrong', '{ limits: { cpu: true } }')).stdout).toContain("Type 'true' is not assignable");
+    const ran = await installed.compile(
+      ...flags,
+      app('typed/good.mts', text("{ image: 'debian/12', limits: { cpu: 2 } }")),
+      app('typed/unknown.mts', text("{ immage: 'debian/12' }")),
+      app('typed/wrong.mts', text('{ limits: { cpu: true } }')),
+    );
+    expect(ran.code).not.toBe(0);
+    expect(ran.stdout.split('\n').filter((line) => /^\S/.test(line))).toEqual([
+      expect.stringMatching(/^typed\/unknown\.mts.*'immage' does not exist/),
+      expect.stringMatching(/^typed\/wrong\.mts.*Type 'true' is not assignable/),
+    ]);
   });
 });

@@ -6,71 +6,71 @@ import * as cdktn from 'cdktn';
 
 // Configuration
 
-export interface ContainerExecAConfig extends cdktn.TerraformMetaArguments {
+export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
   /**
   * Name of the container, which has to run.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#container ContainerExecA#container}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#container ContainerExec#container}
   */
   readonly container: string;
   /**
   * Command and arguments. Another command is another run.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#command ContainerExecA#command}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#command ContainerExec#command}
   */
   readonly command: string[];
   /**
   * Environment, over that of the container.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment ContainerExecA#environment}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment ContainerExec#environment}
   */
   readonly environment?: { [key: string]: string };
   /**
   * Directory to run in.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#cwd ContainerExecA#cwd}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#cwd ContainerExec#cwd}
   */
   readonly cwd?: string;
   /**
   * User id inside.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#user ContainerExecA#user}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#user ContainerExec#user}
   */
   readonly user?: number;
   /**
   * Group id inside.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#group ContainerExecA#group}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#group ContainerExec#group}
   */
   readonly group?: number;
   /**
   * Any values; when one changes, the command runs again.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#triggers ContainerExecA#triggers}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#triggers ContainerExec#triggers}
   */
   readonly triggers?: { [key: string]: string };
   /**
   * Command to run on destroy, when the container still runs.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#destroy_command ContainerExecA#destroy_command}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#destroy_command ContainerExec#destroy_command}
   */
   readonly destroyCommand?: string[];
   /**
   * Whether another exit code than 0 fails the apply.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#fail_on_error ContainerExecA#fail_on_error}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#fail_on_error ContainerExec#fail_on_error}
   */
   readonly failOnError?: boolean | cdktn.IResolvable;
   /**
   * Limit of the run.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#timeout ContainerExecA#timeout}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#timeout ContainerExec#timeout}
   */
   readonly timeout?: string;
   /**
   * How long operations may take.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#timeouts ContainerExecA#timeouts}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#timeouts ContainerExec#timeouts}
   */
   readonly timeouts?: ContainerExecTimeouts;
 }
@@ -78,25 +78,25 @@ export interface ContainerExecTimeouts {
   /**
   * Limit of create, such as 90s or 10m.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#create ContainerExecA#create}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#create ContainerExec#create}
   */
   readonly create?: string;
   /**
   * Limit of read, such as 90s or 10m.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#read ContainerExecA#read}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#read ContainerExec#read}
   */
   readonly read?: string;
   /**
   * Limit of update, such as 90s or 10m.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#update ContainerExecA#update}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#update ContainerExec#update}
   */
   readonly update?: string;
   /**
   * Limit of delete, such as 90s or 10m.
   *
-  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#delete ContainerExecA#delete}
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#delete ContainerExec#delete}
   */
   readonly delete?: string;
 }
@@ -279,7 +279,7 @@ export class ContainerExecTimeoutsOutputReference extends cdktn.ComplexObject {
 /**
 * Represents a {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec gantry_container_exec}
 */
-export class ContainerExecA extends cdktn.TerraformResource {
+export class ContainerExec extends cdktn.TerraformResource {
 
   // =================
   // STATIC PROPERTIES
@@ -290,11 +290,11 @@ export class ContainerExecA extends cdktn.TerraformResource {
   // STATIC Methods
   // ==============
   /**
-  * Generates CDKTN code for importing a ContainerExecA resource upon running "cdktn plan <stack-name>"
+  * Generates CDKTN code for importing a ContainerExec resource upon running "cdktn plan <stack-name>"
   * @param scope The scope in which to define this construct
-  * @param importToId The construct id used in the generated config for the ContainerExecA to import
-  * @param importFromId The id of the existing ContainerExecA that should be imported. Refer to the {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#import import section} in the documentation of this resource for the id to use
-  * @param provider? Optional instance of the provider where the ContainerExecA to import is found
+  * @param importToId The construct id used in the generated config for the ContainerExec to import
+  * @param importFromId The id of the existing ContainerExec that should be imported. Refer to the {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#import import section} in the documentation of this resource for the id to use
+  * @param provider? Optional instance of the provider where the ContainerExec to import is found
   */
   public static generateConfigForImport(scope: Construct, importToId: string, importFromId: string, provider?: cdktn.TerraformProvider) {
         return new cdktn.ImportableResource(scope, importToId, { terraformResourceType: "gantry_container_exec", importId: importFromId, provider });
@@ -309,9 +309,9 @@ export class ContainerExecA extends cdktn.TerraformResource {
   *
   * @param scope The scope in which to define this construct
   * @param id The scoped construct ID. Must be unique amongst siblings in the same scope
-  * @param options ContainerExecAConfig
+  * @param options ContainerExecConfig
   */
-  public constructor(scope: Construct, id: string, config: ContainerExecAConfig) {
+  public constructor(scope: Construct, id: string, config: ContainerExecConfig) {
     super(scope, id, {
       terraformResourceType: 'gantry_container_exec',
       terraformGeneratorMetadata: {
