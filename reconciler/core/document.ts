@@ -1,6 +1,7 @@
 // What a manifest says, once parsed: one document per object, values as written. Where the text lives is the manifest
 // room's business; what the live world looks like is in observed.ts.
 import type { KindName } from '../../server/api/kinds.ts';
+import type { WaitCondition } from '../../server/api/wait-condition.ts';
 import type { Contents } from './inside.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
@@ -23,22 +24,6 @@ export interface Location {
 export type PowerState = 'running' | 'stopped';
 /** How much a plan may disturb the object: nothing, a restart, or deletion and creation. */
 export type Disruption = 'none' | 'restart' | 'recreate';
-
-interface Limited {
-  readonly timeoutMs: number;
-}
-export type WaitCondition =
-  | (Limited & { readonly type: 'running' })
-  /** A global address of the family on the interface; on any interface but lo when `nic` is absent. */
-  | (Limited & { readonly type: 'ipv4' | 'ipv6'; readonly nic?: string })
-  /** The command ends with code 0 inside. */
-  | (Limited & { readonly type: 'exec'; readonly command: readonly string[] })
-  /** Something accepts connections from where gantry runs; at the container's first address when `host` is absent. */
-  | (Limited & { readonly type: 'tcp'; readonly host?: string; readonly port: number })
-  /** Whatever it is, there is something at this absolute path inside. */
-  | (Limited & { readonly type: 'file'; readonly path: string })
-  /** cloud-init has done its work, without errors that it could not get over. */
-  | (Limited & { readonly type: 'cloud-init' });
 
 /** Of `manage.ignore`. */
 export interface IgnoreRule {

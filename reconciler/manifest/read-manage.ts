@@ -1,15 +1,9 @@
 // Reads the `manage:` block of a document, whose shape was checked against the schema before.
+import type { WaitCondition } from '../../server/api/wait-condition.ts';
 import { hint } from '../../server/api/nearest.ts';
 import { waitNames } from '../../server/api/manifest-schema.ts';
 import { isKindName, kindNames } from '../../server/api/kinds.ts';
-import {
-  defaultManage,
-  type Address,
-  type Json,
-  type JsonObject,
-  type Manage,
-  type WaitCondition,
-} from '../core/document.ts';
+import { defaultManage, type Address, type Json, type JsonObject, type Manage } from '../core/document.ts';
 import { parseHostPattern } from '../core/host-pattern.ts';
 import { asText, mapOf, textsOf } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';

@@ -2,7 +2,7 @@
 import type { Client } from '../../../server/client/client.ts';
 import type { ContainerState } from '../../../server/api/container.ts';
 import type { Plan, ResourceChange } from '../../core/plan.ts';
-import { globalAddresses } from '../../engine/steps/readiness.ts';
+import { globalAddresses } from '../../../server/client/describe-state.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { paintFor } from '../paint.ts';

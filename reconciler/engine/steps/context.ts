@@ -50,11 +50,6 @@ export class StaleError extends Error {
   override readonly name = 'StaleError';
 }
 
-/** A wait condition did not come true in time; the message shows the state. */
-export class NotReadyError extends Error {
-  override readonly name = 'NotReadyError';
-}
-
 /**
  * Sends a request that may start an operation and waits for its end, reporting progress. When `signal` fires while the
  * operation runs, the operation is cancelled where the server allows that.

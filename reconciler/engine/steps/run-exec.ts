@@ -9,7 +9,7 @@ import { putBody } from '../../core/edit.ts';
 import { recordKey, recordsIn, renderRecord } from '../../core/ownership.ts';
 import type { ExecStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
-import { lastLines, Tail } from './readiness.ts';
+import { lastLines, Tail } from '../../../server/client/tail.ts';
 
 /** Of what a command printed: so much goes into the journal, so many lines into the message of a failure. */
 const keptBytes = 64 * 1024;

@@ -1,6 +1,7 @@
 // Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
 import type { Step } from '../../core/plan.ts';
 import { ClientError, remedyFor } from '../../../server/client/client-error.ts';
+import { waitFor } from '../../../server/client/wait.ts';
 import { plainName } from '../../core/scoped-name.ts';
 import { assertNever } from '../assert-never.ts';
 import type { Note, StepContext } from './context.ts';
@@ -14,7 +15,6 @@ import { rebuild } from './rebuild.ts';
 import { runExec } from './run-exec.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 import { updateObject } from './update.ts';
-import { waitFor } from './wait.ts';
 
 const attempts = 5;
 const pauseMs = 100;
@@ -69,7 +69,7 @@ function act(context: StepContext, step: Step, signal: AbortSignal): Promise<Not
     case 'restart':
       return changePower(context, step, signal);
     case 'wait':
-      return waitFor(context, step, signal);
+      return waitFor(context, step.name, step.condition, signal).then(() => undefined);
     case 'files':
       return pushFiles(context, step, signal);
     case 'exec':

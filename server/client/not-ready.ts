@@ -1,10 +1,10 @@
 // What can be found out about a container that did not get ready: its state, its leases, the last it said. Never fails.
 import type { Readable } from 'node:stream';
-import type { ContainerState } from '../../../server/api/container.ts';
-import { statusCodes } from '../../../server/api/status.ts';
-import { within } from '../../../server/client/deadline.ts';
-import type { StepContext } from './context.ts';
-import { globalAddresses, lastLines } from './readiness.ts';
+import type { ContainerState } from '../api/container.ts';
+import { statusCodes } from '../api/status.ts';
+import { within } from './deadline.ts';
+import { lastLines } from './tail.ts';
+import type { WaitDeps } from './wait.ts';
 
 const limitMs = 5000;
 const linesShown = 5;
@@ -12,7 +12,7 @@ const keptBytes = 16 * 1024;
 
 /** Beyond the state: further lines, each with its heading; empty when nothing is known. */
 export async function findOut(
-  context: StepContext,
+  context: WaitDeps,
   name: string,
   state: ContainerState,
   signal: AbortSignal,
@@ -31,7 +31,7 @@ export async function findOut(
 }
 
 async function leases(
-  context: StepContext,
+  context: WaitDeps,
   name: string,
   state: ContainerState,
   signal: AbortSignal,
@@ -52,7 +52,7 @@ async function leases(
 }
 
 async function said(
-  context: StepContext,
+  context: WaitDeps,
   name: string,
   file: string,
   heading: string,
@@ -67,17 +67,4 @@ async function endOf(body: Readable): Promise<string> {
   let kept = Buffer.alloc(0);
   for await (const chunk of body as AsyncIterable<Buffer>) kept = Buffer.concat([kept, chunk]).subarray(-keptBytes);
   return kept.toString('utf8');
-}
-
-/** `Running, 12 processes, eth0 up without an address`. */
-export function describeState(state: ContainerState): string {
-  const nics = Object.entries(state.network ?? {})
-    .filter(([nic]) => nic !== 'lo')
-    .map(([nic, { state: link }]) => {
-      const shown = globalAddresses(state, nic).map(({ address }) => address);
-      return `${nic} ${link} ${shown.length === 0 ? 'without an address' : `with ${shown.join(', ')}`}`;
-    });
-  const interfaces = nics.length > 0 ? nics : state.status_code === statusCodes.running ? ['no interfaces'] : [];
-  const processes = state.processes > 0 ? [`${state.processes} processes`] : [];
-  return [state.status, ...processes, ...interfaces].join(', ');
 }

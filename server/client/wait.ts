@@ -1,19 +1,35 @@
 // Waits until a container is what a condition asks for; when that does not come, says what it is instead.
-import type { LifecycleMetadata } from '../../../server/api/event.ts';
-import { statusCodes } from '../../../server/api/status.ts';
-import { DeadlineError, within } from '../../../server/client/deadline.ts';
-import type { WaitCondition } from '../../core/document.ts';
-import type { WaitStep } from '../../core/plan.ts';
-import { NotReadyError, type Note, type StepContext } from './context.ts';
-import { describeState, findOut } from './not-ready.ts';
-import { look, type Sight } from './readiness.ts';
+import type { LifecycleMetadata } from '../api/event.ts';
+import { statusCodes } from '../api/status.ts';
+import type { WaitCondition } from '../api/wait-condition.ts';
+import type { Client } from './client.ts';
+import { DeadlineError, within } from './deadline.ts';
+import { describeState } from './describe-state.ts';
+import { findOut } from './not-ready.ts';
+import { look, NotReadyError, type Sight } from './readiness.ts';
+
+/** What waiting needs of a client: small, so that a test can stand in for it. */
+export interface WaitDeps {
+  readonly client: Pick<Client, 'containerState' | 'exec' | 'events' | 'get' | 'http' | 'networkLeases'>;
+  readonly nowMs: () => number;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** What is waited for, and what is there so far. */
+  readonly onProgress: (text: string) => void;
+}
 
 const firstPauseMs = 100;
 const longestPauseMs = 1000;
 
-/** Events of the container cut the pauses short; what no event tells (an address, a port) is asked for again. */
-export async function waitFor(context: StepContext, step: WaitStep, signal: AbortSignal): Promise<Note> {
-  const { condition, name } = step;
+/**
+ * Events of the container cut the pauses short; what no event tells (an address, a port) is asked for again. Throws NotReadyError
+ * with state, leases and the last the container said when the time is up, and at once when it cannot come any more.
+ */
+export async function waitFor(
+  context: WaitDeps,
+  name: string,
+  condition: WaitCondition,
+  signal: AbortSignal,
+): Promise<void> {
   const endMs = context.nowMs() + condition.timeoutMs;
   const over = new AbortController();
   let news: News | undefined;
@@ -22,8 +38,10 @@ export async function waitFor(context: StepContext, step: WaitStep, signal: Abor
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       const { metadata: state } = await context.client.containerState(name, signal);
       const isStopped = state.status_code === statusCodes.stopped || state.status_code === statusCodes.error;
-      const sight = isStopped ? unseen : await lookFor(context, step, state, endMs - context.nowMs(), signal);
-      if (sight.holds) return undefined;
+      const sight = isStopped
+        ? unseen
+        : await lookFor(context, { name, condition }, state, endMs - context.nowMs(), signal);
+      if (sight.holds) return;
       // What it said before tells more than that it was cut off.
       instead = sight.instead === unanswered ? (instead ?? unanswered) : sight.instead;
       const now = [describeState(state), ...(instead === undefined ? [] : [instead])].join('; ');
@@ -48,8 +66,8 @@ const unanswered = 'no answer yet';
 
 /** A command that does not end is given what is left of the time. */
 async function lookFor(
-  context: StepContext,
-  { name, condition }: WaitStep,
+  context: WaitDeps,
+  { name, condition }: { readonly name: string; readonly condition: WaitCondition },
   state: Parameters<typeof look>[3],
   leftMs: number,
   signal: AbortSignal,
@@ -74,7 +92,7 @@ interface News {
 }
 
 /** Until `signal` fires. A server that tells nothing is asked only. */
-function newsOf(context: StepContext, name: string, signal: AbortSignal): News {
+function newsOf(context: WaitDeps, name: string, signal: AbortSignal): News {
   let isNew = false;
   let wake = (): void => {};
   const tell = (): void => {

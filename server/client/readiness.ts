@@ -1,12 +1,19 @@
 // Looks once whether a wait condition holds, and says what was seen instead. Waits for nothing but the answer.
 import { connect } from 'node:net';
-import { Writable } from 'node:stream';
-import type { ContainerState } from '../../../server/api/container.ts';
-import { statusCodes } from '../../../server/api/status.ts';
-import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
-import { filesOf } from '../../../server/client/files.ts';
-import type { WaitCondition } from '../../core/document.ts';
-import { NotReadyError, type StepContext } from './context.ts';
+import type { ContainerState } from '../api/container.ts';
+import { statusCodes } from '../api/status.ts';
+import { ClientError, isNotFound } from './client-error.ts';
+import { filesOf } from './files.ts';
+import type { WaitCondition } from '../api/wait-condition.ts';
+import { globalAddresses } from './describe-state.ts';
+import { discard } from './file-work.ts';
+import type { WaitDeps } from './wait.ts';
+import { Tail } from './tail.ts';
+
+/** What was waited for did not come; the message shows what is there instead. */
+export class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+}
 
 export interface Sight {
   readonly holds: boolean;
@@ -19,7 +26,7 @@ const no = (instead?: string): Sight => ({ holds: false, ...(instead === undefin
 
 /** Throws NotReadyError when it can never hold; other errors only when asking again is of no use. */
 export async function look(
-  context: StepContext,
+  context: WaitDeps,
   name: string,
   condition: WaitCondition,
   state: ContainerState,
@@ -37,7 +44,7 @@ export async function look(
 }
 
 async function lookInto(
-  context: StepContext,
+  context: WaitDeps,
   name: string,
   condition: WaitCondition,
   state: ContainerState,
@@ -80,22 +87,16 @@ export function judgeCloudInit({ code, output }: Ended): Sight {
   return no(`cloud-init status ended with code ${code}${output === '' ? '' : `: ${output}`}`);
 }
 
-async function run(
-  context: StepContext,
-  name: string,
-  command: readonly string[],
-  signal: AbortSignal,
-): Promise<Ended> {
+async function run(context: WaitDeps, name: string, command: readonly string[], signal: AbortSignal): Promise<Ended> {
   const output = new Tail();
   const session = await context.client.exec(name, { command, stdout: output, stderr: output }, signal);
   return { code: await session.exited, output: output.lastLine() };
 }
 
-async function exists(context: StepContext, name: string, path: string, signal: AbortSignal): Promise<boolean> {
+async function exists(context: WaitDeps, name: string, path: string, signal: AbortSignal): Promise<boolean> {
   try {
     const entry = await filesOf(context.client.http, name).read(path, signal);
-    // Giving it up before its end is an error of the stream, too.
-    if (entry.type === 'file') entry.body.once('error', () => {}).destroy();
+    discard(entry);
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;
@@ -126,61 +127,7 @@ function reach(host: string | undefined, port: number, signal: AbortSignal): Pro
   });
 }
 
-/** Addresses that others can reach, of one interface or of all but the loopback. */
-export function globalAddresses(
-  state: ContainerState,
-  nic?: string,
-): readonly { readonly nic: string; readonly family: string; readonly address: string }[] {
-  return Object.entries(state.network ?? {})
-    .filter(([name]) => (nic === undefined ? name !== 'lo' : name === nic))
-    .flatMap(([name, { addresses }]) =>
-      addresses
-        .filter(({ scope }) => scope === 'global')
-        .map(({ family, address }) => ({ nic: name, family, address })),
-    );
-}
-
 function firstAddress(state: ContainerState): string | undefined {
   const all = globalAddresses(state);
   return (all.find(({ family }) => family === 'inet') ?? all[0])?.address;
 }
-
-const keptBytes = 2048;
-
-/** The end of what a command writes, however much that is. */
-export class Tail extends Writable {
-  readonly #bytes: number;
-  #kept = Buffer.alloc(0);
-
-  constructor(bytes = keptBytes) {
-    super();
-    this.#bytes = bytes;
-  }
-
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-this.#bytes);
-    done();
-  }
-
-  text(): string {
-    return this.#kept.toString('utf8');
-  }
-
-  lastLine(): string {
-    return lastLines(this.text(), 1)[0] ?? '';
-  }
-}
-
-const longestLine = 200;
-
-/** Lines with something in them, fit for a terminal. */
-export const lastLines = (text: string, count: number): readonly string[] =>
-  text
-    // oxlint-disable-next-line no-control-regex
-    .replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '')
-    .split(/[\r\n]+/)
-    // oxlint-disable-next-line no-control-regex
-    .map((line) => line.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, ' ').trim())
-    .filter((line) => line !== '')
-    .slice(-count)
-    .map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}...` : line));
