@@ -24,6 +24,8 @@ export interface AppDeps {
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** What is read of a refused request's body rather than closing the connection. */
+const drainedBytes = 64 * 1024;
 const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** Bodies that the endpoint reads itself. */
 function hasOwnBody(endpoint: Endpoint, request: IncomingMessage): boolean {
@@ -194,8 +196,10 @@ function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply
   if (error.code === 'internal' && !reply.raw.destroyed)
     deps.log.error(`${request.method} ${request.url} failed: ${errorText(error)}`);
   const rendered = deps.dialect.error(error);
-  // An unread body would be taken for the next request of the connection.
-  const headers = request.raw.complete ? rendered.headers : { ...rendered.headers, connection: 'close' };
+  // Of a large body the rest is not waited for. A small one is read and thrown away: to a client that is still sending it, such as
+  // Ansible with a body in every GET, a closed connection looks like no answer.
+  const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= drainedBytes);
+  const headers = isLeft ? { ...rendered.headers, connection: 'close' } : rendered.headers;
   return answer(deps, request, reply, { ...rendered, headers });
 }
 

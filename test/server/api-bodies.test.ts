@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpoints } from '../../server/api/endpoints.ts';
 import type { Endpoint } from '../../server/api/endpoint.ts';
 import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../support/daemon.ts';
+import { until } from '../support/until.ts';
 
 let daemon: TestDaemon;
 beforeAll(async () => {
@@ -153,6 +154,28 @@ describe('a body', () => {
     const answer = await post(Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]));
     isRefusal(answer);
   });
+});
+
+test('a small body that comes after its refusal does not cost the connection', async () => {
+  const socket = connect(daemon.socketPath);
+  let told = '';
+  socket.on('data', (chunk: Buffer) => (told += chunk.toString()));
+  socket.on('close', () => (told += 'closed'));
+  const answers = (): string[] => told.match(/HTTP\/1\.1 \d+/g) ?? [];
+  const expected: string[] = [];
+  for (const [path, status] of [
+    ['/1.0/containers/none', 404],
+    ['/1.0/no', 404],
+    ['/1.0', 200],
+  ] as const) {
+    expected.push(`HTTP/1.1 ${status}`);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n`);
+    await until(() => answers().length === expected.length, 20_000);
+    socket.write('null');
+  }
+  expect(answers()).toEqual(expected);
+  expect(told).not.toContain('closed');
+  socket.destroy();
 });
 
 describe('what is no HTTP', () => {

@@ -111,7 +111,7 @@ export interface TestDaemon extends Wire {
   cleanUp(): Promise<void>;
 }
 
-export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'time' | 'remoteLimits'>> & {
+export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits'>> & {
   readonly dir?: string;
   /** Other drivers, or the host's told another story. */
   readonly adapt?: (host: HostDrivers) => HostDrivers | Promise<HostDrivers>;
@@ -130,6 +130,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       stateDir: dir,
       runtime,
       ...(options.https === undefined ? {} : { https: options.https }),
+      ...(options.lxd === undefined ? {} : { lxd: options.lxd }),
       ...(options.time === undefined ? {} : { time: options.time }),
       ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
       log: (events) => {

@@ -1,0 +1,59 @@
+// The stock clients of LXD as tests run them: `lxc` with a config directory of its own, pylxd, and Ansible's modules.
+import { execFile, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Why there is no such client here; undefined when there is. */
+export function clientMissing(client: 'lxc' | 'pylxd' | 'ansible'): string | undefined {
+  const probe = {
+    lxc: ['lxc', 'version', '--help'],
+    pylxd: ['/usr/bin/python3', '-c', 'import pylxd'],
+    ansible: ['ansible-doc', '-t', 'module', 'community.general.lxd_container'],
+  }[client];
+  const [file = '', ...args] = probe;
+  return spawnSync(file, args, { stdio: 'ignore' }).status === 0 ? undefined : `${client} is not installed`;
+}
+
+export interface RunOptions {
+  readonly stdin?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Ends by itself after two minutes. */
+export function runProgram(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, ...options.env };
+    const child = execFile(file, [...args], { env, timeout: 120_000, maxBuffer: 1 << 26 }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+      resolve({ code, stdout, stderr });
+    });
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(options.stdin ?? '');
+  });
+}
+
+export type Lxc = (...words: readonly string[]) => Promise<string>;
+
+/** What it wrote; throws with all it said when it fails. `socketDir` has `unix.socket` in it, `confDir` is made by it. */
+export function lxcClient(
+  socketDir: string,
+  confDir: string,
+): Lxc & {
+  run(words: readonly string[], options?: RunOptions): Promise<Ran>;
+  readonly env: Readonly<Record<string, string>>;
+} {
+  const env = { LXD_DIR: socketDir, LXD_CONF: join(confDir, 'lxc'), HOME: confDir };
+  const run = (words: readonly string[], options: RunOptions = {}): Promise<Ran> =>
+    runProgram('lxc', ['--quiet', ...words], { ...options, env: { ...env, ...options.env } });
+  const strict: Lxc = async (...words) => {
+    const ran = await run(words);
+    if (ran.code !== 0) throw new Error(`lxc ${words.join(' ')} ended with ${ran.code}: ${ran.stderr}${ran.stdout}`);
+    return ran.stdout;
+  };
+  return Object.assign(strict, { run, env });
+}
