@@ -8,6 +8,7 @@ import {
   isInside,
   isTriggeredBy,
   pathText,
+  shownCommand,
   snapshotsIn,
   triggerOf,
   type ExecSpec,
@@ -17,6 +18,7 @@ import { mapOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
 import type { KeyHash } from './ownership.ts';
 import type { FileWrite, SetOwner, WaitStep } from './plan.ts';
+import { isSecret } from './secret.ts';
 import type { Sketch } from './sketch.ts';
 
 /** Of the container as the plan will have it. */
@@ -155,7 +157,13 @@ function markTexts(
   const { command, environment = {}, cwd = '', user = 0, group = 0 } = spec;
   const triggers = (spec.on_change ?? []).map((name): Json => [name, triggerOf(values, name)]);
   return {
-    command: JSON.stringify([command, Object.entries(environment).sort(([a], [b]) => compareText(a, b)), cwd, user, group]),
+    command: JSON.stringify([
+      command,
+      Object.entries(environment).sort(([a], [b]) => compareText(a, b)),
+      cwd,
+      user,
+      group,
+    ]),
     triggers: triggers.length === 0 ? '' : JSON.stringify(triggers),
     part: spec.on_start === true,
   };
@@ -175,14 +183,14 @@ function commandChange(document: Document, { name, spec, ranBefore }: Due): Chan
   const words = spec.command.map((word, index) =>
     declared.includes(`exec.${name}.command.${index}`) ? '(secret)' : word,
   );
-  const isShell = words.length === 3 && words[0] === '/bin/sh' && words[1] === '-c';
+  const shown = shownCommand(words);
   return {
     path: pathText(segments),
     segments,
     before: ranBefore ? 'ran' : undefined,
-    after: isShell ? (words[2] ?? '') : words,
+    after: shown,
     effect: 'live',
-    secret: false,
+    secret: isSecret([], shown),
   };
 }
 

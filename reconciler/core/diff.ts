@@ -191,9 +191,15 @@ function diffFiles(walk: Walk, field: string, live: JsonObject, wanted: JsonObje
   }
 }
 
+/** A file's name says nothing of its content, which is shown by its hash. */
+function isSecretEdit(walk: Walk, segments: Path, before: Json | undefined, after: Json | undefined): boolean {
+  const key = segments.join('.');
+  if (walk.secrets?.some((secret) => secret === key || secret.startsWith(`${key}.`)) === true) return true;
+  return segments[0] !== 'files' && (isSecret(segments, before) || isSecret(segments, after));
+}
+
 function add(walk: Walk, segments: Path, before: Json | undefined, after: Json | undefined): void {
   const path = pathText(segments);
-  const key = segments.join('.');
   const rule = ruleFor(walk.ignore, path);
   const effect: Effect = walk.kind.effectOf(segments, walk.live, after);
   const origin = originOf(walk, segments, before);
@@ -204,10 +210,7 @@ function add(walk: Walk, segments: Path, before: Json | undefined, after: Json |
     before,
     after,
     effect,
-    secret:
-      isSecret(segments, before) ||
-      isSecret(segments, after) ||
-      walk.secrets?.some((secret) => secret === key || secret.startsWith(`${key}.`)) === true,
+    secret: isSecretEdit(walk, segments, before, after),
     ...(origin === undefined ? {} : { origin }),
     ...(inside === undefined ? {} : { inside }),
   };

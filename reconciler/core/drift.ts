@@ -22,6 +22,8 @@ export type DriftCause = 'outside' | 'manifest' | 'unknown';
 export interface DriftDifference {
   /** Dotted; `state` for running or stopped, empty for the object as a whole. */
   readonly path: string;
+  /** The same as keys; absent where no document says them. */
+  readonly segments?: readonly string[];
   readonly cause: DriftCause;
   /** undefined = absent. In clear: only rendered output is masked. */
   readonly live: Json | undefined;
@@ -97,7 +99,14 @@ function objectOf(change: ResourceChange): DriftObject | undefined {
 
 function differenceOf(edit: Change): DriftDifference {
   const cause = edit.origin === 'drift' ? 'outside' : (edit.origin ?? 'unknown');
-  return { path: edit.path, cause, live: edit.before, declared: edit.after, secret: edit.secret };
+  return {
+    path: edit.path,
+    segments: edit.segments,
+    cause,
+    live: edit.before,
+    declared: edit.after,
+    secret: edit.secret,
+  };
 }
 
 /** A restart is a consequence of other differences. */

@@ -121,7 +121,8 @@ function fieldEffect(kind: KindName, field: string): Fact[] {
   const { fields, effectOf } = coreKind(kind);
   if (fields[field] === 'scalar' || fields[field] === 'list')
     return [['a change is', costs[effectOf([field], {}, 'x')]]];
-  return field in fields || ['state', 'manage', 'labels', 'name', 'kind', 'aliases'].includes(field)
+  return field in fields ||
+    ['state', 'manage', 'labels', 'name', 'kind', 'aliases', 'exec', 'snapshots'].includes(field)
     ? []
     : [['a change is', 'nothing: it counts at creation only']];
 }

@@ -96,3 +96,31 @@ export function isTriggeredBy(name: string, segments: readonly string[]): boolea
   const path = segments.join('.');
   return path === name || path.startsWith(`${name}.`);
 }
+
+/** A file, directory, link, command or snapshot as a person reads it; undefined for what is shown as any value. */
+export function shownInside(segments: readonly string[], value: Json, isSecret: boolean): string | undefined {
+  const [field, , member] = segments;
+  if (field === 'exec') return !isSecret && typeof value === 'string' ? value : undefined;
+  if (field !== 'files') return undefined;
+  if (member !== undefined) return isSecret ? undefined : shortHash(value);
+  const { type, content, target, mode, uid, gid } = mapOf(value) as Partial<FileEntry>;
+  const parts = [
+    type === 'file'
+      ? `file ${isSecret ? '(secret)' : (shortHash(content) ?? '')}`
+      : type === 'symlink'
+        ? `link to ${target}`
+        : type,
+    mode === undefined ? '' : `mode ${mode}`,
+    uid === undefined && gid === undefined ? '' : `owner ${uid ?? ''}:${gid ?? ''}`,
+  ];
+  return parts.filter((part) => part !== '').join(', ');
+}
+
+const shortHash = (value: Json | undefined): string | undefined =>
+  typeof value === 'string' && value.startsWith('sha256:') ? value.slice(0, 'sha256:'.length + 12) : undefined;
+
+/** Words as one would type them, as far as that is plain. */
+export const shownCommand = (words: readonly string[]): string =>
+  words.length === 3 && words[0] === '/bin/sh' && words[1] === '-c'
+    ? (words[2] ?? '')
+    : words.map((word) => (/^[\w./:=@%+,()-]+$/.test(word) ? word : JSON.stringify(word))).join(' ');

@@ -1,6 +1,7 @@
 // Drift as text, JSON and Markdown, secrets masked. Pure.
 import type { DriftCause, DriftDifference, DriftIgnored, DriftObject, DriftReport } from './drift.ts';
 import type { Json, JsonObject } from './document.ts';
+import { shownInside } from './inside.ts';
 import { ignoredBlock, ruleJson, type IgnoredLine } from './ignore.ts';
 import { paints, printable, type Paints } from './paint.ts';
 import { hidden, redact } from './secret.ts';
@@ -60,10 +61,11 @@ const sides = (one: DriftDifference, what: DriftObject['what']): string =>
 
 const longest = 100;
 
-function shown({ secret, path }: DriftDifference, value: Json | undefined): string {
+function shown({ secret, path, segments = [] }: DriftDifference, value: Json | undefined): string {
   if (value === undefined) return 'absent';
-  if (secret) return hidden;
-  const text = JSON.stringify(redact(value, path.split('.')));
+  const inside = shownInside(segments, value, secret);
+  if (secret && inside === undefined) return hidden;
+  const text = inside ?? JSON.stringify(redact(value, path.split('.')));
   return printable(text.length > longest ? `${text.slice(0, longest)}... (${text.length} characters)` : text);
 }
 

@@ -1,6 +1,7 @@
 // A plan as text for people: Terraform's symbols, one line a change, secrets masked. Policies read plan-json.ts instead.
 import type { Change } from './change.ts';
 import type { Json } from './document.ts';
+import { shownInside } from './inside.ts';
 import { ignoredBlock, type IgnoredLine } from './ignore.ts';
 import { paints, printable, type Paints } from './paint.ts';
 import type { Affected, Guard, Plan, ResourceChange } from './plan.ts';
@@ -131,8 +132,9 @@ const longest = 100;
 
 export function shownValue(edit: Change, value: Json | undefined): string {
   if (value === undefined) return '(absent)';
-  if (edit.secret) return hidden;
-  const text = JSON.stringify(redact(value, edit.segments));
+  const inside = shownInside(edit.segments, value, edit.secret);
+  if (edit.secret && inside === undefined) return hidden;
+  const text = inside ?? JSON.stringify(redact(value, edit.segments));
   if (text.length <= longest) return printable(text);
   const lines = typeof value === 'string' ? value.split('\n').length : 1;
   return `${printable(text.slice(0, longest))}... (${text.length} characters${lines > 1 ? `, ${lines} lines` : ''})`;

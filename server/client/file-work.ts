@@ -28,7 +28,7 @@ export async function readIfThere(files: Files, path: string, signal: AbortSigna
   }
 }
 
-/** Also those that lead to it. What is there already stays as it is. */
+/** Also those that lead to it, with the usual mode. What is there already stays as it is. */
 export async function makeDirectories(files: Files, path: string, signal: AbortSignal): Promise<void> {
   const steps = path.split('/').filter((step) => step !== '');
   const missing: string[] = [];
@@ -41,7 +41,7 @@ export async function makeDirectories(files: Files, path: string, signal: AbortS
     }
     missing.unshift(directory);
   }
-  for (const directory of missing) await files.makeDirectory(directory, {}, signal);
+  for (const directory of missing) await files.makeDirectory(directory, { mode: 0o755 }, signal);
 }
 
 /** One that is gone already is fine. */

@@ -2,6 +2,8 @@
 import { stringify } from 'yaml';
 import type { Json, JsonObject } from '../../core/document.ts';
 import { applyEdits, putBody } from '../../core/edit.ts';
+import type { Change } from '../../core/change.ts';
+import { isInside, pathText } from '../../core/inside.ts';
 import { isNote } from '../../core/ownership.ts';
 import { coreKind } from '../../core/kinds/index.ts';
 import { isMap, mapOf } from '../../core/kinds/values.ts';
@@ -36,15 +38,23 @@ export async function diff(context: CliContext, args: readonly string[]): Promis
 function diffOf(change: ResourceChange, plan: Plan): string {
   const { address, kind, action, live } = change;
   const created = plan.steps.find((step) => step.action === 'create' && change.steps.includes(step.id));
-  const before = live === undefined ? '' : spell(kind, withState(putBody(kind, live, []), change, 'before'), change);
+  const before = live === undefined ? '' : spell(kind, withState(bodyOf(kind, live), change, 'before'), change);
   const after =
     action === 'delete'
       ? ''
       : live === undefined
-        ? spell(kind, withState(created?.action === 'create' ? created.body : {}, change, 'after'), change)
+        ? spell(
+            kind,
+            withState(
+              applyEdits(created?.action === 'create' ? created.body : {}, change.changes.filter(isOfInside)),
+              change,
+              'after',
+            ),
+            change,
+          )
         : spell(
             kind,
-            withState(applyEdits(putBody(kind, live, []), change.changes.filter(isField)), change, 'after'),
+            withState(applyEdits(bodyOf(kind, live), change.changes.filter(isField)), change, 'after'),
             change,
             true,
           );
@@ -52,6 +62,14 @@ function diffOf(change: ResourceChange, plan: Plan): string {
   if (text === '') return '';
   const name = printable(address);
   return `--- ${live === undefined ? '/dev/null' : `live/${name}`}\n+++ ${action === 'delete' ? '/dev/null' : `declared/${name}`}\n${text}`;
+}
+
+const isOfInside = ({ segments }: Change): boolean => isInside(segments);
+
+/** With the files that somebody asked for. */
+function bodyOf(kind: ResourceChange['kind'], live: object): JsonObject {
+  const files = mapOf((live as JsonObject)['files']);
+  return { ...putBody(kind, live, []), ...(Object.keys(files).length === 0 ? {} : { files }) };
 }
 
 /** A source only says what something is made from. */
@@ -68,15 +86,15 @@ function spell(kind: ResourceChange['kind'], body: JsonObject, change: ResourceC
   const { isComputed } = coreKind(kind);
   const changed = new Set(change.changes.map(({ path }) => path));
   const walk = (value: Json, path: readonly string[]): Json => {
-    if (isSecret(path, value) || change.changes.some((edit) => edit.secret && edit.path === path.join('.')))
-      return changed.has(path.join('.')) && isAfter ? '(secret, changed)' : '(secret)';
+    if (isSecret(path, value) || change.changes.some((edit) => edit.secret && edit.path === pathText(path)))
+      return changed.has(pathText(path)) && isAfter ? '(secret, changed)' : '(secret)';
     if (!isMap(value)) return redact(value, path);
     const keys = Object.keys(value)
       .filter(
         (key) =>
           !(
             path[0] === 'config' &&
-            (isNote(key) || (isComputed([...path, key]) && !changed.has([...path, key].join('.'))))
+            (isNote(key) || (isComputed([...path, key]) && !changed.has(pathText([...path, key]))))
           ),
       )
       .sort();

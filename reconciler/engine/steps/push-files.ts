@@ -46,7 +46,8 @@ async function writeEntry(files: Files, { path, entry, content }: FileWrite, sig
   if (isInTheWay) await files.delete(path, signal);
   const there = isInTheWay ? undefined : now;
   if (there === undefined) await makeDirectories(files, posix.parentOf(path), signal);
-  const attributes = attributesOf(entry);
+  const isNewDirectory = entry.type === 'directory' && there === undefined;
+  const attributes = { ...(isNewDirectory ? { mode: 0o755 } : {}), ...attributesOf(entry) };
   const put = (): Promise<void> => {
     if (entry.type === 'symlink') return files.makeSymlink(path, entry.target ?? '', {}, signal);
     if (entry.type === 'directory') return files.makeDirectory(path, attributes, signal);
@@ -68,7 +69,6 @@ async function writeEntry(files: Files, { path, entry, content }: FileWrite, sig
   await put();
 }
 
-/** A new entry that says nothing is root's, with the usual mode. */
 function attributesOf({ mode, uid, gid }: FileWrite['entry']): FileAttributes {
   return {
     ...(mode === undefined ? {} : { mode: Number.parseInt(mode, 8) }),
