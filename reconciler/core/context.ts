@@ -39,7 +39,9 @@ export class PlanContext {
     const documents = [...declared];
     this.#declared = new Set(documents.map((document) => document.address));
     for (const { kind, name, values } of documents) {
-      if (kind === 'image_alias' && typeof values['target'] === 'string') this.#aliases.set(name, values['target']);
+      const target = kind === 'image_alias' ? values['target'] : undefined;
+      // The name of an image that is not there yet says nothing about the one that is.
+      if (typeof target === 'string' && /^[0-9a-f]{12,64}$/.test(target)) this.#aliases.set(name, target);
     }
     this.#replace = new Set(options.replace);
     this.#scopes = scopesOf(observed, documents);

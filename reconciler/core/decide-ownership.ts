@@ -100,7 +100,7 @@ export function ownershipAfter(
   const write: OwnerWrite = {
     set: owner.set,
     paths: ownedPaths(document, ignore),
-    whole: last?.whole === true,
+    whole: last?.whole === true || document.isFetched === true,
     policy: policyOf(document.manage),
     takes: diff.conflicts,
     ...ownFiles(document),

@@ -19,6 +19,7 @@ import {
 import { worstEffect } from './effects.ts';
 import { parseIgnore } from './ignore.ts';
 import { asideAsItWas, asideFor, nextImage, withoutNotes } from './image-roll.ts';
+import { sourceName } from './kinds/image-source.ts';
 import { coreKind } from './kinds/index.ts';
 import { mapOf } from './kinds/values.ts';
 import type { Live } from './observed.ts';
@@ -153,7 +154,9 @@ const sourceChange = (source: Json): Change => ({
 });
 
 /** That something does not exist is plain from its creation; of an image only the fingerprint says so. */
-function whyCreate({ files, kind }: Document): readonly string[] {
+function whyCreate({ files, kind, values }: Document): readonly string[] {
+  if (kind === 'image' && values['source'] !== undefined)
+    return [`the server has no image from ${sourceName(mapOf(values['source']))}: it is fetched there`];
   if (kind !== 'image' || files?.fingerprint === undefined) return noStrings;
   const names = 'file' in files.parts ? [files.parts.file] : [files.parts.metadata, files.parts.rootfs];
   const size = files.sizeBytes === undefined ? '' : `, ${formatBytes(files.sizeBytes)}`;

@@ -102,6 +102,8 @@ export interface Document {
   readonly contents?: Contents;
   /** Images only. */
   readonly files?: ImageFiles;
-  /** Certificates only: SHA-256 of the DER form, hexadecimal. */
+  /** Certificates: SHA-256 of the DER form, hexadecimal. Images with a source: which image it is, when that is known. */
   readonly fingerprint?: string;
+  /** Images that `gantry update` fetched for this set. */
+  readonly isFetched?: boolean;
 }

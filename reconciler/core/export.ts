@@ -1,6 +1,7 @@
 // Live objects as the documents that would declare them: only what somebody chose, never what the server made. Pure; how it is
 // spelled as YAML is the manifest room's work.
 import { sameText } from '../../server/api/equal.ts';
+import type { Image } from '../../server/api/image.ts';
 import { kindNames, type KindName } from '../../server/api/kinds.ts';
 import { findProjectConfigKey } from '../../server/api/project-config.ts';
 import { findNetworkConfigKey } from '../../server/api/network-config.ts';
@@ -8,6 +9,7 @@ import { bareDocument } from './bare-document.ts';
 import { recordsOf } from './decide-ownership.ts';
 import { addressOf, type Address, type Json, type JsonObject } from './document.ts';
 import { isAside } from './image-roll.ts';
+import { updatedFrom, updateSource } from './image-sources.ts';
 import { coreKind } from './kinds/index.ts';
 import { labelPrefix, labelsOf } from './labels.ts';
 import { poolOfVolume, volumeWithin } from './kinds/storage-volume.ts';
@@ -52,7 +54,7 @@ export function exportObject(kind: KindName, name: string, observed: Observed, s
   const records = recordsOf(bareDocument(kind, name), live, observed);
   const project = projectOfLive(observed, live);
   const own: Own = { kind, live, records: [...records.values()], mine: records.get(set), set, project };
-  if (kind === 'image') return imageRemark(name, live);
+  if (kind === 'image') return exportImage(own, name, observed);
   if (isAside(live)) return remark(own, name, [`stands aside for its successor until a rebuild ends`]);
   if (kind === 'profile' && plainName(name, project) === 'default' && isUntouched(own)) return undefined;
   // It is as it is on every server.
@@ -266,8 +268,36 @@ const remark = ({ kind }: Pick<Own, 'kind'>, name: string, comments: readonly st
   remarks: [],
 });
 
+/** Where the server fetched it from is a document; files it does not list. */
+function exportImage(own: Own, key: string, observed: Observed): Exported {
+  const { live, project } = own;
+  const image = live as unknown as Image;
+  const source = image.cached ? undefined : updateSource({ object: image });
+  const scope = project === undefined ? {} : { project };
+  if (source === undefined || updatedFrom(scope, source, observed) !== image.fingerprint)
+    return imageRemark(key, image.fingerprint, live);
+  const fields = ['public', 'auto_update'].flatMap((field) => (live[field] === true ? [[field, true] as const] : []));
+  const name = textOf(source['alias']) ?? image.fingerprint.slice(0, 12);
+  const manage = manageOf(own);
+  return {
+    address: addressOf('image', scopedName(name, project)),
+    kind: 'image',
+    name: scopedName(name, project),
+    values: {
+      kind: 'image',
+      name,
+      ...scope,
+      source,
+      ...Object.fromEntries(fields),
+      ...(Object.keys(manage).length === 0 ? {} : { manage }),
+    },
+    comments: [],
+    remarks: [],
+  };
+}
+
 /** An image document is its file, which the server's list does not hold. */
-function imageRemark(fingerprint: string, live: JsonObject): Exported {
+function imageRemark(key: string, fingerprint: string, live: JsonObject): Exported {
   const properties = mapOf(live['properties']);
   const what = asText(properties['description']) || asText(properties['os']);
   const aliases = (Array.isArray(live['aliases']) ? (live['aliases'] as readonly Json[]) : [])
@@ -275,7 +305,7 @@ function imageRemark(fingerprint: string, live: JsonObject): Exported {
     .sort(compareText);
   const of = aliases.length === 0 ? '' : `, known as ${aliases.join(', ')}`;
   const file = aliases[0]?.replaceAll('/', '-') ?? fingerprint.slice(0, 12);
-  return remark({ kind: 'image' }, fingerprint, [
+  return remark({ kind: 'image' }, key, [
     `is on the server${what === '' ? '' : ` (${what})`}${of}; an image document is its file: gantry image export ${fingerprint.slice(0, 12)} ${file}`,
   ]);
 }

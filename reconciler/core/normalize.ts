@@ -87,7 +87,7 @@ function imageFingerprints(documents: readonly Document[], diagnostics: Diagnost
   const byName = new Map<string, string>();
   const byFingerprint = new Map<string, Document>();
   for (const document of documents) {
-    const fingerprint = document.files?.fingerprint;
+    const fingerprint = document.files?.fingerprint ?? document.fingerprint;
     if (document.kind !== 'image' || fingerprint === undefined) continue;
     byName.set(document.name, fingerprint);
     const key = scopedName(fingerprint, document.project);
@@ -106,7 +106,7 @@ const sameFiles = (first: Document, second: Document): Diagnostic => ({
   code: 'same-image',
   address: second.address,
   path: '',
-  message: `${second.address} has the same files as ${first.address}: on the server they are one image`,
+  message: `${second.address} has the same ${second.files === undefined ? 'source' : 'files'} as ${first.address}: on the server they are one image`,
   remedy: `keep one document and list all names under its aliases`,
   ...second.location,
   related: [{ message: `${first.address} is here`, ...first.location }],
@@ -129,7 +129,7 @@ function aliasesOf(document: Document): readonly Document[] {
         ...(document.project === undefined ? {} : { project: document.project }),
         location: document.location,
         values: {
-          target: document.files?.fingerprint ?? plainName(document.name, document.project),
+          target: document.files?.fingerprint ?? document.fingerprint ?? plainName(document.name, document.project),
           ...(description === undefined ? {} : { description }),
         },
         manage: { ...defaultManage, protect: document.manage.protect, timeoutMs: document.manage.timeoutMs },

@@ -7,6 +7,7 @@ import type { Address, Document } from './document.ts';
 import { buildGraph, type Graph } from './graph.ts';
 import { coreKind } from './kinds/index.ts';
 import { pinImages } from './image-roll.ts';
+import { resolveImages } from './image-sources.ts';
 import { normalizeDocuments } from './normalize.ts';
 import type { Observed } from './observed.ts';
 import { compareObjects } from './order.ts';
@@ -20,8 +21,10 @@ import { reachable, unknownAddresses } from './targets.ts';
 
 export function planChanges(input: PlanInput): Plan {
   const options = input.options ?? {};
-  const { objects: normal, diagnostics } = normalizeDocuments(input.documents);
-  const objects = pinImages(normal, input.images ?? new Map(), input.observed);
+  const pins = input.images ?? new Map<string, string>();
+  const resolved = resolveImages(input.documents, input.observed, input.owner, pins);
+  const { objects: normal, diagnostics } = normalizeDocuments(resolved);
+  const objects = pinImages(normal, pins, input.observed);
   const graph = buildGraph(objects, input.observed);
   const problems = [...diagnostics, ...targetProblems(options, objects)];
   const wanted = selectObjects(graph, options);
@@ -104,7 +107,8 @@ function selectObjects(graph: Graph, options: PlanOptions): ReadonlySet<Address>
 
 /** What stands in the way of making an object that is not there. */
 function creationProblems(object: Document, observed: Observed): readonly Diagnostic[] {
-  if (object.kind === 'image' && object.files?.fingerprint === undefined) return [unreadImage(object)];
+  if (object.kind === 'image' && object.values['source'] === undefined && object.files?.fingerprint === undefined)
+    return [unreadImage(object)];
   const kind = coreKind(object.kind);
   if (kind.live(observed, kind.apiName(object)) !== undefined) return [];
   if (object.kind === 'server_config') return [unseenServer(object)];

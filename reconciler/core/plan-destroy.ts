@@ -5,6 +5,7 @@ import { usageAddress } from './decide-ownership.ts';
 import { addressOf, type Address, type Document, type JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';
 import { buildGraph, sortByNeeds } from './graph.ts';
+import { resolveImages } from './image-sources.ts';
 import { deviceReferences } from './kinds/devices.ts';
 import { coreKind } from './kinds/index.ts';
 import { textsOf } from './kinds/values.ts';
@@ -19,7 +20,8 @@ import { reachable, reverseEdges, unknownAddresses, type Edges } from './targets
 import { findUsage, type Usage } from './usage.ts';
 
 export function planDestroy(input: PlanInput): Plan {
-  const { objects, diagnostics } = normalizeDocuments(input.documents);
+  const resolved = resolveImages(input.documents, input.observed, input.owner, input.images ?? new Map());
+  const { objects, diagnostics } = normalizeDocuments(resolved);
   const targets = input.options?.targets ?? [];
   const graph = buildGraph(objects, input.observed);
   // A missing reference is no obstacle: what is gone need not be deleted.

@@ -1,7 +1,7 @@
 // What a set keeps on the server beside its objects, in `user.gantry.set.<set>` of the server config: its key, what it owns
 // among kinds without config, and what a run that broke off still owes. Texts to data and back; written by the engine.
 import type { Address, Json, JsonObject } from './document.ts';
-import { isMap, mapOf, textOf, textsOf } from './kinds/values.ts';
+import { isMap, mapOf, presentTexts, textOf, textsOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
 import { notePrefix, readRecord, renderRecord, type OwnerRecord } from './ownership.ts';
 
@@ -14,6 +14,8 @@ export interface SetState {
   readonly inventory: ReadonlyMap<Address, OwnerRecord>;
   /** Containers that have to restart for a change to take effect, with when they were last started before it. */
   readonly restarts: ReadonlyMap<string, string>;
+  /** Images that were fetched, by hashes of where from (image-sources.ts): fingerprints, with their project. */
+  readonly sources: ReadonlyMap<string, string>;
   /** Containers whose `manage.wait` was not seen to hold yet. */
   readonly unready: ReadonlySet<string>;
 }
@@ -23,6 +25,7 @@ export const emptySetState = (key: string): SetState => ({
   runs: 0,
   inventory: new Map(),
   restarts: new Map(),
+  sources: new Map(),
   unready: new Set(),
 });
 
@@ -50,6 +53,7 @@ export function renderSetState(
             byName(state.inventory).map(([address, record]) => [address, JSON.parse(renderRecord(record)) as Json]),
           ),
         }),
+    ...(state.sources.size === 0 ? {} : { sources: Object.fromEntries(byName(state.sources)) }),
     ...(state.restarts.size === 0 ? {} : { restarts: Object.fromEntries(byName(state.restarts)) }),
     ...(state.unready.size === 0 ? {} : { unready: [...state.unready].sort() }),
   });
@@ -105,6 +109,7 @@ function stateOf(key: string, value: JsonObject): SetState {
     runs: typeof value['runs'] === 'number' ? value['runs'] : 0,
     inventory,
     restarts: new Map(restarts),
+    sources: new Map(Object.entries(presentTexts(value['sources']))),
     unready: new Set(textsOf(value['unready'])),
   };
 }

@@ -4,6 +4,7 @@ import { DeadlineError, pause, within } from '../../server/client/deadline.ts';
 import type { KeyHash } from '../core/ownership.ts';
 import type { Plan, Step } from '../core/plan.ts';
 import type { EngineEvent, Failure } from './events.ts';
+import { bindImages, type Made } from './bind.ts';
 import { failureOf, StepTimeoutError } from './failure.ts';
 import type { EngineClient, Note, StepContext } from './steps/context.ts';
 import { runStep } from './steps/run-step.ts';
@@ -31,6 +32,8 @@ export interface RunResult {
   readonly failures: readonly Failure[];
   /** Never started. */
   readonly skipped: readonly string[];
+  /** Fingerprints of images that were fetched, by the ids of their steps. */
+  readonly made?: Made;
   readonly isInterrupted: boolean;
 }
 
@@ -50,10 +53,13 @@ class Run {
   readonly #nowMs: () => number;
   readonly #outcomes = new Map<string, Outcome>();
   readonly #failures: Failure[] = [];
+  readonly #made = new Map<string, string>();
+  readonly #byId: ReadonlyMap<string, Step>;
   #running = new Map<string, Promise<void>>();
 
   constructor(steps: readonly Step[], deps: ExecuteDeps, signal: AbortSignal) {
     this.#steps = steps;
+    this.#byId = new Map(steps.map((step) => [step.id, step]));
     this.#deps = deps;
     this.#signal = signal;
     this.#nowMs = deps.nowMs ?? Date.now;
@@ -63,7 +69,8 @@ class Run {
     for (this.#advance(); this.#running.size > 0; this.#advance()) await Promise.race(this.#running.values());
     const of = (outcome: Outcome): string[] =>
       this.#steps.filter(({ id }) => this.#outcomes.get(id) === outcome).map(({ id }) => id);
-    return { done: of('done'), failures: this.#failures, skipped: of('skipped'), isInterrupted: this.#isStopping() };
+    const isInterrupted = this.#isStopping();
+    return { done: of('done'), failures: this.#failures, skipped: of('skipped'), made: this.#made, isInterrupted };
   }
 
   #isStopping(): boolean {
@@ -119,10 +126,11 @@ class Run {
   }
 
   async #limited(step: Step): Promise<Note> {
+    const bound = bindImages(step, this.#byId, this.#made);
     // A wait has its own limit, which explains itself better.
     const timeoutMs = step.action === 'wait' ? undefined : step.timeoutMs;
     try {
-      return await within(timeoutMs, (signal) => runStep(this.#context(step), step, signal), this.#signal);
+      return await within(timeoutMs, (signal) => runStep(this.#context(step), bound, signal), this.#signal);
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
       throw new StepTimeoutError(`it did not end in ${step.timeoutMs / 1000} s`, { cause: error });
@@ -135,6 +143,7 @@ class Run {
       client,
       ...(hash === undefined ? {} : { hash }),
       ...(onBegun === undefined ? {} : { onBegun: (operation: Operation) => onBegun(step, operation) }),
+      onMade: (fingerprint) => void this.#made.set(step.id, fingerprint),
       nowMs: this.#nowMs,
       pause: this.#deps.pause ?? pause,
       onOutput: (output) => emit({ type: 'exec_output', step, atMs: this.#nowMs(), ...output }),

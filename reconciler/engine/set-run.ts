@@ -4,9 +4,12 @@ import { randomBytes } from 'node:crypto';
 import type { Address, JsonObject } from '../core/document.ts';
 import { applyEdits } from '../core/edit.ts';
 import { hasConfig, isRelease, makeRecord, type KeyHash, type OwnerRecord } from '../core/ownership.ts';
+import { sourceHash } from '../core/image-sources.ts';
+import { mapOf } from '../core/kinds/values.ts';
 import type { Plan, Step } from '../core/plan.ts';
 import { scopedName } from '../core/scoped-name.ts';
 import { emptySetState, lockKey, readSetStates, renderSetState, stateKey, type SetState } from '../core/set-state.ts';
+import { bindImages } from './bind.ts';
 import type { RunResult } from './execute.ts';
 import { held, isAbandoned, isOverdue, LockedError, lockIn, lockTtlMs, newLock, renewed, type Lock } from './lock.ts';
 import { changeNotes, type Patch, type ServerConfig } from './server-notes.ts';
@@ -41,6 +44,7 @@ export class SetRun {
   readonly #ttlMs: number;
   #before: SetState;
   #steps: readonly Step[] = [];
+  #plan: Plan | undefined;
   #claims: ReadonlyMap<Address, OwnerRecord> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #isLocked = false;
@@ -60,6 +64,7 @@ export class SetRun {
   /** Throws LockedError while somebody else is at work, OvertakenError when somebody was since the plan. */
   async begin(plan: Plan, signal: AbortSignal): Promise<void> {
     this.#steps = plan.steps;
+    this.#plan = plan;
     this.#isFarewell = plan.mode === 'destroy' && plan.isPartial !== true && plan.guards.length === 0;
     this.#claims = claimsOf(plan, this.#deps.hash);
     const restarts = await this.#restarts(signal);
@@ -99,6 +104,7 @@ export class SetRun {
       key,
       runs: runs + 1,
       inventory: new Map([...this.#before.inventory, ...this.#claims]),
+      sources: this.#before.sources,
       restarts: new Map([...this.#before.restarts, ...restarts]),
       unready: new Set([...this.#before.unready, ...waits]),
     };
@@ -112,8 +118,9 @@ export class SetRun {
     // Somebody took the lock by force, and the state with it.
     const isOurs = lockIn(config, set)?.id === this.id;
     if (!isOurs || found === undefined) return {};
-    const state = settle(found, this.#before, this.#steps, new Set(result?.done));
-    const isOver = state.inventory.size + state.restarts.size + state.unready.size === 0;
+    const settled = settle(found, this.#before, this.#steps, new Set(result?.done));
+    const state = this.#plan === undefined ? settled : withMade(settled, this.#plan, result, this.#deps.hash);
+    const isOver = state.inventory.size + state.sources.size + state.restarts.size + state.unready.size === 0;
     const isWhole = isOver && this.#isFarewell && result?.failures.length === 0 && result.skipped.length === 0;
     const left = isWhole ? { [stateKey(set)]: '' } : renderSetState(set, state, config);
     return { ...left, [lockKey(set)]: '' };
@@ -128,7 +135,7 @@ export class SetRun {
       const client = project === undefined ? this.#deps.client : this.#deps.client.inProject(project);
       for (const one of await client.list('container', signal)) {
         const name = scopedName(one.name, project);
-        if (names.has(name)) found.set(name, (one.last_used_at as string | undefined) ?? '');
+        if (names.has(name)) found.set(name, one.last_used_at ?? '');
       }
     }
     return found;
@@ -218,6 +225,7 @@ function claimsOf(plan: Plan, hash: KeyHash): ReadonlyMap<Address, OwnerRecord> 
 export function settle(now: SetState, before: SetState, steps: readonly Step[], done: ReadonlySet<string>): SetState {
   const inventory = new Map(now.inventory);
   const restarts = new Map(now.restarts);
+  const sources = new Map(now.sources);
   const unready = new Set(now.unready);
   const byId = new Map(steps.map((step) => [step.id, step]));
   const undone = new Set(steps.filter((step) => step.action === 'wait' && !done.has(step.id)).map(({ name }) => name));
@@ -228,6 +236,7 @@ export function settle(now: SetState, before: SetState, steps: readonly Step[], 
     if (step.action === 'wait' && !undone.has(step.name)) unready.delete(step.name);
     if (step.action === 'delete' && isDone) {
       inventory.delete(address);
+      if (step.kind === 'image') for (const [hash, image] of sources) if (image === step.name) sources.delete(hash);
       restarts.delete(step.name);
       unready.delete(step.name);
     }
@@ -235,7 +244,33 @@ export function settle(now: SetState, before: SetState, steps: readonly Step[], 
     if (!isDone) restore(inventory, before, address);
     else if (step.owner !== undefined && isRelease(step.owner)) inventory.delete(address);
   }
-  return { ...now, inventory, restarts, unready };
+  return { ...now, inventory, restarts, sources, unready };
+}
+
+/** Images that were fetched stand under their fingerprints, with where they came from, and what names them names those. */
+function withMade(state: SetState, plan: Plan, result: RunResult | undefined, hash: KeyHash): SetState {
+  const { made = new Map<string, string>(), done = [] } = result ?? {};
+  if (made.size === 0) return state;
+  const inventory = new Map(state.inventory);
+  const sources = new Map(state.sources);
+  const byId = new Map(plan.steps.map((step) => [step.id, step]));
+  const steps = plan.steps.map((step): Step => {
+    const fingerprint = made.get(step.id);
+    return fingerprint === undefined
+      ? bindImages(step, byId, made)
+      : { ...step, name: scopedName(fingerprint, step.project) };
+  });
+  const claims = claimsOf({ ...plan, steps }, hash);
+  for (const [index, step] of steps.entries()) {
+    const planned = plan.steps[index];
+    if (planned === undefined || planned === step || !done.includes(step.id)) continue;
+    inventory.delete(`${planned.kind}/${planned.name}`);
+    const record = claims.get(`${step.kind}/${step.name}`);
+    if (record !== undefined) inventory.set(`${step.kind}/${step.name}`, record);
+    if (step.kind === 'image' && step.action === 'create')
+      sources.set(sourceHash(mapOf(step.body['source']), step.project, hash), step.name);
+  }
+  return { ...state, inventory, sources };
 }
 
 /** A restart that did not happen is owed when something that it was for did, or when it was owed before. */

@@ -56,7 +56,11 @@ export interface Stack {
   image(
     name: string,
     spec: Common &
-      ({ readonly file: string } | { readonly metadata: string; readonly rootfs: string }) & {
+      (
+        | { readonly file: string }
+        | { readonly metadata: string; readonly rootfs: string }
+        | { readonly source: JsonObject; readonly auto_update?: boolean }
+      ) & {
         readonly aliases?: readonly string[];
         readonly public?: boolean;
         readonly properties?: Config;

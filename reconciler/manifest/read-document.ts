@@ -122,7 +122,7 @@ function readKind(kind: KindName, flat: JsonObject, nowMs: number, base: string)
   const labels = mapOf(coerced['labels']);
   findings.push(...labelProblems(labels).map(({ key, message }) => wrong('bad-label', `labels.${key}`, message)));
   if (hasError(findings) || name === undefined) return { ...address, findings };
-  const files = kind === 'image' ? readFiles(coerced) : undefined;
+  const files = kind === 'image' && coerced['source'] === undefined ? readFiles(coerced) : undefined;
   const state = coerced['state'] as PowerState | undefined;
   return {
     document: {
@@ -306,8 +306,14 @@ function textual(value: JsonObject): JsonObject {
 function fileFindings(value: JsonObject): Finding[] {
   const has = (key: string): boolean => typeof value[key] === 'string';
   const split = has('metadata') && has('rootfs');
+  if (value['source'] !== undefined) {
+    const other = ['file', 'metadata', 'rootfs'].find(has);
+    return other === undefined
+      ? []
+      : [wrong('image-files', other, `${other} cannot stand beside source: the image is one or the other`)];
+  }
   if (has('file') !== split && !(has('file') && (has('metadata') || has('rootfs')))) return [];
-  const message = 'an image needs either `file:`, or `metadata:` and `rootfs:`';
+  const message = 'an image needs either `file:`, or `metadata:` and `rootfs:`, or `source:`';
   return [wrong('image-files', has('file') ? 'file' : '', message)];
 }
 

@@ -1,6 +1,6 @@
 // Cluster membership and projects on the wire (spec 2.16, 4.13, 4.14; shapes after the real system).
 import { Type, type Static } from 'typebox';
-import { ConfigMap, UsedBy } from './common.ts';
+import { ConfigMap, Description, UsedBy } from './common.ts';
 
 export const Cluster = Type.Object({
   server_name: Type.String(),
@@ -37,7 +37,7 @@ export const ClusterMemberPost = Type.Object({ server_name: Type.String() });
 
 export const Project = Type.Object({
   name: Type.String(),
-  description: Type.String(),
+  description: Description,
   config: ConfigMap,
   used_by: UsedBy,
 });

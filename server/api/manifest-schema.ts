@@ -16,7 +16,7 @@ const duration = { anyOf: [{ type: 'string', pattern: '^[0-9]+(ms|s|m|h)?$' }, {
 const omitted: Readonly<Partial<Record<KindName, readonly string[]>>> = {
   container: ['name', 'stateful'],
   network: ['name', 'managed'],
-  image: ['source', 'filename', 'compression_algorithm'],
+  image: ['filename', 'compression_algorithm', 'copy_aliases'],
   certificate: ['name', 'password'],
 };
 
@@ -56,6 +56,25 @@ const imageFiles: JsonSchema = {
         },
       ],
     },
+  },
+};
+
+const imageSource: JsonSchema = {
+  type: 'object',
+  description:
+    'Where the server fetches it from, instead of files: another server or an address. Fetched once; gantry update looks for a newer one.',
+  additionalProperties: false,
+  required: ['type'],
+  properties: {
+    type: { enum: ['image', 'url'], description: 'image: of another server. url: what is at an address.' },
+    url: { ...text, description: 'Of type url: the address, whose answer names the image.' },
+    server: { ...text, description: 'Of type image: https://HOST[:PORT], or unix:///PATH of a socket here.' },
+    protocol: { enum: ['simplestreams', 'lxd', 'svc'], description: 'What the server speaks; lxd unless told.' },
+    alias: { ...text, description: 'Name of the image there.' },
+    fingerprint: { ...scalar, description: 'The image itself, or what alias or url must turn out to be.' },
+    certificate: { ...text, description: 'PEM: exactly this certificate is accepted.' },
+    secret: { ...text, description: 'Opens a private image.', ...facts({ secret: true }) },
+    mode: { enum: ['pull'], description: 'The server fetches it, which is the only way.' },
   },
 };
 
@@ -184,7 +203,7 @@ export function documentSchema(kind: KindName): JsonSchema {
       kind: { const: kind },
       name: { ...text, description: 'Name of the object.' },
       ...apiProperties(kind),
-      ...(kind === 'image' ? imageFiles : {}),
+      ...(kind === 'image' ? { ...imageFiles, source: imageSource } : {}),
       ...(kind === 'container'
         ? { state, files: filesSchema(mapScalar), exec: execSchema(mapScalar, duration), snapshots: snapshotsSchema }
         : {}),

@@ -9,8 +9,11 @@ import { header, type Headers, type Reply } from './reply.ts';
 import type { Http } from './http.ts';
 
 export interface ImageUpload {
-  /** Paths: one unified tarball, or metadata and root file system apart. */
-  readonly files: { readonly file: string } | { readonly metadata: string; readonly rootfs: string };
+  /** Paths: one unified tarball, or metadata and root file system apart; or what another server exports. */
+  readonly files:
+    | { readonly file: string }
+    | { readonly metadata: string; readonly rootfs: string }
+    | { readonly exported: ImageExport };
   /** SHA-256 of the files; the server refuses the upload when it does not fit. */
   readonly fingerprint?: string;
   readonly filename?: string;
@@ -31,13 +34,13 @@ export interface ImageExport {
 
 /** Starts the upload; the reply carries the operation that unpacks it. */
 export async function uploadImage(http: Http, upload: ImageUpload, signal?: AbortSignal): Promise<Reply<Operation>> {
-  const body = 'file' in upload.files ? await singleBody(upload.files.file) : await multipartBody(upload.files);
+  const body = await bodyOf(upload.files);
   const stream = counted(body.stream, body.sizeBytes, upload.onProgress);
   const plain = {
     ...(upload.fingerprint === undefined ? {} : { fingerprint: upload.fingerprint }),
     ...(upload.public === undefined ? {} : { public: String(upload.public) }),
     ...(upload.properties === undefined ? {} : { properties: new URLSearchParams(upload.properties).toString() }),
-    ...('file' in upload.files ? { filename: encodeHeader(upload.filename ?? basename(upload.files.file)) } : {}),
+    ...filenameHeader(upload),
   };
   try {
     return await http.send<Operation>(
@@ -47,7 +50,7 @@ export async function uploadImage(http: Http, upload: ImageUpload, signal?: Abor
         stream,
         headers: {
           'content-type': body.contentType,
-          'content-length': String(body.sizeBytes),
+          ...(body.sizeBytes === undefined ? {} : { 'content-length': String(body.sizeBytes) }),
           ...prefixed(plain),
         },
       },
@@ -88,9 +91,24 @@ function prefixed(values: Readonly<Record<string, string>>): Record<string, stri
 /** Header values are ASCII; file names need not be. */
 const encodeHeader = (text: string): string => text.replaceAll(/[^ -~]/g, '_');
 
+function filenameHeader({ files, filename }: ImageUpload): { readonly filename?: string } {
+  const own = 'file' in files ? basename(files.file) : 'exported' in files ? files.exported.filename : undefined;
+  const name = 'metadata' in files ? undefined : (filename ?? own);
+  return name === undefined ? {} : { filename: encodeHeader(name) };
+}
+
+/** An export is sent on as it comes: an image in two files is a body of two parts both ways. */
+async function bodyOf(files: ImageUpload['files']): Promise<Body> {
+  if ('file' in files) return singleBody(files.file);
+  if ('metadata' in files) return multipartBody(files);
+  const { contentType, sizeBytes, body } = files.exported;
+  return { contentType, ...(sizeBytes === undefined ? {} : { sizeBytes }), stream: body };
+}
+
 interface Body {
   readonly contentType: string;
-  readonly sizeBytes: number;
+  /** undefined when nobody knows. */
+  readonly sizeBytes?: number;
   readonly stream: Readable;
 }
 
@@ -129,8 +147,8 @@ async function multipartBody(files: { readonly metadata: string; readonly rootfs
   return { contentType: `multipart/form-data; boundary=${boundary}`, sizeBytes, stream };
 }
 
-function counted(source: Readable, totalBytes: number, onProgress: ImageUpload['onProgress']): Readable {
-  if (onProgress === undefined) return source;
+function counted(source: Readable, totalBytes: number | undefined, onProgress: ImageUpload['onProgress']): Readable {
+  if (onProgress === undefined || totalBytes === undefined) return source;
   return Readable.from(
     (async function* () {
       let sentBytes = 0;

@@ -69,7 +69,7 @@ describe('a preseed document', () => {
     ]);
   });
 
-  test('with a key that it does not have is refused, and so are clusters and other projects', async () => {
+  test('with a key that it does not have is refused, and so are clusters', async () => {
     const codes = async (text: string): Promise<readonly string[]> =>
       (await load(text)).diagnostics.map(({ code, message }) => `${code}: ${message}`);
     expect(await codes('profiles: []\nnetwrks: []\n')).toEqual([
@@ -78,10 +78,21 @@ describe('a preseed document', () => {
     expect(await codes('cluster: { enabled: true }\n')).toEqual([
       'not-available: clusters are not managed in this version',
     ]);
-    expect(await codes('projects: [{ name: other }]\n')).toEqual([
-      'not-available: projects are not managed in this version',
+  });
+
+  test('has projects, and what is in them; default is as it is on every server', async () => {
+    const { documents, diagnostics } = await load(
+      'projects: [{ name: default }, { name: other, config: { features.networks: true } }]\n' +
+        'profiles: [{ name: a, project: other }, { name: a, project: default }]\n' +
+        'networks: [{ name: br7, project: other }]\n',
+    );
+    expect(diagnostics).toEqual([]);
+    expect(documents.map(({ address }) => address).sort()).toEqual([
+      'network/br7@other',
+      'profile/a',
+      'profile/a@other',
+      'project/other',
     ]);
-    expect((await codes('profiles: [{ name: a, project: other }]\n'))[0]).toContain('unknown-key');
   });
 });
 

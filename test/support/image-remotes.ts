@@ -122,7 +122,12 @@ export function streamTree(products: Readonly<Record<string, StreamProduct>>): M
     json({
       format: 'index:1.0',
       index: {
-        images: { datatype: 'image-downloads', path: 'streams/v1/images.json', format: 'products:1.0' },
+        images: {
+          datatype: 'image-downloads',
+          path: 'streams/v1/images.json',
+          format: 'products:1.0',
+          products: Object.keys(products),
+        },
         other: { datatype: 'image-ids', path: 'streams/v1/ids.json' },
       },
     }),

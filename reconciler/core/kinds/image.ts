@@ -1,4 +1,6 @@
-// The image kind: a local file, known to the server by its fingerprint. Another file is another image beside the old one.
+// The image kind: a local file, or what another server has; known to the server by its fingerprint. Another file or source is another
+// image beside the old one.
+import { sourceProblems } from './image-source.ts';
 import { scopedName } from '../scoped-name.ts';
 import type { CoreKind } from './kind.ts';
 
@@ -8,11 +10,13 @@ export const image: CoreKind = {
   putFields: ['auto_update', 'properties', 'public'],
   live: (observed, name) => observed.images.get(name),
   liveNames: (observed) => observed.images.keys(),
-  apiName: ({ files, name, project }) =>
-    files?.fingerprint === undefined ? name : scopedName(files.fingerprint, project),
+  apiName: (document) => {
+    const fingerprint = document.files?.fingerprint ?? document.fingerprint;
+    return fingerprint === undefined ? document.name : scopedName(fingerprint, document.project);
+  },
   references: () => [],
   // Properties come with the image itself.
   isComputed: ([field]) => field === 'properties',
   effectOf: () => 'live',
-  validate: () => [],
+  validate: (values) => (values['source'] === undefined ? [] : sourceProblems(values)),
 };

@@ -34,6 +34,8 @@ export interface StepContext {
   readonly hash?: KeyHash;
   /** An operation was begun that goes on without us: noted before it is waited for. */
   readonly onBegun?: (operation: Operation) => void;
+  /** An image was made of which only now is known which one it is. */
+  readonly onMade?: (fingerprint: string) => void;
   readonly onOperation: (operation: Operation) => void;
   readonly onProgress: (text: string, percent?: number) => void;
   /** What a command of a document printed, its secrets taken out. */

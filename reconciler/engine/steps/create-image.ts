@@ -57,7 +57,7 @@ async function setAutoUpdate(context: StepContext, step: CreateStep, signal: Abo
   await context.client.put('image', step.name, { public: isPublic, properties, auto_update: true }, write, signal);
 }
 
-function reportUpload(context: StepContext, sent: number, total: number): void {
+export function reportUpload(context: StepContext, sent: number, total: number): void {
   const percent = total === 0 ? 100 : Math.floor((sent / total) * 100);
   context.onProgress(percent < 100 ? `Upload: ${percent}%` : 'Unpacking', percent < 100 ? percent : undefined);
 }

@@ -6,6 +6,7 @@ import { plainName } from '../../core/scoped-name.ts';
 import { assertNever } from '../assert-never.ts';
 import type { Note, StepContext } from './context.ts';
 import { createImage } from './create-image.ts';
+import { createRemoteImage } from './create-remote-image.ts';
 import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
 import { settle } from './existing.ts';
@@ -55,6 +56,7 @@ const isBusy = (error: unknown): boolean => error instanceof ClientError && /\bb
 function act(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
   switch (step.action) {
     case 'create':
+      if (step.kind === 'image' && step.upload === undefined) return createRemoteImage(context, step, signal);
       return step.upload === undefined
         ? createObject(context, step, signal)
         : createImage(context, step, step.upload, signal);

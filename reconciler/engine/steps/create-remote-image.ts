@@ -1,0 +1,133 @@
+// Has the server fetch an image from elsewhere, or, from a server on a socket, carries it over; then sees that it is the one that is meant
+// and what its document says of it.
+import type { ImageCreate } from '../../../server/api/image.ts';
+import { createClient, type Client } from '../../../server/client/client.ts';
+import { isNotFound } from '../../../server/client/client-error.ts';
+import type { Operation } from '../../../server/api/operation.ts';
+import type { JsonObject } from '../../core/document.ts';
+import { sourceName } from '../../core/kinds/image-source.ts';
+import { asText, mapOf, textOf } from '../../core/kinds/values.ts';
+import type { CreateStep } from '../../core/plan.ts';
+import { reportUpload } from './create-image.ts';
+import { perform, type Note, type StepContext } from './context.ts';
+
+export async function createRemoteImage(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
+  const source = mapOf(step.body['source']);
+  const server = textOf(source['server']) ?? '';
+  const fingerprint = server.startsWith('unix:')
+    ? await carryOver(context, step, source, server, signal)
+    : await fetched(context, step, source, signal);
+  const expected = textOf(source['fingerprint']) ?? '';
+  if (!fingerprint.startsWith(expected))
+    throw new Error(`${sourceName(source)} is the image ${fingerprint}, expected is ${expected}: it has changed there`);
+  context.onMade?.(fingerprint);
+  await settleFields(context, step, fingerprint, signal);
+  return `fingerprint ${fingerprint.slice(0, 12)}`;
+}
+
+async function fetched(
+  context: StepContext,
+  step: CreateStep,
+  source: JsonObject,
+  signal: AbortSignal,
+): Promise<string> {
+  const { client } = context;
+  const { alias, ...byContent } = source;
+  // Servers take the alias first; what is meant here is the content.
+  const wanted = textOf(source['fingerprint']) === undefined ? { ...source } : byContent;
+  const { protocol, ...rest } = wanted;
+  const body = {
+    ...step.body,
+    source: { ...rest, ...(rest['type'] === 'image' ? { mode: 'pull', protocol: protocol ?? 'lxd' } : {}) },
+  } as unknown as ImageCreate;
+  let last: Operation | undefined;
+  const follow: StepContext = {
+    ...context,
+    onOperation: (operation) => {
+      last = operation;
+      context.onOperation(operation);
+    },
+  };
+  const reply = await perform(follow, () => client.create('image', body, {}, signal), signal);
+  const found = reply.operation?.metadata?.['fingerprint'] ?? last?.metadata?.['fingerprint'];
+  if (typeof found === 'string' && found !== '') return found;
+  // Some servers do not say what they made.
+  const named = textOf(alias) ?? sourceName(source);
+  throw new Error(`the server fetched ${named} and did not say as which image`);
+}
+
+/** A server on a socket is on the machine where gantry runs, perhaps not on that of the server. */
+async function carryOver(
+  context: StepContext,
+  step: CreateStep,
+  source: JsonObject,
+  server: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const from = createClient(server);
+  try {
+    const fingerprint = await fingerprintAt(from, source, server, signal);
+    if (await isThere(context, fingerprint, signal)) return fingerprint;
+    const exported = await from.exportImage(fingerprint, signal);
+    const onProgress = (sent: number, total: number): void => reportUpload(context, sent, total);
+    const isPublic = step.body['public'] === true;
+    await perform(
+      context,
+      () => context.client.uploadImage({ files: { exported }, fingerprint, public: isPublic, onProgress }, signal),
+      signal,
+    );
+    return fingerprint;
+  } finally {
+    await from.close();
+  }
+}
+
+async function fingerprintAt(from: Client, source: JsonObject, server: string, signal: AbortSignal): Promise<string> {
+  const alias = textOf(source['alias']);
+  const [kind, name] =
+    alias === undefined ? (['image', textOf(source['fingerprint']) ?? ''] as const) : (['image_alias', alias] as const);
+  try {
+    const { metadata } = await from.get(kind, name, signal);
+    return 'target' in metadata ? metadata.target : metadata.fingerprint;
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(isNotFound(error) ? `${server} has no image ${name}` : why, { cause: error });
+  }
+}
+
+async function isThere(context: StepContext, fingerprint: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    await context.client.get('image', fingerprint, signal);
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** An image that was there already has what others said of it. */
+async function settleFields(
+  { client }: StepContext,
+  step: CreateStep,
+  fingerprint: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const live = await client.get('image', fingerprint, signal);
+  const now = live.metadata;
+  const properties = Object.fromEntries(
+    Object.entries(mapOf(step.body['properties'])).map(([key, value]) => [key, asText(value)]),
+  );
+  const wanted = {
+    public: typeof step.body['public'] === 'boolean' ? step.body['public'] : now.public,
+    auto_update: typeof step.body['auto_update'] === 'boolean' ? step.body['auto_update'] : now.auto_update,
+    properties: { ...now.properties, ...properties },
+  };
+  const isSame =
+    wanted.public === now.public &&
+    wanted.auto_update === now.auto_update &&
+    Object.entries(properties).every(([key, value]) => now.properties[key] === value);
+  if (isSame) return;
+  const write = live.etag === undefined ? {} : { ifMatch: live.etag };
+  await client.put('image', fingerprint, wanted, write, signal);
+}
