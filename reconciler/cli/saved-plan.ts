@@ -30,8 +30,15 @@ export async function savedPlanAt(args: readonly string[], context: CliContext):
   const [path] = args;
   if (path === undefined || args.length > 1 || path === '-' || (context.options.file ?? []).length > 0)
     return undefined;
-  if (!(await looksLikePlan(path))) return undefined;
-  const saved = parseSavedPlan(await readFile(path, 'utf8'));
+  if (context.options.hosts === undefined && (await startsAs(path, fleetPlanFormat)))
+    throw usageError(`${path} is the plan of several hosts: apply it with --hosts FILE`);
+  if (!(await startsAs(path, savedPlanFormat))) return undefined;
+  return checkedPlan(await readFile(path, 'utf8'), path);
+}
+
+/** Throws unless the text is a whole plan. */
+export function checkedPlan(text: string, path: string): SavedPlan {
+  const saved = parseSavedPlan(text);
   if (saved === 'newer') throw usageError(`${path} was made by a newer gantry: make the plan again`);
   if (saved === undefined || hashOf(JSON.stringify(saved.documents)) !== saved.hash) {
     throw new CliError(`${path} is damaged: make the plan again`, exitCodes.error);
@@ -39,12 +46,16 @@ export async function savedPlanAt(args: readonly string[], context: CliContext):
   return saved;
 }
 
-async function looksLikePlan(path: string): Promise<boolean> {
+/** Of plans of several hosts (fleet/fleet-plan.ts). */
+export const fleetPlanFormat = 'gantry-fleet-plan';
+
+/** Whether it is a file of JSON that begins with this format. */
+export async function startsAs(path: string, format: string): Promise<boolean> {
   const file = await open(path).catch(() => undefined);
   if (file === undefined) return false;
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(64), 0, 64, 0);
-    return buffer.toString('utf8', 0, bytesRead).startsWith(`{"format":"${savedPlanFormat}"`);
+    return buffer.toString('utf8', 0, bytesRead).startsWith(`{"format":"${format}"`);
   } catch {
     return false;
   } finally {
@@ -52,17 +63,27 @@ async function looksLikePlan(path: string): Promise<boolean> {
   }
 }
 
-/** Whole or not at all, and only for its owner to read. */
 export async function writePlan(
+  context: CliContext,
+  client: Client,
+  loaded: Loaded,
+  planned: Planned,
+  args: readonly string[],
+  path: string,
+): Promise<void> {
+  await writeWhole(path, await planToSave(context, client, loaded, planned, args));
+}
+
+/** What is kept of a plan. */
+export async function planToSave(
   context: CliContext,
   client: Client,
   loaded: Loaded,
   { plan, owner, images }: Planned,
   args: readonly string[],
-  path: string,
-): Promise<void> {
+): Promise<SavedPlan> {
   const { paths } = await inputFiles(args, context.options);
-  const saved = savePlan(plan, {
+  return savePlan(plan, {
     createdAt: new Date(context.io.nowMs()).toISOString(),
     set: owner.set,
     options: planOptionsFor(context.options, loaded.documents),
@@ -77,6 +98,10 @@ export async function writePlan(
     ),
     hashOf,
   });
+}
+
+/** Whole or not at all, and only for its owner to read. */
+export async function writeWhole(path: string, saved: object): Promise<void> {
   const partial = `${path}.${process.pid}.tmp`;
   try {
     await writeFile(partial, `${JSON.stringify(saved)}\n`, { mode: 0o600, flag: 'wx' });

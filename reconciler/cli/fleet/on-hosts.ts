@@ -19,6 +19,15 @@ type FleetCommand = (
   options: CliOptions,
 ) => Promise<ExitCode>;
 
+async function applyFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
+  const [{ rollOut, rollOutSaved }, { fleetPlanAt }] = await Promise.all([
+    import('./rollout.ts'),
+    import('./fleet-plan.ts'),
+  ]);
+  const saved = await fleetPlanAt(args);
+  return saved === undefined ? rollOut(context, fleet, args, 'apply') : rollOutSaved(context, fleet, saved);
+}
+
 const commands: Readonly<Record<string, FleetCommand>> = {
   plan: async (context, fleet, args, options) =>
     (await import('./plan.ts')).planFleet(
@@ -30,7 +39,7 @@ const commands: Readonly<Record<string, FleetCommand>> = {
   apply: async (context, fleet, args) =>
     dryRunKind(context.options) === 'client'
       ? (await import('./plan.ts')).planFleet(context, fleet, args, 'apply')
-      : (await import('./rollout.ts')).rollOut(context, fleet, args, 'apply'),
+      : applyFleet(context, fleet, args),
   destroy: async (context, fleet, args) =>
     dryRunKind(context.options) === 'client'
       ? (await import('./plan.ts')).planFleet(context, fleet, args, 'destroy')
@@ -69,7 +78,6 @@ async function whyOnlyOne(
   several: FleetCommand | undefined,
 ): Promise<string | undefined> {
   if (several === undefined) return undefined;
-  if (context.options.out !== undefined) return 'a plan kept with --out';
   if (dryRunKind(context.options) === 'server') return '--dry-run=server';
   return name === 'apply' && (await savedPlanAt(args, context)) !== undefined ? 'a kept plan' : undefined;
 }

@@ -83,22 +83,26 @@ export async function showDiagnostics(
   await context.diagnostics(told);
 }
 
-export interface PlannedHost extends LoadedHost {
+export interface PlannedHost {
+  readonly host: Host;
+  readonly context: HostContext;
+  readonly isUnselected: boolean;
   readonly planned: Planned;
+  /** The same made anew; absent when it is exactly this plan that was approved. */
+  readonly replan?: (client: Client) => Promise<Planned>;
 }
 
 export interface PlanHostsOptions {
   readonly mode: Plan['mode'];
-  /** What comes before the plan is made. */
+  /** What comes before the plan is made, and after. */
   readonly before?: (host: LoadedHost, client: Client) => Promise<void>;
-  /** The client that plans are made with. */
-  readonly reader?: (client: Client) => ReadClient;
+  readonly after?: (host: LoadedHost, client: Client, planned: Planned) => Promise<void>;
 }
 
 export async function planHosts(
   context: OpenContext,
   loaded: readonly LoadedHost[],
-  { mode, before, reader }: PlanHostsOptions,
+  { mode, before, after }: PlanHostsOptions,
 ): Promise<readonly HostOutcome<PlannedHost>[]> {
   const byHost = new Map(loaded.map((one) => [one.host, one]));
   const outcomes = await eachHost(
@@ -108,7 +112,9 @@ export async function planHosts(
       if (one === undefined) throw new Error(`the host ${host.name} was not loaded`);
       return withClient(one.context, async (client) => {
         await before?.(one, client);
-        return { ...one, planned: await planOne(one, reader?.(client) ?? client, mode) };
+        const planned = await planOne(one, client, mode);
+        await after?.(one, client, planned);
+        return { ...one, planned, replan: (again) => planOne(one, again, mode) };
       });
     },
     context.stop,

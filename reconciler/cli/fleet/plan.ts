@@ -2,9 +2,12 @@
 import type { Plan } from '../../core/plan.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import type { SavedPlan } from '../../core/saved-plan.ts';
+import { planToSave, writeWhole } from '../saved-plan.ts';
 import { usageError } from '../usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
+import { fleetPlanOf } from './fleet-plan.ts';
 import { loadHosts, planHasChanges, planHosts } from './plan-hosts.ts';
 import { plansJson, plansLine, plansMarkdown, renderPlans, type PlanOutcome } from './render-plans.ts';
 
@@ -20,11 +23,28 @@ export async function planFleet(
   const format = formats.find((one) => one === (options.output ?? 'text'));
   if (format === undefined)
     throw usageError(`--output ${JSON.stringify(options.output)} is none of ${formats.join(', ')}`);
-  const outcomes = await planHosts(context, await loadHosts(context, fleet, args), { mode });
+  const plans = new Map<string, SavedPlan>();
+  const outcomes = await planHosts(context, await loadHosts(context, fleet, args), {
+    mode,
+    after: async (one, client, planned) => {
+      if (options.out !== undefined && !one.isUnselected)
+        plans.set(one.host.name, await planToSave(one.context, client, one.loaded, planned, args));
+    },
+  });
   if (format === 'json') context.io.stdout.write(`${JSON.stringify(plansJson(outcomes), null, 2)}\n`);
   else if (format === 'markdown') context.io.stdout.write(plansMarkdown(outcomes));
   else await showPlans(context, outcomes, 'plan');
-  return codeOfPlans(outcomes, options.detailedExitcode === true);
+  const code = codeOfPlans(outcomes, options.detailedExitcode === true);
+  if (options.out === undefined) return code;
+  if (outcomes.some(({ failure }) => failure !== undefined)) {
+    context.note('The plan is not kept, since some hosts have none.');
+    return code;
+  }
+  await writeWhole(options.out, fleetPlanOf(plans, context.io.nowMs()));
+  context.note(
+    `The plan is kept in ${options.out}: gantry apply ${options.out} --hosts ${options.hosts ?? ''} does that.`,
+  );
+  return code;
 }
 
 export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolean): ExitCode {

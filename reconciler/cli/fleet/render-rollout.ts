@@ -41,7 +41,7 @@ export function rolloutLine(mode: Plan['mode'], results: readonly HostResult[]):
     ...(count('failed') > 0 ? [`bad: ${named('failed')}`] : []),
     ...(count('not-begun') > 0 ? [`not begun: ${named('not-begun')}`] : []),
   ];
-  return `${verb} ${isWhole ? 'complete!' : 'stopped:'} ${parts.join('; ')}.`;
+  return `${verb} ${isWhole ? 'complete!' : 'incomplete:'} ${parts.join('; ')}.`;
 }
 
 export function showRollout(context: OpenContext, mode: Plan['mode'], results: readonly HostResult[]): void {

@@ -9,11 +9,13 @@ import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { parseCount, parseDuration } from '../options.ts';
 import type { Counts } from '../outcome.ts';
-import { hostName, planOf, withClient } from '../session.ts';
+import { withClient, type Planned } from '../session.ts';
 import { setNameOf } from '../set-name.ts';
+import { CliError } from '../usage-error.ts';
 import { batchesOf, checkBatchFlags, type Batch } from './batches.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { outcomeOf, worstCode } from './each-host.ts';
+import { planSaved, type FleetPlan } from './fleet-plan.ts';
 import { codeOfPlans, showPlans } from './plan.ts';
 import { loadHosts, planHosts, type PlannedHost } from './plan-hosts.ts';
 import type { PlanOutcome } from './render-plans.ts';
@@ -25,45 +27,73 @@ export async function rollOut(
   args: readonly string[],
   mode: Plan['mode'],
 ): Promise<ExitCode> {
-  const { options } = context;
-  parseCount('--parallelism', options.parallelism);
-  parseDuration('--lock-timeout', options.lockTimeout);
-  checkBatchFlags(options);
+  checkFlags(context);
   const loaded = await loadHosts(context, fleet, args);
   const outcomes = await planHosts(context, loaded, {
     mode,
     before: (one, client) => resume(one.context, client, setNameOf(one.context.options, one.loaded.documents)),
   });
   await showPlans(context, outcomes, mode);
+  return carryOutAll(context, outcomes, mode, (batches, hosts) => confirm(context, question(mode, hosts, batches)));
+}
+
+/** What was looked at before, without asking again; nobody is begun when one host has moved on. */
+export async function rollOutSaved(context: OpenContext, fleet: Fleet, saved: FleetPlan): Promise<ExitCode> {
+  checkFlags(context);
+  const outcomes = await planSaved(context, fleet, saved);
+  if (context.isJson) await showPlans(context, outcomes, saved.mode);
+  return carryOutAll(context, outcomes, saved.mode, () => Promise.resolve());
+}
+
+function checkFlags({ options }: OpenContext): void {
+  parseCount('--parallelism', options.parallelism);
+  parseDuration('--lock-timeout', options.lockTimeout);
+  checkBatchFlags(options);
+}
+
+async function carryOutAll(
+  context: OpenContext,
+  outcomes: readonly PlanOutcome[],
+  mode: Plan['mode'],
+  approve: (batches: number, hosts: number) => Promise<void>,
+): Promise<ExitCode> {
+  const { options } = context;
   const results = new Map<Host, HostResult>();
   for (const outcome of outcomes) results.set(outcome.host, foreseen(outcome));
   const working = outcomes.flatMap((outcome) =>
-    outcome.failure === undefined && hasSteps(outcome.value) ? [outcome.value] : [],
+    outcome.failure === undefined && hasSteps(outcome.value) ? [{ ...outcome.value, name: outcome.host.name }] : [],
   );
-  const bad = codeOfPlans(outcomes, false);
-  const names = fleet.chosen.map(({ name }) => name);
   const batches = batchesOf(
     options,
-    working.map((one) => ({ ...one, name: one.host.name })),
-    names,
+    working,
+    outcomes.map(({ host }) => host.name),
   );
-  if (working.length === 0 || (bad !== exitCodes.ok && options.keepGoing !== true)) {
-    if (bad !== exitCodes.ok) showRollout(context, mode, [...results.values()]);
-    return bad;
-  }
-  await confirm(context, question(mode, working.length, batches.length));
-  for (const [index, batch] of batches.entries()) {
-    if (context.stop.aborted) break;
-    tellBatch(context, batch, index, batches.length);
-    const done = await Promise.all(batch.hosts.map((one) => runHost(context, one, mode)));
-    for (const result of done) results.set(result.host, result);
-    if (options.keepGoing !== true && done.some(({ code }) => isBad(code))) break;
+  const bad = codeOfPlans(outcomes, false);
+  if (bad === exitCodes.ok || options.keepGoing === true) {
+    if (batches.length > 0) await approve(batches.length, working.length);
+    await runBatches(context, batches, mode, results);
   }
   const all = [...results.values()];
-  showRollout(context, mode, all);
+  if (batches.length > 0 || bad !== exitCodes.ok) showRollout(context, mode, all);
+  else if (context.isJson) showRollout(context, mode, all);
   if (context.stop.aborted) return exitCodes.interrupted;
   const code = worstCode(all.map((result) => result.code));
   return code === exitCodes.changes && options.detailedExitcode !== true ? exitCodes.ok : code;
+}
+
+async function runBatches(
+  context: OpenContext,
+  batches: readonly Batch<PlannedHost & { readonly name: string }>[],
+  mode: Plan['mode'],
+  results: Map<Host, HostResult>,
+): Promise<void> {
+  for (const [index, batch] of batches.entries()) {
+    if (context.stop.aborted) return;
+    tellBatch(context, batch, index, batches.length);
+    const done = await Promise.all(batch.hosts.map((one) => runHost(context, one)));
+    for (const result of done) results.set(result.host, result);
+    if (context.options.keepGoing !== true && done.some(({ code }) => isBad(code))) return;
+  }
 }
 
 const isBad = (code: ExitCode): boolean => code !== exitCodes.ok && code !== exitCodes.changes;
@@ -102,39 +132,33 @@ function tellBatch(
 }
 
 /** Its waits are part of the plan: who is done is ready, too. Never rejects. */
-async function runHost(context: OpenContext, one: PlannedHost, mode: Plan['mode']): Promise<HostResult> {
-  const { host, context: own, loaded } = one;
+async function runHost(context: OpenContext, one: PlannedHost): Promise<HostResult> {
+  const { host, context: own, replan } = one;
   let counts: Counts | undefined;
   const tell = (made: Counts): void => {
     counts = made;
   };
   const outcome = await outcomeOf(host, () =>
     withClient(own, async (client) => {
-      if (hostName(own, client) === '') throw new Error('a host without a name');
-      const attempt = async (planned: PlannedHost['planned'], round: number): Promise<ExitCode> =>
-        planned.plan.steps.length === 0
-          ? exitCodes.ok
-          : carryOutOr(
-              own,
-              client,
-              planned,
-              round,
-              async () => attempt(await planOf(own, client, loaded, mode), round + 1),
-              tell,
-            );
+      const attempt = async (planned: Planned, round: number): Promise<ExitCode> => {
+        if (planned.plan.steps.length === 0) return exitCodes.ok;
+        const again = async (): Promise<ExitCode> => {
+          if (replan === undefined)
+            throw new CliError('another run was at work since the plan was made', exitCodes.stale);
+          return attempt(await replan(client), round + 1);
+        };
+        return carryOutOr(own, client, planned, round, again, tell);
+      };
       return attempt(one.planned, 1);
     }),
   );
   const done = counts === undefined ? {} : { counts };
   if (outcome.failure === undefined)
     return { host, code: outcome.value, state: isBad(outcome.value) ? 'failed' : 'done', ...done };
-  own.note(`Error: ${outcome.failure.message}`);
+  const { code, message } = outcome.failure;
+  own.note(`Error: ${message}`);
   const isUnbegun = context.stop.aborted && counts === undefined;
-  return {
-    host,
-    code: isUnbegun ? exitCodes.interrupted : outcome.failure.code,
-    state: 'failed',
-    message: outcome.failure.message,
-    ...done,
-  };
+  return isUnbegun
+    ? { host, code: exitCodes.ok, state: 'not-begun' }
+    : { host, code, state: 'failed', message, ...done };
 }

@@ -1,0 +1,88 @@
+// A kept plan of several hosts: one file with the plan of each, bound to its server, applied through the same hosts file.
+import { readFile } from 'node:fs/promises';
+import type { Plan } from '../../core/plan.ts';
+import type { SavedPlan } from '../../core/saved-plan.ts';
+import { resume } from '../commands/apply.ts';
+import type { OpenContext } from '../context.ts';
+import { checkedPlan, fleetPlanFormat, planAgain, startsAs } from '../saved-plan.ts';
+import { withClient } from '../session.ts';
+import { usageError } from '../usage-error.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { eachHost, type HostOutcome } from './each-host.ts';
+import { hostContext, scopeOf } from './host-context.ts';
+import type { PlannedHost } from './plan-hosts.ts';
+
+export interface FleetPlan {
+  readonly mode: Plan['mode'];
+  readonly createdAt: string;
+  /** By the names of the hosts file. */
+  readonly plans: ReadonlyMap<string, SavedPlan>;
+}
+
+/** As the file has it; its first member is how it is known. */
+export const fleetPlanOf = (plans: ReadonlyMap<string, SavedPlan>, nowMs: number): object => ({
+  format: fleetPlanFormat,
+  version: 1,
+  createdAt: new Date(nowMs).toISOString(),
+  hosts: [...plans].map(([name, plan]) => ({ name, plan })),
+});
+
+export const isFleetPlan = async ([path, ...others]: readonly string[]): Promise<boolean> =>
+  path !== undefined && path !== '-' && others.length === 0 && startsAs(path, fleetPlanFormat);
+
+/** The one argument, when it is such a plan. */
+export async function fleetPlanAt(args: readonly string[]): Promise<FleetPlan | undefined> {
+  const [path = ''] = args;
+  if (!(await isFleetPlan(args))) return undefined;
+  const file = parse(await readFile(path, 'utf8'), path);
+  const plans = new Map(file.hosts.map(({ name, plan }) => [name, checkedPlan(JSON.stringify(plan), path)]));
+  const [first] = plans.values();
+  if (first === undefined) throw usageError(`${path} holds no plan of any host`);
+  return { mode: first.mode, createdAt: file.createdAt, plans };
+}
+
+interface File {
+  readonly version: number;
+  readonly createdAt: string;
+  readonly hosts: readonly { readonly name: string; readonly plan: object }[];
+}
+
+function parse(text: string, path: string): File {
+  let file: Partial<File>;
+  try {
+    file = JSON.parse(text) as Partial<File>;
+  } catch {
+    throw usageError(`${path} is damaged: make the plan again`);
+  }
+  if (file.version !== 1) throw usageError(`${path} was made by a newer gantry: make the plan again`);
+  return { version: 1, createdAt: String(file.createdAt), hosts: Array.isArray(file.hosts) ? file.hosts : [] };
+}
+
+/** What of it is still to do on each of the chosen hosts that it has. */
+export async function planSaved(
+  context: OpenContext,
+  fleet: Fleet,
+  { plans }: FleetPlan,
+): Promise<readonly HostOutcome<PlannedHost>[]> {
+  const known = new Set(fleet.all.map(({ name }) => name));
+  const lost = [...plans.keys()].filter((name) => !known.has(name));
+  if (lost.length > 0) throw usageError(`the hosts file no longer has ${lost.join(', ')}: make the plan again`);
+  const hosts = fleet.chosen.filter(({ name }) => plans.has(name));
+  if (hosts.length === 0)
+    throw usageError(`the plan is for ${[...plans.keys()].join(', ')}, and none of them is chosen`);
+  const scope = scopeOf(fleet.all, undefined);
+  const width = Math.max(...hosts.map(({ name }) => name.length));
+  return eachHost(
+    hosts,
+    async (host): Promise<PlannedHost> => {
+      const own = hostContext(context, host, scope, width);
+      const saved = plans.get(host.name);
+      if (saved === undefined) throw new Error(`the plan has no ${host.name}`);
+      return withClient(own, async (client) => {
+        await resume(own, client, saved.set);
+        return { host, context: own, isUnselected: false, planned: await planAgain(own, client, saved) };
+      });
+    },
+    context.stop,
+  );
+}
