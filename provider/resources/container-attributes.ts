@@ -31,14 +31,22 @@ export const sourceAttributes = {
   container_only: flag({ doc: 'copy: without its snapshots.' }),
 } as const;
 
+const waitTypes = ['running', 'ipv4', 'ipv6', 'command', 'tcp', 'file', 'cloud-init'] as const;
+
 const waitAttributes = {
   type: text({
-    doc: '`running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0.',
+    doc: '`running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0; `tcp`: something accepts connections; `file`: it is there; `cloud-init`: is done.',
     required: true,
-    check: oneOf('running', 'ipv4', 'ipv6', 'command'),
+    check: oneOf(...waitTypes),
   }),
   nic: text({ doc: 'Interface inside that has to have the address; any when left out.' }),
   command: texts({ doc: 'Command and arguments.' }),
+  port: integer({
+    doc: 'Port to connect to, from where Terraform runs.',
+    check: (port: number) => (port >= 1 && port <= 65_535 ? undefined : 'must be from 1 to 65535'),
+  }),
+  host: text({ doc: 'Where the port is; the first address of the container when left out.' }),
+  path: text({ doc: 'Absolute path inside.', check: absolutePath }),
   timeout: text({ doc: 'How long to wait.', default: '60s', check: durationCheck }),
 } as const;
 

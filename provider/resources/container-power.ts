@@ -1,14 +1,16 @@
 // Starts, stops, restarts containers and waits until they are ready; says what is there when they do not get ready.
-import type { ContainerState as LiveState, ContainerStatePut } from '../../server/api/container.ts';
+import type { ContainerStatePut } from '../../server/api/container.ts';
+import type { WaitCondition } from '../../server/api/wait-condition.ts';
 import { ClientError } from '../../server/client/client-error.ts';
+import { pause } from '../../server/client/deadline.ts';
+import { NotReadyError } from '../../server/client/readiness.ts';
+import { waitFor } from '../../server/client/wait.ts';
 import type { Link } from '../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
 import { parseDuration } from '../framework/duration.ts';
 import type { Context } from '../framework/provider.ts';
 import type { WaitFor } from './container-attributes.ts';
-import { interfacesOf, isUp } from './container-state.ts';
-import { runCommand } from './run-command.ts';
-import { pause, perform } from './write.ts';
+import { perform } from './write.ts';
 
 /** Both kinds of servers say so in words only. */
 const alreadySo = (error: unknown): boolean =>
@@ -43,7 +45,7 @@ export async function stopContainer(context: Context<Link>, name: string, timeou
 export async function waitForAll(context: Context<Link>, name: string, conditions: readonly WaitFor[]): Promise<void> {
   for (const condition of conditions) {
     try {
-      await waitFor(context, name, condition);
+      await waitForOne(context, name, condition);
     } catch (error) {
       if (!context.stopping.aborted || context.signal.aborted) throw error;
       const detail = `The container ${name} was not waited for to the end, since the run was interrupted.`;
@@ -53,51 +55,34 @@ export async function waitForAll(context: Context<Link>, name: string, condition
   }
 }
 
-const firstPauseMs = 50;
-const longestPauseMs = 1000;
-
-async function waitFor(context: Context<Link>, name: string, condition: WaitFor): Promise<void> {
-  const limitMs = parseDuration(condition.timeout ?? '60s') ?? 60_000;
-  const endMs = Date.now() + limitMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    const { metadata: state } = await context.client.client.containerState(name, context.signal);
-    if (await holds(context, name, condition, state)) return;
-    const isOver = Date.now() >= endMs;
-    if (!isUp(state.status) || isOver) {
-      const why = isOver ? `did not come in ${condition.timeout ?? '60s'}` : 'did not come: it stopped';
-      const detail = `Waited for ${told(condition)}, which ${why}. Now: ${describe(state)}. Look into the container, or give it longer in wait_for.`;
-      throw new DiagnosticError([failure(`The container ${name} did not get ready`, detail)]);
-    }
-    await pause(Math.min(pauseMs, Math.max(1, endMs - Date.now())), context.signal, context.stopping);
+async function waitForOne(context: Context<Link>, name: string, wait: WaitFor): Promise<void> {
+  const signal = AbortSignal.any([context.signal, context.stopping]);
+  const deps = { client: context.client.client, nowMs: Date.now, pause, onProgress: () => {} };
+  try {
+    await waitFor(deps, name, conditionOf(wait), signal);
+  } catch (error) {
+    if (!(error instanceof NotReadyError)) throw error;
+    const detail = `${error.message}\nLook into the container, or give it longer in wait_for.`;
+    throw new DiagnosticError([failure(`The container ${name} did not get ready`, detail)]);
   }
 }
 
-async function holds(context: Context<Link>, name: string, condition: WaitFor, state: LiveState): Promise<boolean> {
-  if (state.status !== 'Running') return false;
-  if (condition.type === 'running') return true;
-  if (condition.type === 'command') {
-    const ran = await runCommand(context, name, { command: condition.command ?? ['true'] });
-    return ran.exitCode === 0;
+/** What the configuration gives was validated; the rest of it is null. */
+function conditionOf({ type, nic, command, port, host, path, timeout }: WaitFor): WaitCondition {
+  const timeoutMs = parseDuration(timeout ?? '') ?? 60_000;
+  switch (type) {
+    case 'ipv4':
+    case 'ipv6':
+      return { type, timeoutMs, ...(nic === null ? {} : { nic }) };
+    case 'command':
+      return { type: 'exec', timeoutMs, command: command ?? ['true'] };
+    case 'tcp':
+      return { type, timeoutMs, port: port ?? 0, ...(host === null ? {} : { host }) };
+    case 'file':
+      return { type, timeoutMs, path: path ?? '/' };
+    case 'cloud-init':
+      return { type, timeoutMs };
+    default:
+      return { type: 'running', timeoutMs };
   }
-  const all = interfacesOf(state);
-  const found = condition.nic === null ? Object.values(all) : [all[condition.nic]];
-  return found.some(
-    (each) => (condition.type === 'ipv4' ? each?.ipv4_addresses : each?.ipv6_addresses)?.[0] !== undefined,
-  );
-}
-
-const told = ({ type, nic, command }: WaitFor): string =>
-  type === 'running'
-    ? 'the running state'
-    : type === 'command'
-      ? `the command ${(command ?? []).join(' ')} to succeed`
-      : `an ${type === 'ipv4' ? 'IPv4' : 'IPv6'} address${nic === null ? '' : ` on ${nic}`}`;
-
-function describe(state: LiveState): string {
-  const nics = Object.entries(interfacesOf(state)).map(([name, { ipv4_addresses: v4, ipv6_addresses: v6 }]) => {
-    const addresses = [...v4, ...v6];
-    return `${name} ${addresses.length === 0 ? 'without an address' : `with ${addresses.join(', ')}`}`;
-  });
-  const interfaces = nics.length > 0 ? nics : ['no interfaces'];
-  return [state.status, `${state.processes} processes`, ...interfaces].join(', ');
 }

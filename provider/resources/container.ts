@@ -1,6 +1,7 @@
 // gantry_container: a system container, with its power, files and commands.
 import type { Container } from '../../server/api/container.ts';
 import { ClientError, isNotFound } from '../../server/client/client-error.ts';
+import { pause } from '../../server/client/deadline.ts';
 import { needCluster, needExtension, type Link } from '../connection/link.ts';
 import { failure, warning, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
@@ -14,7 +15,7 @@ import { startContainer, stopContainer, waitForAll } from './container-power.ts'
 import { costOf, createBody, expanded, imageSource, isUp, putContainer, readContainer } from './container-state.ts';
 import { parseImportId } from './ids.ts';
 import { gantryResource } from './shared.ts';
-import { differing, edit, editOf, keepEtag, pause, performCreate, performDelete } from './write.ts';
+import { differing, edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
 
 const shape = '[project/]name[,image=<alias or fingerprint>]';
 
@@ -246,7 +247,11 @@ function fileProblems(files: Value): readonly Diagnostic[] {
 function waitProblems(waits: Value): readonly Diagnostic[] {
   if (!Array.isArray(waits)) return [];
   return (waits as readonly Value[]).flatMap((wait, index) => {
-    if (!isMap(wait) || wait['type'] !== 'command' || wait['command'] !== null) return [];
-    return [failure('The command to wait for is missing', 'Give command.', at('wait_for', { index }))];
+    if (!isMap(wait) || typeof wait['type'] !== 'string') return [];
+    const needed = neededByWait[wait['type']];
+    if (needed === undefined || (wait[needed] ?? null) !== null) return [];
+    return [failure(`The ${needed} to wait for is missing`, `Give ${needed}.`, at('wait_for', { index }))];
   });
 }
+
+const neededByWait: Readonly<Record<string, string>> = { command: 'command', tcp: 'port', file: 'path' };

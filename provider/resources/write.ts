@@ -1,6 +1,7 @@
 // How resources write: waiting for operations, creating what must not exist yet, changing under the ETag of the plan.
 import type { Reply } from '../../server/client/reply.ts';
 import { ClientError, isNotFound, isPreconditionFailed, remedyFor } from '../../server/client/client-error.ts';
+import { pause } from '../../server/client/deadline.ts';
 import type { ClientKind, KindTypes } from '../../server/client/kind-paths.ts';
 import type { Link } from '../connection/link.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
@@ -126,22 +127,3 @@ export const editOf = <K extends ClientKind>(
     ...change,
   };
 };
-
-export function pause(ms: number, ...signals: readonly AbortSignal[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const signal = AbortSignal.any([...signals]);
-    if (signal.aborted) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        reject(signal.reason as Error);
-      },
-      { once: true },
-    );
-  });
-}

@@ -1,5 +1,7 @@
 // Real Terraform with the provider from its mirror against gantryd on the simulation: everything a user does with it.
 import { mkdirSync, writeFileSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -307,6 +309,31 @@ output "said" {
     expect((await terraform.plan()).output).toMatch(/is tainted, so must be replaced/);
     await terraform.apply();
     await terraform.expectNoChanges();
+  });
+
+  it('waits for a file and for a port, and says what it found when they do not come', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    const wait = (path: string): string =>
+      container(`files = { "/ready" = { content = "yes" } }
+        wait_for = [
+          { type = "tcp", host = "127.0.0.1", port = ${port} },
+          { type = "file", path = "${path}", timeout = "2s" },
+        ]`);
+    try {
+      terraform.write(stack + wait('/ready'));
+      await terraform.apply();
+      await terraform.expectNoChanges();
+      terraform.write(stack + wait('/never').replaceAll('web1', 'web2'));
+      const failed = (await terraform.fails('apply', '-auto-approve')).replaceAll(/\s*│\s*/g, ' ');
+      expect(failed).toContain('The container web2 did not get ready');
+      expect(failed).toMatch(/the file \/never did not come in 2 s: Running, .*leases on/s);
+      terraform.write(stack + container('wait_for = [{ type = "tcp" }]'));
+      expect(await terraform.fails('plan')).toContain('The port to wait for is missing');
+    } finally {
+      listener.close();
+    }
   });
 
   it('stops at Ctrl-C without forgetting what is there', async () => {

@@ -136,14 +136,20 @@ function configOf(args: Arguments, more: JsonObject): JsonObject {
 }
 
 function waitsOf(waits: Json | undefined): JsonObject {
-  const list = objects(waits).map(({ type, nic, command, timeout }): Json => {
+  const list = objects(waits).map(({ type, nic, command, port, host, path, timeout }): Json => {
     const limit = isSet(timeout) ? { timeout } : {};
     if (type === 'command') return { exec: command ?? [], ...limit };
     if (type === 'ipv4' || type === 'ipv6') return { [type]: nic ?? true, ...limit };
+    if (type === 'tcp') return { tcp: isSet(host) ? placeOf(wordOf(host), port) : (port ?? null), ...limit };
+    if (type === 'file') return { file: path ?? '', ...limit };
+    if (type === 'cloud-init') return { cloud_init: true, ...limit };
     return { [typeof type === 'string' ? type : 'running']: true, ...limit };
   });
   return list.length === 0 ? {} : { wait: list };
 }
+
+const placeOf = (host: string, port: Json | undefined): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${wordOf(port)}`;
 
 function filesOf(files: Json | undefined): JsonObject {
   if (!isMap(files)) return {};

@@ -67,7 +67,14 @@ const stack: Json = {
         profiles: [],
         source: { type: 'none' },
         depends_on: ['gantry_network.net'],
-        wait_for: [{ type: 'ipv4', nic: 'eth0', timeout: '10s' }, { type: 'running' }],
+        wait_for: [
+          { type: 'ipv4', nic: 'eth0', timeout: '10s' },
+          { type: 'running' },
+          { type: 'tcp', port: 80 },
+          { type: 'tcp', host: '2001:db8::1', port: 81 },
+          { type: 'file', path: '/ready' },
+          { type: 'cloud-init' },
+        ],
       },
     },
   },
@@ -110,7 +117,17 @@ describe('a synthesized stack', () => {
         profiles: [],
         source: { type: 'none' },
         state: 'running',
-        manage: { wait: [{ ipv4: 'eth0', timeout: '10s' }, { running: true }], depends_on: ['network/web0'] },
+        manage: {
+          wait: [
+            { ipv4: 'eth0', timeout: '10s' },
+            { running: true },
+            { tcp: 80 },
+            { tcp: '[2001:db8::1]:81' },
+            { file: '/ready' },
+            { cloud_init: true },
+          ],
+          depends_on: ['network/web0'],
+        },
       })),
     ]);
   });

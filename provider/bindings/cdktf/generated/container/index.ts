@@ -659,7 +659,7 @@ export class ContainerSnapshotsOutputReference extends cdktf.ComplexObject {
 }
 export interface ContainerWaitFor {
   /**
-  * `running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0.
+  * `running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0; `tcp`: something accepts connections; `file`: it is there; `cloud-init`: is done.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#type Container#type}
   */
@@ -677,6 +677,24 @@ export interface ContainerWaitFor {
   */
   readonly command?: string[];
   /**
+  * Port to connect to, from where Terraform runs.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#port Container#port}
+  */
+  readonly port?: number;
+  /**
+  * Where the port is; the first address of the container when left out.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#host Container#host}
+  */
+  readonly host?: string;
+  /**
+  * Absolute path inside.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#path Container#path}
+  */
+  readonly path?: string;
+  /**
   * How long to wait.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#timeout Container#timeout}
@@ -693,6 +711,9 @@ export function containerWaitForToTerraform(struct?: ContainerWaitFor | cdktf.IR
     type: cdktf.stringToTerraform(struct!.type),
     nic: cdktf.stringToTerraform(struct!.nic),
     command: cdktf.listMapper(cdktf.stringToTerraform, false)(struct!.command),
+    port: cdktf.numberToTerraform(struct!.port),
+    host: cdktf.stringToTerraform(struct!.host),
+    path: cdktf.stringToTerraform(struct!.path),
     timeout: cdktf.stringToTerraform(struct!.timeout),
   }
 }
@@ -721,6 +742,24 @@ export function containerWaitForToHclTerraform(struct?: ContainerWaitFor | cdktf
       isBlock: false,
       type: "list",
       storageClassType: "stringList",
+    },
+    port: {
+      value: cdktf.numberToHclTerraform(struct!.port),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "number",
+    },
+    host: {
+      value: cdktf.stringToHclTerraform(struct!.host),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    path: {
+      value: cdktf.stringToHclTerraform(struct!.path),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
     },
     timeout: {
       value: cdktf.stringToHclTerraform(struct!.timeout),
@@ -766,6 +805,18 @@ export class ContainerWaitForOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.command = this._command;
     }
+    if (this._port !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.port = this._port;
+    }
+    if (this._host !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.host = this._host;
+    }
+    if (this._path !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.path = this._path;
+    }
     if (this._timeout !== undefined) {
       hasAnyValues = true;
       internalValueResult.timeout = this._timeout;
@@ -780,6 +831,9 @@ export class ContainerWaitForOutputReference extends cdktf.ComplexObject {
       this._type = undefined;
       this._nic = undefined;
       this._command = undefined;
+      this._port = undefined;
+      this._host = undefined;
+      this._path = undefined;
       this._timeout = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
@@ -792,6 +846,9 @@ export class ContainerWaitForOutputReference extends cdktf.ComplexObject {
       this._type = value.type;
       this._nic = value.nic;
       this._command = value.command;
+      this._port = value.port;
+      this._host = value.host;
+      this._path = value.path;
       this._timeout = value.timeout;
     }
   }
@@ -839,6 +896,54 @@ export class ContainerWaitForOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get commandInput() {
     return this._command;
+  }
+
+  // port - computed: false, optional: true, required: false
+  private _port?: number; 
+  public get port() {
+    return this.getNumberAttribute('port');
+  }
+  public set port(value: number) {
+    this._port = value;
+  }
+  public resetPort() {
+    this._port = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get portInput() {
+    return this._port;
+  }
+
+  // host - computed: false, optional: true, required: false
+  private _host?: string; 
+  public get host() {
+    return this.getStringAttribute('host');
+  }
+  public set host(value: string) {
+    this._host = value;
+  }
+  public resetHost() {
+    this._host = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get hostInput() {
+    return this._host;
+  }
+
+  // path - computed: false, optional: true, required: false
+  private _path?: string; 
+  public get path() {
+    return this.getStringAttribute('path');
+  }
+  public set path(value: string) {
+    this._path = value;
+  }
+  public resetPath() {
+    this._path = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get pathInput() {
+    return this._path;
   }
 
   // timeout - computed: true, optional: true, required: false
