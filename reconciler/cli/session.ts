@@ -162,6 +162,17 @@ export async function planOf(
   return planFor(context, client, { documents, set, options, mode, paths: files, locate });
 }
 
+/** Everything on the server, with the files that the set owns: what an export needs. */
+export async function observeWhole(context: CliContext, client: ReadClient, set: string): Promise<Observed> {
+  const [{ observe }, { observeInside }] = await Promise.all([
+    import('../engine/observe.ts'),
+    import('../engine/observe-inside.ts'),
+  ]);
+  const lists = await observe(client, context.stop, context.options.project);
+  const asked = { documents: [], set, nowMs: context.io.nowMs(), keepsContents: true };
+  return observeInside(client, lists, asked, context.stop);
+}
+
 interface PlanRequest {
   readonly documents: readonly Document[];
   readonly set: string;
@@ -186,7 +197,12 @@ export async function planFor(context: CliContext, client: ReadClient, request: 
   const { documents, options, mode, locate = (found) => found } = request;
   const lists = await observe(client, context.stop, context.options.project);
   const owner = ownerOf(request.set, lists);
-  const observed = await observeInside(client, lists, documents, owner.set, context.io.nowMs(), context.stop);
+  const observed = await observeInside(
+    client,
+    lists,
+    { documents, set: owner.set, nowMs: context.io.nowMs() },
+    context.stop,
+  );
   const images = request.images ?? (await readPins(context, request.paths ?? []));
   const input: PlanInput = { documents, observed, options, owner, images, compareSeeds };
   const plan =

@@ -8,6 +8,7 @@ import { findNetworkConfigKey } from '../../server/api/network-config.ts';
 import { bareDocument } from './bare-document.ts';
 import { recordsOf } from './decide-ownership.ts';
 import { addressOf, type Address, type Json, type JsonObject } from './document.ts';
+import { exportFiles } from './export-files.ts';
 import { isAside } from './image-roll.ts';
 import { updatedFrom, updateSource } from './image-sources.ts';
 import { coreKind } from './kinds/index.ts';
@@ -83,7 +84,7 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
   const { kind } = own;
   const values: Record<string, Json> = { kind, ...namePart(own, name) };
   for (const [field, shape] of Object.entries(coreKind(kind).fields)) {
-    if (field === 'name') continue;
+    if (field === 'name' || shape === 'files') continue;
     const value =
       shape === 'map'
         ? exportMap(own, [field], mapOf(own.live[field]))
@@ -94,6 +95,8 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
   }
   const made = kind === 'container' ? containerPart(own, observed) : { values: {}, comments: [] };
   Object.assign(values, made.values);
+  const inside = kind === 'container' ? exportFiles(own.live, own.mine) : { comments: [] };
+  if (inside.files !== undefined) values['files'] = inside.files;
   const labels = labelsOf(own.live);
   if (Object.keys(labels).length > 0) values['labels'] = labels;
   const manage = manageOf(own);
@@ -105,7 +108,7 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
     kind,
     name: kind === 'storage_volume' ? name : shown,
     values,
-    comments: [...made.comments, ...creationComments(own)],
+    comments: [...made.comments, ...inside.comments, ...creationComments(own)],
     remarks: remarksOf(own, values),
   };
 }

@@ -9,7 +9,7 @@ import type { Http } from '../../server/client/http.ts';
 import type { Container } from '../../server/api/container.ts';
 import { coreKind } from '../core/kinds/index.ts';
 import type { Document, Json, JsonObject } from '../core/document.ts';
-import { execsIn, filesIn, snapshotsIn, type FileEntry } from '../core/inside.ts';
+import { execsIn, filesIn, snapshotsIn, type Content, type FileEntry } from '../core/inside.ts';
 import type { Live, Observed } from '../core/observed.ts';
 import { ownedAt, recordsIn } from '../core/ownership.ts';
 import { posix } from '../core/posix.ts';
@@ -30,6 +30,14 @@ interface Wanted {
 
 const readsAtOnce = 8;
 
+export interface Asked {
+  readonly documents: readonly Document[];
+  readonly set: string;
+  readonly nowMs: number;
+  /** Also `contents`, of files that are no bigger than a manifest may bear. */
+  readonly keepsContents?: boolean;
+}
+
 /**
  * The world with `files`, `made` and `snapshots` on the containers that `documents` or the set's records ask for. Throws when the
  * inside of one cannot be read: a plan that passes over what it does not know would be wrong.
@@ -37,9 +45,7 @@ const readsAtOnce = 8;
 export async function observeInside(
   client: InsideClient,
   observed: Observed,
-  documents: readonly Document[],
-  set: string,
-  nowMs: number,
+  { documents, set, nowMs, keepsContents = false }: Asked,
   signal: AbortSignal,
 ): Promise<Observed> {
   const declared = new Map(
@@ -55,7 +61,7 @@ export async function observeInside(
       const { key, live, wanted } = one;
       const project = projectOfLive(observed, live.object);
       const { http } = project === undefined ? client : client.inProject(project);
-      const inside = await look({ http, name: plainName(key, project), wanted, nowMs }, signal);
+      const inside = await look({ http, name: plainName(key, project), wanted, nowMs, keepsContents }, signal);
       containers.set(key, { ...live, object: Object.assign({}, live.object, inside) });
     }
   };
@@ -78,18 +84,21 @@ interface Look {
   readonly name: string;
   readonly wanted: Wanted;
   readonly nowMs: number;
+  readonly keepsContents: boolean;
 }
 
-async function look({ http, name, wanted, nowMs }: Look, signal: AbortSignal): Promise<JsonObject> {
+async function look({ http, name, wanted, nowMs, keepsContents }: Look, signal: AbortSignal): Promise<JsonObject> {
   const files = filesOf(http, name);
   const declared = filesIn(wanted.document?.values ?? {});
   const seen: Record<string, Json> = {};
+  const contents: Record<string, Content> = {};
   const made: Record<string, Json> = {};
   const paths = [...wanted.files].sort();
   const others = [...wanted.made].filter((path) => !wanted.files.has(path));
   const work = async (): Promise<void> => {
     for (let path = paths.shift(); path !== undefined; path = paths.shift()) {
-      const entry = await named(name, path, readEntry(files, path, declared[path], signal));
+      const keep = keepsContents ? (content: Content): void => void (contents[path ?? ''] = content) : undefined;
+      const entry = await named(name, path, readEntry(files, path, declared[path], keep, signal));
       if (entry !== undefined) seen[path] = { ...entry };
     }
   };
@@ -105,6 +114,7 @@ async function look({ http, name, wanted, nowMs }: Look, signal: AbortSignal): P
     // In one order, whichever answer came first.
     files: Object.fromEntries(Object.entries(seen).sort(([a], [b]) => (a < b ? -1 : 1))),
     made,
+    ...(keepsContents ? { contents } : {}),
     ...(snapshots.length === 0 ? {} : { snapshots: await readSnapshots(http, name, snapshots, nowMs, signal) }),
   };
 }
@@ -122,13 +132,21 @@ async function readEntry(
   files: Files,
   path: string,
   wanted: FileEntry | undefined,
+  keep: Keep | undefined,
   signal: AbortSignal,
 ): Promise<FileEntry | undefined> {
   const live = await readIfThere(files, path, signal);
-  return live === undefined ? undefined : entryOf(path, live, wanted);
+  return live === undefined ? undefined : entryOf(path, live, wanted, keep);
 }
 
-async function entryOf(path: string, live: LiveEntry, wanted: FileEntry | undefined): Promise<FileEntry> {
+type Keep = (content: Content) => void;
+
+async function entryOf(
+  path: string,
+  live: LiveEntry,
+  wanted: FileEntry | undefined,
+  keep: Keep | undefined,
+): Promise<FileEntry> {
   if (live.type === 'symlink') {
     // Real LXD answers with where a relative link leads.
     const isAsWanted = wanted?.target !== undefined && posix.resolve(path, wanted.target) === live.target;
@@ -136,7 +154,26 @@ async function entryOf(path: string, live: LiveEntry, wanted: FileEntry | undefi
   }
   const owner = { mode: `0${(live.mode & 0o7777).toString(8).padStart(3, '0')}`, uid: live.uid, gid: live.gid };
   if (live.type === 'directory') return { type: 'directory', ...owner };
-  return { type: 'file', content: `sha256:${await sha256Of(live.body)}`, ...owner };
+  const body = keep === undefined ? live.body : kept(live.body, keep);
+  return { type: 'file', content: `sha256:${await sha256Of(body)}`, ...owner };
+}
+
+const mostKeptBytes = 256 * 1024;
+
+/** Passes everything on, and at the end what it was, unless that is too much. */
+async function* kept(body: AsyncIterable<Buffer>, keep: Keep): AsyncIterable<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size <= mostKeptBytes) chunks.push(chunk);
+    yield chunk;
+  }
+  if (size > mostKeptBytes) return;
+  const bytes = Buffer.concat(chunks);
+  const text = bytes.toString('utf8');
+  const isText = !text.includes('\0') && Buffer.from(text).equals(bytes);
+  keep(isText ? { text } : { base64: bytes.toString('base64') });
 }
 
 /** Declared ones only. One whose time is over is not missed. */

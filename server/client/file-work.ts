@@ -5,7 +5,7 @@ import { isNotFound } from './client-error.ts';
 import type { FileEntry, Files } from './files.ts';
 
 /** SHA-256, hexadecimal. Reads the stream to its end. */
-export async function sha256Of(stream: Readable): Promise<string> {
+export async function sha256Of(stream: Readable | AsyncIterable<Buffer>): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of stream as AsyncIterable<Buffer>) hash.update(chunk);
   return hash.digest('hex');

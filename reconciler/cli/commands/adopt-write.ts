@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Address } from '../../core/document.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
-import type { ReadClient } from '../session.ts';
+import { observeWhole, type ReadClient } from '../session.ts';
 import { setNameOf } from '../set-name.ts';
 import { CliError } from '../usage-error.ts';
 
@@ -20,13 +20,12 @@ export async function writeUndeclared(
   client: ReadClient,
   { path, wanted, declared }: Undeclared,
 ): Promise<void> {
-  const [{ observe }, { exportWorld }, { writeExport }] = await Promise.all([
-    import('../../engine/observe.ts'),
+  const [{ exportWorld }, { writeExport }] = await Promise.all([
     import('../../core/export.ts'),
     import('../../manifest/write-export.ts'),
   ]);
   const set = setNameOf(context.options, []);
-  const objects = exportWorld(await observe(client, context.stop, context.options.project), { set }).filter(
+  const objects = exportWorld(await observeWhole(context, client, set), { set }).filter(
     ({ address }) => wanted?.has(address) !== false && !declared.has(address),
   );
   const { parts, secrets, refused } = writeExport(objects, false);

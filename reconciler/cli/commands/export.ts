@@ -6,7 +6,7 @@ import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { filterExported } from '../label-options.ts';
 import type { CliOptions } from '../options.ts';
 import { selectObjects } from '../selector.ts';
-import { withClient } from '../session.ts';
+import { observeWhole, withClient } from '../session.ts';
 import { setNameOf } from '../set-name.ts';
 import { CliError } from '../usage-error.ts';
 import type { Written } from '../../manifest/write-export.ts';
@@ -22,18 +22,14 @@ export async function exportHost(
   options: ExportCommandOptions,
 ): Promise<ExitCode> {
   const set = setNameOf(context.options, []);
-  const [{ observe }, { exportWorld }, { writeExport }] = await Promise.all([
-    import('../../engine/observe.ts'),
+  const [{ exportWorld }, { writeExport }] = await Promise.all([
     import('../../core/export.ts'),
     import('../../manifest/write-export.ts'),
   ]);
   const { objects, host } = await withClient(context, async (client) => ({
     objects: selectObjects(
       words,
-      filterExported(
-        context.options,
-        exportWorld(await observe(client, context.stop, context.options.project), { set }),
-      ),
+      filterExported(context.options, exportWorld(await observeWhole(context, client, set), { set })),
     ),
     host: client.host,
   }));
