@@ -309,6 +309,21 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect((await driver.exec('c1', ['true'], {}, never)).exitCode).toBe(0);
       });
 
+      it('a reboot waits for what has to be done between the boots, also when that fails', async () => {
+        await started('c1');
+        const before = driver.probe('c1').initPid;
+        const seen: unknown[] = [];
+        driver.betweenBoots(async (name) => {
+          await Promise.resolve();
+          seen.push([name, exits.length, driver.probe('c1').initPid === before]);
+        });
+        driver.betweenBoots(() => Promise.reject(new Error('as if it could not')));
+        await harness.rebootInside(driver, 'c1');
+        await until(() => exits.length > 0);
+        expect(seen).toEqual([['c1', 0, true]]);
+        expect(driver.probe('c1').initPid).not.toBe(before);
+      });
+
       it('a rebooted container can be stopped', async () => {
         const run = await started('c1');
         await harness.rebootInside(driver, 'c1');

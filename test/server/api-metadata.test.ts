@@ -255,6 +255,20 @@ describe('a start', () => {
     await stop('run');
   });
 
+  test('by itself, at a reboot from inside, applies what every start does', async () => {
+    await make('again');
+    await start('again');
+    for (const name of ['etc/hostname', 'etc/started']) writeFileSync(join(volume('again'), 'rootfs', name), 'mine');
+    await daemon.call('PATCH', '/1.0/containers/again', { config: { 'user.who': 'later' } });
+    await daemon.sim.reboot('again');
+    expect(content('again', 'etc/hostname')).toBe('mine');
+    expect(content('again', 'etc/started')).toMatch(/^hello later /);
+    await daemon.call('PUT', template('again', 'started.tpl'), '{{ broken');
+    await daemon.sim.reboot('again');
+    expect((await daemon.get('/1.0/containers/again')).status).toBe('Running');
+    await stop('again');
+  });
+
   test('of a copy applies what is for copies', async () => {
     await createContainer(daemon, 'run2', { source: { type: 'copy', source: 'run' } });
     expect(await triggerOf('run2')).toBe('copy');

@@ -256,6 +256,9 @@ export interface RuntimeDriver {
   /** Forgets a stopped container: config, run directory, stale cgroups. Idempotent. Logs are not touched. */
   forget(name: string): Promise<void>;
   onExit(listener: (exit: RuntimeExit) => void): () => void;
+  /** Called, and waited for (some seconds at most), when a container reboots from inside: its old init has ended, and the next has not
+   *  begun. What listeners throw is logged. */
+  betweenBoots(listener: (name: string) => Promise<void>): () => void;
   /** Lets go of watchers and sockets; containers keep running. */
   close(): Promise<void>;
 }

@@ -56,8 +56,14 @@ export type Outcome = { readonly kind: 'stop' } | { readonly kind: 'reboot'; rea
 const outcomeTimeoutMs = 30_000;
 const pollMs = 2;
 
-/** After the death of init: its monitor either makes a new one or goes away. A monitor that does neither is killed. */
-export async function awaitOutcome(tree: CgroupTree, group: string, state: RunState): Promise<Outcome> {
+/** After the death of init: its monitor either makes a new one or goes away. A monitor that does neither is killed. `between` is done
+ *  again and again until then: before a new init the monitor may wait for it. */
+export async function awaitOutcome(
+  tree: CgroupTree,
+  group: string,
+  state: RunState,
+  between: () => Promise<void>,
+): Promise<Outcome> {
   const deadline = performance.now() + outcomeTimeoutMs;
   for (;;) {
     const init = findInit(tree, group);
@@ -67,6 +73,7 @@ export async function awaitOutcome(tree: CgroupTree, group: string, state: RunSt
       process.kill(state.monitorPid, 'SIGKILL');
       return { kind: 'stop' };
     }
+    await between();
     await sleep(pollMs);
   }
 }

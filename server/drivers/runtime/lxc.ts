@@ -23,7 +23,7 @@ import type {
   TerminalSize,
 } from './driver.ts';
 import { viewThrough } from './file-view.ts';
-import { ExitSpool } from './exit-spool.ts';
+import { ExitSpool, type BetweenBoots } from './exit-spool.ts';
 import { GroupMoves } from './group-moves.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyKeys, clearKeys, restoreLimits, sweepKeys } from './lxc-keys.ts';
@@ -339,6 +339,8 @@ class LxcRuntime implements RuntimeDriver {
     });
   }
 
+  betweenBoots = (listener: BetweenBoots): (() => void) => this.#spool.betweenBoots(listener);
+
   onExit(listener: (exit: RuntimeExit) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -376,8 +378,10 @@ class LxcRuntime implements RuntimeDriver {
   /** The container's init is dead: waits for what follows (a new init, or the end), cleans up, tells the listeners. */
   async #settle(state: RunState): Promise<void> {
     const { tree, places, log } = this.#deps;
-    const outcome = await awaitOutcome(tree, places.group(state.name), state);
-    this.#spool.discard(places.key(state.name));
+    const key = places.key(state.name);
+    const between = (): Promise<void> => this.#spool.answer(key, state.name, log);
+    const outcome = await awaitOutcome(tree, places.group(state.name), state, between);
+    this.#spool.discard(key);
     if (outcome.kind === 'reboot') {
       await awaitRunning(places, state.name, outcome.init);
       const reborn = { ...state, initPid: outcome.init.pid, initStartTime: outcome.init.startTime };

@@ -79,6 +79,7 @@ class Sim implements SimRuntime {
   readonly #files: SimStates;
   readonly #live = new Map<string, SimState>();
   readonly #mutex = new KeyedMutex();
+  readonly #betweenBoots = new Set<(name: string) => Promise<void>>();
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
   readonly #processes = new Map<string, Set<RuntimeProcess>>();
   readonly #consoles = new ConsoleHub((name, size) => this.#openConsole(name, size));
@@ -196,6 +197,7 @@ class Sim implements SimRuntime {
   async reboot(name: string): Promise<void> {
     await this.#mutex.run(name, async () => {
       const state = this.#need(name);
+      for (const listener of this.#betweenBoots) await listener(name).catch(() => {});
       this.#begin(state.run, state.limits, 'reboot');
     });
   }
@@ -300,6 +302,11 @@ class Sim implements SimRuntime {
 
   limitsOf(name: string): Readonly<Record<string, string>> {
     return this.#need(name).limits;
+  }
+
+  betweenBoots(listener: (name: string) => Promise<void>): () => void {
+    this.#betweenBoots.add(listener);
+    return () => this.#betweenBoots.delete(listener);
   }
 
   onExit(listener: (exit: RuntimeExit) => void): () => void {

@@ -1,5 +1,6 @@
 // Makes files of a container from the templates of its image, before it starts (real system section 14.2).
-import { dirname } from 'node:path';
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { isTrue } from '../../api/container-config.ts';
 import type { ConfigMap, DeviceMap } from '../../api/common.ts';
@@ -11,7 +12,7 @@ import { makeDirectory } from '../../drivers/files/make.ts';
 import { readEntry } from '../../drivers/files/read.ts';
 import { writeFile } from '../../drivers/files/write.ts';
 import { Callable, renderTemplate } from '../../lib/template/render.ts';
-import type { ContainerDeps } from './deps.ts';
+import { lockOf, type ContainerDeps } from './deps.ts';
 import { treeOnDisk, volumeDir } from './file-tree.ts';
 import { readMetadata } from './metadata.ts';
 import { maxTemplates } from './metadata-check.ts';
@@ -43,6 +44,26 @@ export async function applyTemplates(
     signal.throwIfAborted();
     await applyOne(deps, entry, { volume, tree }, one, signal);
   }
+}
+
+/** Less than a reboot waits for it. */
+const betweenBootsMs = 5000;
+
+/** For a container that reboots from inside: what every start does. Nothing can refuse the next boot any more, so a template that
+ *  cannot be rendered is told in the log; and who holds the container's lock is not waited for longer than the reboot waits. */
+export async function templatesBetweenBoots(
+  deps: ApplyDeps & Pick<ContainerDeps, 'records' | 'locks'>,
+  name: string,
+): Promise<void> {
+  const tooLate = AbortSignal.timeout(betweenBootsMs);
+  const applied = deps.locks.run(lockOf(name), async () => {
+    const entry = deps.records.containers.get(name);
+    if (tooLate.aborted || entry?.document.lifecycle !== 'ready') return;
+    await applyTemplates(deps, entry, join(volumeDir(deps, name, entry.document.pool), 'rootfs'), tooLate);
+  });
+  applied.catch(() => {});
+  await Promise.race([applied, once(tooLate, 'abort')]);
+  if (tooLate.aborted) throw errors.internal(`The templates of ${name} were not applied: it was busy when it rebooted`);
 }
 
 export function withoutTemplateTrigger(config: ConfigMap): ConfigMap {

@@ -27,6 +27,7 @@ import { renderSnapshot } from './snapshots.ts';
 import { afterStop, putState, rememberFoundRunning, startNow, stopStateful, type StateDeps } from './state.ts';
 import { dropState, dropStateSaga, storeStateSaga } from './stateful.ts';
 import { patchContainer, putContainer } from './update.ts';
+import { templatesBetweenBoots } from './apply-templates.ts';
 import type { ContainerEntry } from './view.ts';
 
 const powerKey = 'volatile.last_state.power';
@@ -34,6 +35,7 @@ const powerKey = 'volatile.last_state.power';
 export class Containers {
   readonly #deps: StateDeps;
   #stopListening: () => void = () => {};
+  #stopBetween: () => void = () => {};
   #unsettled: RuntimeExit[] | undefined = [];
   #hostGoesDown = false;
 
@@ -129,6 +131,7 @@ export class Containers {
       if (this.#unsettled === undefined) void this.#ended(exit);
       else this.#unsettled.push(exit);
     });
+    this.#stopBetween = this.#deps.runtime.betweenBoots((name) => templatesBetweenBoots(this.#deps, name));
     await this.#deps.runtime.recover(this.names());
   }
 
@@ -143,6 +146,7 @@ export class Containers {
 
   detach(): void {
     this.#stopListening();
+    this.#stopBetween();
   }
 
   /** Starts what should run (real system section 4): autostart true, or unset and running when the host went down. */
