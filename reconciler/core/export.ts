@@ -64,7 +64,9 @@ export function exportObject(kind: KindName, name: string, observed: Observed, s
   if (target !== undefined && !observed.images.has(scopesOf(observed).keyOf('image', target, project)))
     return remark(own, name, [`points at the image ${target}, which the server does not have`]);
   const document = documentOf(own, name, observed);
-  const isSilent = Object.keys(document.values ?? {}).every((key) => ['kind', 'name', 'project'].includes(key));
+  // In whose name it would be said is nothing said.
+  const nothing = ['kind', 'name', 'project', ...(own.mine === undefined ? ['manage'] : [])];
+  const isSilent = Object.keys(document.values ?? {}).every((key) => nothing.includes(key));
   return isSilent && coreKind(kind).isPermanent?.(name) === true ? undefined : document;
 }
 
