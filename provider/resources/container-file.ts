@@ -1,5 +1,6 @@
 // gantry_container_file: one file, directory or symbolic link in a container that is managed elsewhere.
 import { isNotFound } from '../../server/client/client-error.ts';
+import { deleteIfThere, discard, makeDirectories } from '../../server/client/file-work.ts';
 import type { Link } from '../connection/link.ts';
 import { integer, text, type StateOf } from '../framework/attribute.ts';
 import { failure } from '../framework/diagnostic.ts';
@@ -8,15 +9,7 @@ import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { unknownValue } from '../framework/value.ts';
 import { absolutePath, fileMode, oneOf } from './container-attributes.ts';
-import {
-  deleteFile,
-  discard,
-  filesIn,
-  makeDirectories,
-  readFileSpec,
-  wantedHash,
-  writeFileSpec,
-} from './container-files.ts';
+import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
 import { DiagnosticError } from '../framework/diagnostic.ts';
 import { gantryResource } from './shared.ts';
 
@@ -96,7 +89,7 @@ export const containerFile = gantryResource({
     const imported = state.type === null;
     try {
       const entry = await files.read(state.path, context.signal);
-      if (entry.type === 'file') discard(entry.body);
+      discard(entry);
       const mode = `0${(entry.mode & 0o7777).toString(8).padStart(3, '0')}`;
       const { uid, gid } = entry;
       if (entry.type === 'symlink')
@@ -120,7 +113,7 @@ export const containerFile = gantryResource({
   async update({ planned }, _prior, context) {
     await write(context, planned);
   },
-  delete: (prior, context) => deleteFile(filesIn(context, prior.container), prior.path, context.signal),
+  delete: (prior, context) => deleteIfThere(filesIn(context, prior.container), prior.path, context.signal),
 });
 
 const sameMode = (written: string | null, live: string): string =>
@@ -137,7 +130,7 @@ async function textOf(context: Context<Link>, { container, path }: State): Promi
   for await (const chunk of entry.body as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxImportBytes) {
-      discard(entry.body);
+      discard(entry);
       return null;
     }
     chunks.push(chunk);

@@ -2,6 +2,7 @@
 import type { Container } from '../../server/api/container.ts';
 import { ClientError, isNotFound } from '../../server/client/client-error.ts';
 import { pause } from '../../server/client/deadline.ts';
+import { deleteIfThere } from '../../server/client/file-work.ts';
 import { needCluster, needExtension, type Link } from '../connection/link.ts';
 import { failure, warning, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
@@ -9,7 +10,7 @@ import type { Context } from '../framework/provider.ts';
 import { isMap, isUnknown, type Value } from '../framework/value.ts';
 import { containerAttributes, type ContainerState, type FileSpec } from './container-attributes.ts';
 import { dueCommands, runDue } from './container-exec.ts';
-import { deleteFile, filesIn, readFileSpec, writeFileSpec } from './container-files.ts';
+import { filesIn, readFileSpec, writeFileSpec } from './container-files.ts';
 import { planContainer } from './container-plan.ts';
 import { startContainer, stopContainer, waitForAll } from './container-power.ts';
 import { costOf, createBody, expanded, imageSource, isUp, putContainer, readContainer } from './container-state.ts';
@@ -201,7 +202,7 @@ async function writeFiles(
     if (!isSame) await writeFileSpec(access, path, file, context.signal);
   }
   for (const path of Object.keys(prior ?? {})) {
-    if (wanted?.[path] === undefined) await deleteFile(access, path, context.signal);
+    if (wanted?.[path] === undefined) await deleteIfThere(access, path, context.signal);
   }
 }
 

@@ -5,6 +5,7 @@ import { objectMap, textMap, type StateOf, type TextMap } from '../framework/att
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context, CreateContext } from '../framework/provider.ts';
+import { isMemberKey, type MemberKind } from '../../server/api/member-keys.ts';
 import { hint } from '../../server/api/nearest.ts';
 import type { Static } from 'typebox';
 import type { WriteOptions } from '../../server/client/client.ts';
@@ -27,11 +28,11 @@ interface Planned {
   readonly member_overrides: Overrides | null;
 }
 
-/** `send` with a target tells one member, without it the whole. Keys that `ownKeys` matches go to members only. */
+/** `send` with a target tells one member, without it the whole. Keys of their own go to members only. */
 export async function createOnMembers(
   context: CreateContext<Link>,
   { config: planned, member_overrides: overrides }: Planned,
-  ownKeys: RegExp,
+  kind: MemberKind,
   send: (config: Record<string, string>, write: WriteOptions) => Promise<Reply<unknown>>,
 ): Promise<void> {
   if (Object.keys(overrides ?? {}).length > 0) needCluster(context.client, 'take member_overrides');
@@ -50,8 +51,8 @@ export async function createOnMembers(
       failure(`The cluster has no member ${name}`, detail, at('member_overrides', { key: name })),
     ]);
   }
-  const own = Object.fromEntries(Object.entries(config).filter(([key]) => ownKeys.test(key)));
-  const common = Object.fromEntries(Object.entries(config).filter(([key]) => !ownKeys.test(key)));
+  const own = Object.fromEntries(Object.entries(config).filter(([key]) => isMemberKey(kind, key)));
+  const common = Object.fromEntries(Object.entries(config).filter(([key]) => !isMemberKey(kind, key)));
   for (const target of members) await create({ ...own, ...overrides?.[target]?.config }, { target });
   await create(common);
 }

@@ -52,9 +52,6 @@ const readNetwork = (live: Network, state: State) => ({
   locations: live.locations ?? [],
 });
 
-/** Of these every member has its own. */
-const memberKeys = /^(bridge\.external_interfaces|parent|bgp\..*\.nexthop)$/;
-
 export const network = gantryResource({
   typeName: 'gantry_network',
   doc: 'A managed bridge with addresses, DHCP, DNS and NAT.',
@@ -97,7 +94,7 @@ export const network = gantryResource({
   async create({ planned }, context) {
     const { name, description, type } = planned;
     const body = { name, description: description ?? '', type: type ?? 'bridge' };
-    await createOnMembers(context, planned, memberKeys, (config, write) =>
+    await createOnMembers(context, planned, 'network', (config, write) =>
       context.client.client.create('network', { ...body, config }, write, context.signal),
     );
   },

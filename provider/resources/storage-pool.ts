@@ -61,9 +61,6 @@ function isFixed(driver: string, key: string): boolean {
   return row !== undefined && !row.changeable.some((name) => name === driver);
 }
 
-/** Of these every member has its own. */
-const memberKeys = /^(source|size|zfs\.pool_name|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/;
-
 export const storagePool = gantryResource({
   typeName: 'gantry_storage_pool',
   doc: 'Storage for root file systems and volumes.',
@@ -102,7 +99,7 @@ export const storagePool = gantryResource({
   async create({ planned }, context) {
     const { name, description, driver } = planned;
     const body = { name, description: description ?? '', driver };
-    await createOnMembers(context, planned, memberKeys, (config, write) =>
+    await createOnMembers(context, planned, 'storage_pool', (config, write) =>
       context.client.client.create('storage_pool', { ...body, config }, write, context.signal),
     );
   },

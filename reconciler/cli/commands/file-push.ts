@@ -2,6 +2,7 @@
 import { createReadStream, type Stats } from 'node:fs';
 import { lstat, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { discard, readIfThere } from '../../../server/client/file-work.ts';
 import { filesOf, type FileAttributes, type Files } from '../../../server/client/files.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
@@ -63,14 +64,9 @@ async function makeParents({ files, signal, ids }: Push, path: string): Promise<
   const parents: string[] = [];
   for (let dir = dirname(path); dir !== '/'; dir = dirname(dir)) parents.push(dir);
   for (const dir of parents.toReversed()) {
-    const isThere = await files.read(dir, signal).then(
-      (entry) => {
-        if (entry.type === 'file') entry.body.destroy();
-        return true;
-      },
-      () => false,
-    );
-    if (!isThere) await files.makeDirectory(dir, ids, signal);
+    const found = await readIfThere(files, dir, signal);
+    if (found === undefined) await files.makeDirectory(dir, ids, signal);
+    else discard(found);
   }
 }
 
