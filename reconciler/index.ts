@@ -15,7 +15,15 @@ export { renderPlan } from './core/render-plan.ts';
 export { renderDiagnostics } from './core/render-diagnostics.ts';
 export { planJson } from './core/plan-json.ts';
 export { defineStack } from './manifest/define-stack.ts';
-export type { ContainerSpec, Documents, Stack } from './manifest/define-stack.ts';
+export type {
+  ContainerSpec,
+  Documents,
+  ExecSpec,
+  FileSpec,
+  SnapshotPolicy,
+  SnapshotSpec,
+  Stack,
+} from './manifest/define-stack.ts';
 export { loadManifests } from './manifest/load.ts';
 export type { Loaded, LoadInput } from './manifest/types.ts';
 export { observe } from './engine/observe.ts';

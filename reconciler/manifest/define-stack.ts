@@ -79,6 +79,60 @@ export interface ContainerSpec extends Common {
   readonly ephemeral?: boolean;
   readonly architecture?: string;
   readonly state?: 'running' | 'stopped';
+  readonly files?: readonly FileSpec[];
+  readonly exec?: readonly ExecSpec[];
+  readonly snapshots?: readonly SnapshotSpec[] | SnapshotPolicy;
+}
+
+interface Owner {
+  /** Octal text: `0644`. */
+  readonly mode?: string;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** An entry inside, at an absolute path. */
+export type FileSpec = { readonly path: string } & (
+  | (Owner & { readonly content: Exclude<Value, null> })
+  | (Owner & { readonly content_base64: string })
+  /** A local file or directory, relative to where the manifest is read. */
+  | (Owner & { readonly source: string })
+  | (Owner & { readonly type: 'directory' })
+  | { readonly target: string }
+);
+
+/** List: command and arguments. Text: for `/bin/sh -c`. */
+type Command = string | readonly Text[];
+
+export interface ExecSpec {
+  readonly name: string;
+  readonly command: Command;
+  readonly environment?: Config;
+  readonly cwd?: string;
+  readonly user?: number;
+  readonly group?: number;
+  readonly once?: boolean;
+  readonly on_change?: readonly string[];
+  readonly on_start?: boolean;
+  readonly unless?: Command;
+  readonly creates?: string;
+  readonly exit_code?: number | readonly number[] | 'any';
+  readonly timeout?: string | number;
+}
+
+export interface SnapshotSpec {
+  readonly name: string;
+  readonly description?: string;
+  readonly expires_at?: string;
+  readonly stateful?: boolean;
+}
+
+export interface SnapshotPolicy {
+  readonly schedule?: string;
+  readonly pattern?: string;
+  readonly expiry?: string;
+  readonly stopped?: boolean;
+  readonly named?: readonly SnapshotSpec[];
 }
 
 export interface Documents {
