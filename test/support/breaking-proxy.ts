@@ -1,0 +1,99 @@
+// A socket before a daemon's socket that lets changes pass until one is to go wrong: refused, or made and then nobody is there any
+// more, neither the daemon for the client nor the client for the daemon.
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+
+/** `fail`: answered 500 without being made. `after`, `before`: the connection is gone for good once it is made, or before. */
+export type Break = { readonly at: number; readonly how: 'fail' | 'before' | 'after' };
+
+export interface BreakingProxy {
+  readonly host: string;
+  /** Requests that change something and came so far, by method and path. */
+  readonly changes: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function breakAt(socketPath: string, plan: Break | undefined): Promise<BreakingProxy> {
+  const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtbx-'));
+  const changes: string[] = [];
+  const sockets = new Set<Duplex>();
+  let isGone = false;
+  const vanish = (): void => {
+    isGone = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  const server = createServer((incoming, outgoing) => {
+    const isChange = incoming.method !== 'GET';
+    if (isChange) changes.push(`${incoming.method} ${incoming.url}`);
+    const isDue = isChange && changes.length - 1 === plan?.at;
+    if (isDue && plan.how === 'fail') refuse(incoming, outgoing);
+    else if (isDue && plan.how === 'before') vanish();
+    else pass(socketPath, incoming, outgoing, isDue ? vanish : undefined);
+  });
+  server.on('connection', (socket: Socket) => {
+    if (isGone) socket.destroy();
+    else sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.on('upgrade', (incoming, socket: Duplex, head) => {
+    const behind = connect(socketPath);
+    sockets.add(socket).add(behind);
+    const lines = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${String(value)}`);
+    behind.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+    behind.write(head);
+    for (const [one, other] of [
+      [socket, behind],
+      [behind, socket],
+    ] as const) {
+      one.pipe(other);
+      one.on('error', () => other.destroy());
+      one.on('close', () => other.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(join(dir, 's'), resolve));
+  return {
+    host: `unix://${join(dir, 's')}`,
+    changes,
+    close: () =>
+      new Promise((resolve) => {
+        vanish();
+        server.close(() => {
+          rmSync(dir, { recursive: true, force: true });
+          resolve();
+        });
+      }),
+  };
+}
+
+function refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  incoming.resume();
+  incoming.on('end', () => {
+    outgoing.writeHead(500, { 'content-type': 'application/json' });
+    outgoing.end(
+      JSON.stringify({
+        type: 'error',
+        error: 'Failure',
+        error_code: 500,
+        metadata: { message: 'it was told to fail' },
+      }),
+    );
+  });
+}
+
+function pass(socketPath: string, incoming: IncomingMessage, outgoing: ServerResponse, instead?: () => void): void {
+  const { method, url, headers } = incoming;
+  const behind = httpRequest({ socketPath, method, path: url, headers, agent: false }, (answer) => {
+    if (instead !== undefined) {
+      answer.resume().on('end', instead);
+      return;
+    }
+    outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(outgoing);
+  });
+  behind.on('error', () => outgoing.destroy());
+  incoming.pipe(behind);
+}
