@@ -1,6 +1,7 @@
 // What a manifest may say, in words: a kind, a field, a config key, a device property, from the same tables that judge it. Pure.
 import { containerConfigKey, containerConfigKeys } from '../../server/api/container-config.ts';
 import { deviceTypes, type DeviceTypeName } from '../../server/api/devices/index.ts';
+import { hostsSchema } from '../../server/api/hosts-schema.ts';
 import { kindNames, kinds, type KindName } from '../../server/api/kinds.ts';
 import { documentSchema, type JsonSchema } from '../../server/api/manifest-schema.ts';
 import { findProjectConfigKey, projectConfigKeys } from '../../server/api/project-config.ts';
@@ -28,12 +29,15 @@ export interface Unknown {
   readonly word: string;
 }
 
-export const explainKinds = (): readonly Explanation['members'][number][] =>
-  kindNames.map((kind) => ({ name: kind, type: 'kind', doc: kinds[kind].doc }));
+export const explainKinds = (): readonly Explanation['members'][number][] => [
+  ...kindNames.map((kind) => ({ name: kind, type: 'kind', doc: kinds[kind].doc })),
+  { name: 'hosts', type: 'file', doc: textAt(hostsSchema, 'description') },
+];
 
 /** `rest` dotted; config keys may hold dots themselves. */
-export function explain(kind: KindName, rest: string): Explanation | Unknown {
+export function explain(kind: KindName | 'hosts', rest: string): Explanation | Unknown {
   const path = rest === '' ? kind : `${kind}.${rest}`;
+  if (kind === 'hosts') return walkSchema(kind, path, rest);
   const [field = '', ...below] = rest.split('.');
   const key = below.join('.');
   if (field === 'config' && key !== '') return explainConfigKey(kind, path, key);
@@ -41,8 +45,8 @@ export function explain(kind: KindName, rest: string): Explanation | Unknown {
   return walkSchema(kind, path, rest);
 }
 
-function walkSchema(kind: KindName, path: string, rest: string): Explanation | Unknown {
-  let schema = documentSchema(kind);
+function walkSchema(kind: KindName | 'hosts', path: string, rest: string): Explanation | Unknown {
+  let schema = kind === 'hosts' ? hostsSchema : documentSchema(kind);
   for (const word of rest === '' ? [] : rest.split('.')) {
     const members = membersOf(schema);
     const next = members[word];
@@ -55,13 +59,20 @@ function walkSchema(kind: KindName, path: string, rest: string): Explanation | U
     doc: textAt(member, 'description'),
   }));
   const isField = rest !== '' && !rest.includes('.');
-  const listed = rest === 'config' ? configMembers(kind) : rest === 'devices' ? deviceMembers() : members;
+  const listed =
+    kind === 'hosts'
+      ? members
+      : rest === 'config'
+        ? configMembers(kind)
+        : rest === 'devices'
+          ? deviceMembers()
+          : members;
   const doc = textAt(schema, 'description');
   return {
     path,
     type: rest === '' ? 'kind' : typeOf(schema),
     doc: doc === '' ? (fieldDocs[rest] ?? '') : doc,
-    facts: [...schemaFacts(schema), ...(isField ? fieldEffect(kind, rest) : [])],
+    facts: [...schemaFacts(schema), ...(isField && kind !== 'hosts' ? fieldEffect(kind, rest) : [])],
     members: listed,
   };
 }

@@ -1,6 +1,8 @@
 // The JSON Schema of manifest documents, derived from the create schemas and their field facts: one source for editors,
 // for validation and for docs. Reading manifests is the reconciler's work.
 import { facts } from './field.ts';
+import { isMemberKind } from './member-keys.ts';
+import { hostsSchema } from './hosts-schema.ts';
 import { kinds, type KindName } from './kinds.ts';
 import { execSchema, filesSchema, snapshotsSchema } from './manifest-inside.ts';
 import { plainSeedKeys, seedKeys } from './seed-keys.ts';
@@ -319,7 +321,7 @@ export function manifestSchema(): JsonSchema {
     title: 'Gantry manifest document',
     type: 'object',
     required: ['kind'],
-    properties: { kind: { enum: [...Object.keys(kinds), 'vars'] } },
+    properties: { kind: { enum: [...Object.keys(kinds), 'vars', 'hosts'] } },
     oneOf: [
       ...(Object.keys(kinds) as KindName[]).map((kind) =>
         withSecretReferences(withSeedMaps(kind, documentSchema(kind))),
@@ -341,5 +343,6 @@ export const varsSchema: JsonSchema = {
       type: 'boolean',
       description: 'Other values for what another document declares, as environments have them.',
     },
+      hostsSchema,
   },
 };

@@ -1,5 +1,5 @@
 // Several hosts through the command line, on simulated daemons: who is chosen, what each gets, in which order, and what a bad one stops.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ function writeHosts(addresses: readonly string[], more = ''): void {
     const isDb = index === addresses.length - 1;
     return `  - name: ${isDb ? 'db1' : `web${index + 1}`}
     address: ${address}
-    groups: [${isDb ? 'dbs' : 'webs'}]
+    groups: [ ${isDb ? 'dbs' : 'webs'} ]
     labels: { env: ${index === 0 ? 'staging' : 'prod'} }
     vars: { RANK: ${index + 1} }
 `;
@@ -406,6 +406,20 @@ hosts:
     expect((await gantry('plan')).stderr).toContain('this is no hosts file');
     write('hosts.yaml', '');
     expect((await gantry('plan')).stderr).toContain('holds no hosts');
+  });
+
+  it('is explained, kept in form by fmt, and passed over where manifests are read', async () => {
+    expect((await cli(['explain', 'hosts.hosts.server_cert'])).stdout).toContain(
+      'The one server certificate to accept',
+    );
+    expect((await cli(['explain', 'hosts.groups'])).code).toBe(0);
+    expect((await cli(['explain', 'hosts.host'])).stderr).toContain('did you mean hosts?');
+    writeHosts(['unix:///a', 'unix:///b']);
+    write('stack.yaml', 'kind: profile\nname: a\n');
+    const before = readFileSync(join(dir, 'hosts.yaml'), 'utf8');
+    expect((await cli(['fmt', dir])).code).toBe(0);
+    expect(readFileSync(join(dir, 'hosts.yaml'), 'utf8')).toBe(before);
+    expect((await cli(['validate', dir])).stdout).toContain('Valid: 1 document in');
   });
 
   it('names the hosts and groups that there are to whoever asks for others, and what needs hosts says so', async () => {

@@ -10,6 +10,13 @@ const accepts = ajv.compile(manifestSchema());
 
 test.each([
   { kind: 'vars', vars: { A: 1, B: null } },
+  { kind: 'vars', vars: { A: 2 }, patch: true },
+  { kind: 'profile', name: 'p', labels: { app: 'web', rank: 1 }, manage: { hosts: ['web*', '@dbs', 'role=web'] } },
+  {
+    kind: 'hosts',
+    groups: { webs: null },
+    hosts: [{ name: 'a', address: 'unix:///a', groups: ['webs'], vars: { N: 1 } }],
+  },
   { kind: 'network', name: 'web0', type: 'bridge', config: { 'ipv4.nat': true, 'ipv6.address': null } },
   {
     kind: 'profile',
@@ -51,6 +58,8 @@ test.each([
   { kind: 'container', name: 'c', manage: { wait: [{ timeout: 5 }] } },
   { kind: 'profile', name: 'p', config: { a: [] } },
   { kind: 'storage_pool', name: 'fast' },
+  { kind: 'hosts', hosts: [] },
+  { kind: 'hosts', hosts: [{ name: 'a' }] },
 ])('%j is no manifest', (value) => {
   expect(accepts(value)).toBe(false);
 });
