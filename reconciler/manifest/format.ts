@@ -42,8 +42,10 @@ const parse = (text: string): readonly YamlDocument.Parsed[] => {
 
 /** An alias has to stay behind its anchor. */
 function order({ contents }: YamlDocument.Parsed): void {
-  // Of a hosts file, what holds for all stands above its hosts.
-  if (!isMap(contents) || !contents.has('kind') || contents.get('kind') === 'hosts' || hasAlias(contents)) return;
+  if (!isMap(contents) || !contents.has('kind') || hasAlias(contents)) return;
+  const kind: unknown = contents.get('kind');
+  // What holds for all hosts stands above them.
+  if (kind === 'hosts') return;
   const items: readonly Pair[] = contents.items;
   const sorted = items
     .map((pair, index) => ({ pair, index, rank: rankOf(pair) }))
