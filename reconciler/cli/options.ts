@@ -37,6 +37,8 @@ export interface CliOptions {
   readonly set?: string;
   readonly prune?: boolean;
   readonly pruneLimit?: string;
+  readonly message?: string;
+  readonly historyLimit?: string;
   readonly lock?: boolean;
   readonly lockTimeout?: string;
   readonly lockFile?: string;
@@ -174,5 +176,7 @@ export type DryRunKind = 'client' | 'server';
 
 export function dryRunKind({ dryRun }: CliOptions): DryRunKind | undefined {
   if (dryRun === undefined || dryRun === 'client' || dryRun === 'server') return dryRun;
-  throw usageError(`--dry-run ${JSON.stringify(dryRun)} is neither client (only the plan) nor server (on a copy of it)`);
+  throw usageError(
+    `--dry-run ${JSON.stringify(dryRun)} is neither client (only the plan) nor server (on a copy of it)`,
+  );
 }

@@ -4,6 +4,7 @@ import { addBackupCommands } from './backup-commands.ts';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { anotherHost, hostsOption, refuseRolloutFlags, withRollout, withSelector } from './fleet-flags.ts';
+import { addHistoryCommands } from './history-commands.ts';
 import { addImageCommands } from './image-commands.ts';
 import { addSnapshotCommands } from './snapshot-commands.ts';
 import type { CliOptions } from './options.ts';
@@ -59,29 +60,43 @@ function withHost(command: Command): Command {
 }
 
 function withPlan(command: Command): Command {
-  return withSelector(command)
+  return withGuards(withSelector(command))
+    .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
+    .addOption(new Option('--lock-file <file>', 'pinned images (default: gantry.lock beside the first manifest)'))
+    .addOption(
+      new Option('--dry-run <kind>', 'client: only the plan; server: carry it out on a copy of the daemon in memory'),
+    );
+}
+
+/** What a plan is about, and what it may do. */
+function withGuards(command: Command): Command {
+  return command
     .addOption(new Option('--target <kind/name>', 'only this and what it needs; may be repeated').argParser(collect))
     .addOption(
       new Option('--replace <kind/name>', 'recreate it even without a change; may be repeated').argParser(collect),
     )
-    .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
-    .addOption(new Option('--lock-file <file>', 'pinned images (default: gantry.lock beside the first manifest)'))
     .addOption(new Option('--force-conflicts', 'take over keys that another set owns'))
     .addOption(new Option('--prune', 'delete what the set owns and no manifest declares'))
     .addOption(new Option('--prune-limit <n|n%>', 'refuse to prune more than this (default: half of the set)'))
     .addOption(new Option('--allow-destroy', 'prune also what holds data'))
     .addOption(new Option('--allow-restart', 'restart containers although their manifest says not to'))
     .addOption(new Option('--allow-recreate', 'delete and create again where a change needs that'))
-    .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'))
-    .addOption(
-      new Option('--dry-run <kind>', 'client: only the plan; server: carry it out on a copy of the daemon in memory'),
-    );
+    .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'));
 }
 
 function withApply(command: Command): Command {
-  return withRollout(withPlan(command))
+  return withRun(withRollout(withPlan(command)));
+}
+
+/** How a plan is carried out. */
+function withRun(command: Command): Command {
+  return command
     .addOption(new Option('-y, --auto-approve', 'do not ask'))
     .addOption(new Option('--yes', 'do not ask').hideHelp())
+    .addOption(new Option('-m, --message <text>', 'why, for gantry history'))
+    .addOption(
+      new Option('--history-limit <n>', 'revisions of the set that are kept on the server (default 30; 0: none)'),
+    )
     .addOption(new Option('--parallelism <n>', 'steps at once (default 4)'))
     .addOption(new Option('--lock-timeout <duration>', 'wait this long for the lock of the set (default: not at all)'))
     .addOption(new Option('--continue-on-error', 'go on with what does not need the failed (the default)'))
@@ -272,6 +287,7 @@ export function buildProgram(run: Runner): Command {
   addImageCommands(add, program, withHost);
   addSnapshotCommands(add, program, withHost);
   addBackupCommands(add, program, withHost);
+  addHistoryCommands({ add, program, withHost, withApply: (command) => withRun(withGuards(command)) });
   addVerbCommands({ add, program, withHost, withManifests });
   add(
     'schema',

@@ -20,6 +20,7 @@ import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { inputFiles } from './environment.ts';
 import { planOptionsFor } from './label-options.ts';
+import { cutWritten, filledFrom } from './revision.ts';
 import { loadSet, planFor, type Planned } from './session.ts';
 import { CliError, usageError } from './usage-error.ts';
 
@@ -90,6 +91,7 @@ export async function planToSave(
     server: await serverOf(client, context.stop),
     paths: paths.map((one) => (one === '-' ? one : resolve(one))),
     documents: loaded.documents,
+    written: await cutWritten(loaded.written, owner.hash),
     images: Object.fromEntries(images),
     etags: await readEtags(
       client,
@@ -178,7 +180,8 @@ export async function planAgain(context: CliContext, client: Client, saved: Save
   }
   if (done.length > 0) context.note(`Already as planned: ${done.join(', ')}`);
   if (beyond.length > 0) context.note(`Changed since the plan, and left alone: ${beyond.join(', ')}`);
-  return { ...planned, plan };
+  const written = filledFrom(saved.written ?? [], documents).documents;
+  return { ...planned, plan, revision: { written, paths: saved.paths } };
 }
 
 async function withSecrets(context: CliContext, saved: SavedPlan): Promise<readonly Document[]> {

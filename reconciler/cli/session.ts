@@ -14,6 +14,7 @@ import { exitCodes } from './exit-codes.ts';
 import { clientOptionsOf, hostOf } from './host.ts';
 import { inputFiles } from './environment.ts';
 import { objectSelector, planOptionsFor } from './label-options.ts';
+import type { RevisionSource } from './revision.ts';
 import { parseVars, planOptionsOf } from './options.ts';
 import { readPins } from './lock-file.ts';
 import { setNameOf } from './set-name.ts';
@@ -136,6 +137,8 @@ export interface Planned {
   readonly owner: SetOwner & { readonly key: string };
   /** What gantry.lock holds. */
   readonly images: ReadonlyMap<string, string>;
+  /** Absent: the run leaves no revision. */
+  readonly revision?: RevisionSource;
 }
 
 /** Observes and plans. Throws after the plan's errors have been shown; its warnings are only shown. */
@@ -157,9 +160,10 @@ export async function planOf(
   mode: Plan['mode'],
 ): Promise<Planned> {
   const set = setNameOf(context.options, loaded.documents);
-  const { documents, locate, files } = loaded;
+  const { documents, locate, files, written } = loaded;
   const options = planOptionsFor(context.options, documents);
-  return planFor(context, client, { documents, set, options, mode, paths: files, locate });
+  const planned = await planFor(context, client, { documents, set, options, mode, paths: files, locate });
+  return { ...planned, revision: { written, paths: files } };
 }
 
 /** Everything on the server, with the files that the set owns: what an export needs. */

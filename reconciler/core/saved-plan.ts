@@ -2,6 +2,7 @@
 // change, and whether a plan made anew from them is still that plan. Files are the CLI's business.
 import type { Change } from './change.ts';
 import type { Address, Document, Json, JsonObject } from './document.ts';
+import type { WrittenDocument } from './history.ts';
 import { isMap } from './kinds/values.ts';
 import { planJson } from './plan-json.ts';
 import type { Plan, PlanOptions, ResourceChange, Step } from './plan.ts';
@@ -24,6 +25,8 @@ export interface SavedPlan {
   readonly paths: readonly string[];
   /** Values that are secret stand as `{$secret: true}`. */
   readonly documents: readonly Document[];
+  /** For the revision that the apply will leave; secrets cut out. */
+  readonly written?: readonly WrittenDocument[];
   /** What gantry.lock held. */
   readonly images: Readonly<Record<string, string>>;
   /** SHA-256 of `documents`. */
@@ -49,6 +52,7 @@ export interface SavedParts {
   readonly server: string;
   readonly paths: readonly string[];
   readonly documents: readonly Document[];
+  readonly written: readonly WrittenDocument[];
   readonly images: Readonly<Record<string, string>>;
   readonly etags: ReadonlyMap<Address, string>;
   readonly hashOf: (text: string) => string;

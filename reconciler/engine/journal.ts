@@ -1,6 +1,6 @@
 // The journal of a run, a file of JSON lines under the state directory: what was planned, begun (with the operation's id
 // before it is waited for) and done. Values of objects never get into it. Reading journals back is journal-read.ts.
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Operation } from '../../server/api/operation.ts';
@@ -71,6 +71,16 @@ export function stateDirectory(env: Readonly<Record<string, string | undefined>>
 export const runsDirectory = ({ directory, set }: Pick<JournalPlace, 'directory' | 'set'>): string =>
   join(directory, 'runs', set);
 
+/** Of one set: more are nobody's history, and only the newest are ever read again. */
+const mostJournals = 200;
+
+/** Names begin with their time. */
+function forgetOld(folder: string): void {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
+  const old = names.sort().slice(0, Math.max(0, names.length - mostJournals));
+  for (const name of old) rmSync(join(folder, name), { force: true });
+}
+
 /** Lives as long as a run. A journal that cannot be written is told once and then left alone: the run matters more. */
 export class Journal {
   readonly id: string;
@@ -98,6 +108,7 @@ export class Journal {
       const folder = runsDirectory(this.#place);
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       this.#file = openSync(join(folder, `${this.id}.ndjson`), 'ax', 0o600);
+      forgetOld(folder);
     });
     this.#write({ type: 'run', at: this.#at(), id: this.id, set, host, mode: plan.mode, changes });
   }

@@ -39,7 +39,7 @@ export const held = new Set<string>();
 export function newLock(id: string, nowMs: number, ttlMs: number, reason?: string): Lock {
   return {
     id,
-    who: `${userName()}@${hostname()} (process ${process.pid})`,
+    who: `${whoAmI()} (process ${process.pid})`,
     boot: bootId(),
     pid: process.pid,
     start: startOf(process.pid) ?? '',
@@ -96,6 +96,9 @@ function startOf(pid: number): string | undefined {
     return undefined;
   }
 }
+
+/** `root@host`. */
+export const whoAmI = (): string => `${userName()}@${hostname()}`;
 
 function userName(): string {
   try {

@@ -28,8 +28,17 @@ export interface SetRunDeps {
   readonly ttlMs?: number;
   readonly nowMs: () => number;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** What else is noted with both ends of the run. */
+  readonly notes?: RunNotes;
   /** The lock could not be kept, or its end could not be written. */
   readonly warn: (text: string) => void;
+}
+
+/** More to write with the begin and the end of a run. Both may be asked again, with another config, before one is written. */
+export interface RunNotes {
+  opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch;
+  /** `isFarewell`: nothing of the set is left. */
+  closed(config: ServerConfig, result: RunResult | undefined, isFarewell: boolean): Patch;
 }
 
 /** Another run of the set was at work since the plan was made. */
@@ -68,7 +77,12 @@ export class SetRun {
     this.#isFarewell = plan.mode === 'destroy' && plan.isPartial !== true && plan.guards.length === 0;
     this.#claims = claimsOf(plan, this.#deps.hash);
     const restarts = await this.#restarts(signal);
-    await this.#locked((config) => this.#opened(config, restarts), signal);
+    const { notes, nowMs } = this.#deps;
+    const open = (config: ServerConfig): Patch => ({
+      ...this.#opened(config, restarts),
+      ...notes?.opened(config, plan, this.id, nowMs()),
+    });
+    await this.#locked(open, signal);
     this.#isLocked = true;
     held.add(this.id);
     this.#timer = setInterval(() => void this.#renew(), this.#ttlMs / 3);
@@ -123,7 +137,7 @@ export class SetRun {
     const isOver = state.inventory.size + state.sources.size + state.restarts.size + state.unready.size === 0;
     const isWhole = isOver && this.#isFarewell && result?.failures.length === 0 && result.skipped.length === 0;
     const left = isWhole ? { [stateKey(set)]: '' } : renderSetState(set, state, config);
-    return { ...left, [lockKey(set)]: '' };
+    return { ...left, ...this.#deps.notes?.closed(config, result, isWhole), [lockKey(set)]: '' };
   }
 
   /** When they were last started before what this run does to them. */

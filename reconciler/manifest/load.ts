@@ -1,6 +1,9 @@
 // Loads a set of manifests: reads, parses, puts variables in, checks every document, and reports all problems at once.
+import { resolve } from 'node:path';
+import { stringify } from 'yaml';
 import type { Diagnostic } from '../core/diagnostic.ts';
-import type { Address, Document, Json, JsonObject } from '../core/document.ts';
+import type { Address, Document, ImageFiles, Json, JsonObject } from '../core/document.ts';
+import type { WrittenDocument } from '../core/history.ts';
 import { duplicate } from '../core/normalize.ts';
 import { compareText } from '../core/order.ts';
 import type { Finding } from './finding.ts';
@@ -10,7 +13,7 @@ import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
 import { applyOverlays, writerOf, type Part } from './overlays.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { isPreseed, readPreseed } from './preseed-parts.ts';
-import { readDocument } from './read-document.ts';
+import { flatForm, readDocument } from './read-document.ts';
 import { readInside } from './read-inside.ts';
 import { resolveSecrets } from './secret-references.ts';
 import { readSources } from './sources.ts';
@@ -45,8 +48,6 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
   const meant = partsForHost(terraform.others, input.host);
   diagnostics.push(...meant.diagnostics);
   const variables = readVariables(meant.parts, { ...offered, ...input.vars }, diagnostics, input.host?.names);
-  const placed: PlacedDocument[] = [];
-  const broken: Address[] = [];
   const overlaid = applyOverlays(
     meant.parts.filter((part) => !isVariables(part.raw.value)),
     meant.others,
@@ -55,17 +56,58 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
   const written = overlaid.parts.map((part) => ({ part, variables }));
   // Dollars of Terraform were dealt with by its own rules.
   const evaluated = terraform.parts.map((part) => ({ part, variables: noVariables }));
-  for (const { part, variables: known } of [...written, ...evaluated]) {
-    const document = await loadDocument(part, known, { ...input, diagnostics, broken }, signal);
-    if (document !== undefined) placed.push({ document, source: part.source, offset: part.raw.offset });
+  const files = texts.map((text) => text.file);
+  return loadParts([...written, ...evaluated], { ...input, diagnostics, broken: [] }, files, signal);
+}
+
+/** Documents of a revision as they were written then; `known`: what is in images whose files need not be there any more. */
+export function loadWritten(
+  revision: number,
+  documents: readonly WrittenDocument[],
+  input: Omit<LoadInput, 'paths'>,
+  known: ReadonlyMap<Address, ImageFacts>,
+  signal?: AbortSignal,
+): Promise<Loaded> {
+  const parts = documents.flatMap(({ address, folder, value, secrets }) => {
+    const text = stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+    const source = new PlacedText({ file: `revision ${revision} ${address}`, folder, text });
+    const [raw] = parseYaml(text).documents;
+    if (raw === undefined) return [];
+    const part: Part = { source, raw: secrets === undefined ? raw : { ...raw, secrets } };
+    return [{ part, variables: noVariables }];
+  });
+  return loadParts(parts, { ...input, paths: [], diagnostics: [], broken: [], known }, [], signal);
+}
+
+type ImageFacts = Pick<ImageFiles, 'fingerprint' | 'sizeBytes'>;
+
+interface Loading extends LoadInput {
+  readonly diagnostics: Diagnostic[];
+  readonly broken: Address[];
+  readonly known?: ReadonlyMap<Address, ImageFacts>;
+}
+
+async function loadParts(
+  parts: readonly { readonly part: Part; readonly variables: Variables }[],
+  load: Loading,
+  files: readonly string[],
+  signal?: AbortSignal,
+): Promise<Loaded> {
+  const { diagnostics, broken } = load;
+  const placed: PlacedDocument[] = [];
+  for (const { part, variables } of parts) {
+    const found = await loadDocument(part, variables, load, signal);
+    if (found !== undefined) placed.push({ ...found, source: part.source, offset: part.raw.offset });
   }
   const documents = withoutDuplicates(placed, diagnostics);
   const byAddress = new Map(placed.map((entry) => [entry.document.address, entry]));
+  const kept = new Set(documents);
   return {
     documents,
+    written: placed.filter(({ document }) => kept.has(document)).map(writtenOf),
     broken,
     diagnostics: diagnostics.sort(comparePlaces),
-    files: texts.map((text) => text.file),
+    files,
     locate: (diagnostic) => locateDocument(diagnostic, byAddress.get(diagnostic.address ?? 'profile/')),
     locationOf: (address, path) => {
       const entry = byAddress.get(address);
@@ -91,6 +133,10 @@ async function readOffered(
 
 export interface PlacedDocument {
   readonly document: Document;
+  /** As it is written, variables put in. */
+  readonly value: Json;
+  /** Secret by where they come from, before references were followed. */
+  readonly tainted: readonly string[];
   readonly source: PlacedText;
   readonly offset: number;
 }
@@ -101,9 +147,9 @@ export const isVariables = (value: Json): value is JsonObject =>
 async function loadDocument(
   part: Part,
   variables: Variables,
-  load: LoadInput & { readonly diagnostics: Diagnostic[]; readonly broken: Address[] },
+  load: Loading,
   signal?: AbortSignal,
-): Promise<Document | undefined> {
+): Promise<Omit<PlacedDocument, 'source' | 'offset'> | undefined> {
   const { source, raw } = part;
   const report = (finding: Finding): void => {
     const writer = writerOf(part, finding.path);
@@ -127,15 +173,20 @@ async function loadDocument(
     return undefined;
   }
   const location = source.locationAt(raw.offset);
+  const told = { value: expanded.value, tainted: raw.secrets ?? [] };
+  const known = load.known?.get(document.address);
   if (document.kind === 'container') {
     const setting = { folder: source.folder, read: load.readImages !== false };
     const inside = await readInside(document, setting, signal);
     inside.findings.forEach(report);
-    if (inside.findings.every(({ severity }) => severity !== 'error')) return { ...inside.document, location };
+    if (inside.findings.every(({ severity }) => severity !== 'error'))
+      return { document: { ...inside.document, location }, ...told };
     load.broken.push(document.address);
     return undefined;
   }
-  if (document.files === undefined) return { ...document, location };
+  if (document.files === undefined) return { document: { ...document, location }, ...told };
+  if (known !== undefined)
+    return { document: { ...document, location, files: { ...document.files, ...known } }, ...told };
   const read = await readImageFiles(
     document.files,
     source.folder,
@@ -144,10 +195,18 @@ async function loadDocument(
     load.host?.images,
   );
   read.findings.forEach(report);
-  if (read.findings.length === 0) return { ...document, location, files: read.files };
+  if (read.findings.length === 0) return { document: { ...document, location, files: read.files }, ...told };
   load.broken.push(document.address);
   return undefined;
 }
+
+const writtenOf = ({ document, value, tainted, source }: PlacedDocument): WrittenDocument => ({
+  address: document.address,
+  folder: resolve(source.folder),
+  value: flatForm(value),
+  ...(tainted.length === 0 ? {} : { secrets: tainted }),
+  ...(document.files?.fingerprint === undefined ? {} : { fingerprint: document.files.fingerprint }),
+});
 
 function withoutDuplicates(placed: readonly PlacedDocument[], diagnostics: Diagnostic[]): readonly Document[] {
   const first = new Map<string, Document>();

@@ -55,7 +55,7 @@ export function readDocument(value: Json, nowMs = Date.now(), base = 'default'):
   if (!isObject(value)) {
     return only(wrong('not-a-document', '', 'a document must be a map that begins with `kind:`'));
   }
-  const flat = isEnvelope(value) ? openEnvelope(value) : value;
+  const flat = flatForm(value);
   const kind = flat['kind'];
   if (typeof kind !== 'string') return only(wrongShape(value));
   if (!isKindName(kind)) {
@@ -72,6 +72,10 @@ const only = (finding: Finding): ReadResult => ({ findings: [finding] });
 
 /** The shape of Kubernetes tools, so that their overlays work: metadata.name, metadata.labels, spec. */
 const isEnvelope = (value: JsonObject): boolean => 'apiVersion' in value && 'kind' in value;
+
+/** A document without the envelope. */
+export const flatForm = (value: Json): JsonObject =>
+  !isObject(value) ? {} : isEnvelope(value) ? openEnvelope(value) : value;
 
 function openEnvelope(value: JsonObject): JsonObject {
   const { apiVersion: _apiVersion, metadata, spec, ...rest } = value;

@@ -1,6 +1,7 @@
 // What loading manifests takes and gives. No code.
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Address, Document, ImageFiles, Location } from '../core/document.ts';
+import type { WrittenDocument } from '../core/history.ts';
 import type { HostFacts } from '../core/host-pattern.ts';
 
 /** A file of `NAME: value` lines, or values that are known already. */
@@ -43,6 +44,8 @@ export interface LoadInput {
 export interface Loaded {
   /** Empty of those with errors: plan only when `diagnostics` has no error. */
   readonly documents: readonly Document[];
+  /** The same as they are written, variables put in and references to secrets left as such: what a revision keeps. */
+  readonly written: readonly WrittenDocument[];
   /** Addresses of documents with errors, as far as kind and name could be read. */
   readonly broken: readonly Address[];
   /** All problems of all files, sorted by file and position. */

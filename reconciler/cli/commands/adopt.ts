@@ -40,7 +40,8 @@ export async function adopt(context: OpenContext, words: readonly string[], opti
         exitCodes.guard,
       );
     }
-    const code = await record(context, client, { ...planned, plan }, "is the set's already");
+    const { revision: _, ...rest } = planned;
+    const code = await record(context, client, { ...rest, plan }, "is the set's already");
     if (code === exitCodes.ok) await promise(context, client, loaded, chosen);
     return code;
   });

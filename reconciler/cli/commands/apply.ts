@@ -12,6 +12,7 @@ import { dryRunKind, isApproved, parseCount, parseDuration } from '../options.ts
 import { countDone, outcomeLine, renderFailures, type Counts } from '../outcome.ts';
 import { paintFor } from '../paint.ts';
 import { changeSummary } from '../render-json.ts';
+import { messageOf, revisionNotes } from '../revision.ts';
 import { reporterFor, type Reporter } from '../reporter.ts';
 import { hostName, loadSet, planOf, printPlan, withClient, type Planned } from '../session.ts';
 import { planAgain, savedPlanAt } from '../saved-plan.ts';
@@ -21,6 +22,7 @@ import { CliError } from '../usage-error.ts';
 export async function apply(context: OpenContext, args: readonly string[], mode: Plan['mode']): Promise<ExitCode> {
   parseCount('--parallelism', context.options.parallelism);
   parseDuration('--lock-timeout', context.options.lockTimeout);
+  messageOf(context);
   const dryRun = dryRunKind(context.options);
   if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryApply(context, args, mode, dryRun);
   const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
@@ -148,7 +150,9 @@ async function runPlan(context: OpenContext, client: Client, planned: Planned, r
   const lockTimeoutMs = parseDuration('--lock-timeout', options.lockTimeout) ?? 0;
   const warn = (text: string): void => report.say(`Warning: ${text}`);
   const runs = observed.sets?.get(owner.set)?.runs ?? 0;
-  const run = new SetRun({ ...owner, client, runs, lockTimeoutMs, nowMs: io.nowMs, pause, warn });
+  const notes = await revisionNotes(context, planned);
+  const noted = notes === undefined ? {} : { notes };
+  const run = new SetRun({ ...owner, client, runs, lockTimeoutMs, nowMs: io.nowMs, pause, warn, ...noted });
   const place = { directory: stateDirectory(io.env), set: owner.set, host: hostName(context, client) };
   const deps = {
     client,

@@ -1,0 +1,157 @@
+// `gantry history`, `history show`, `history diff`: what was applied to a set when, by whom and why. Only reads.
+import { stringify } from 'yaml';
+import type { Json } from '../../core/document.ts';
+import type { Revision, WrittenDocument } from '../../core/history.ts';
+import { printable } from '../../core/paint.ts';
+import { unifiedDiff } from '../../core/unified-diff.ts';
+import { cutHash, holdsCuts, shownDocument } from '../../core/written.ts';
+import type { CliContext } from '../context.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { paintFor } from '../paint.ts';
+import { documentsOf, outcomeOf, parseRevision, readRevisions, revisionAt, type Revisions } from '../revisions.ts';
+import { withClient } from '../session.ts';
+import { renderTable } from '../table.ts';
+import { CliError, usageError } from '../usage-error.ts';
+
+function formatOf(context: CliContext, formats: readonly string[]): string {
+  const format = context.isJson ? 'json' : (context.options.output ?? formats[0] ?? '');
+  if (!formats.includes(format))
+    throw usageError(`--output ${JSON.stringify(format)} is none of ${formats.join(', ')}`);
+  return format;
+}
+
+export async function history(context: CliContext): Promise<ExitCode> {
+  const format = formatOf(context, ['table', 'json']);
+  return withClient(context, async (client) => {
+    const revisions = await readRevisions(context, client);
+    const newest = [...revisions.all].reverse();
+    if (context.isJson)
+      for (const one of newest) context.io.stdout.write(`${JSON.stringify(jsonOf(revisions, one))}\n`);
+    else if (format === 'json')
+      context.io.stdout.write(
+        `${JSON.stringify(
+          newest.map((one) => jsonOf(revisions, one)),
+          null,
+          2,
+        )}\n`,
+      );
+    else if (newest.length === 0) context.out(`No revisions of the set ${revisions.set} yet.`);
+    else {
+      const head = ['REVISION', 'WHEN', 'WHO', 'COMMIT', 'CHANGES', 'RESULT', 'MESSAGE'];
+      const rows = newest.map((one) => rowOf(revisions, one));
+      context.out(renderTable(head, rows, paintFor(context.color)));
+    }
+    return exitCodes.ok;
+  });
+}
+
+function jsonOf(revisions: Revisions, one: Revision): object {
+  const { number, at, who, mode, message, commit, rollbackOf, isPartial, counts, changes, failed } = one;
+  return {
+    set: revisions.set,
+    number,
+    at,
+    who,
+    mode,
+    outcome: outcomeOf(revisions, one).replace(/ \(.*/, ''),
+    ...(message === undefined ? {} : { message }),
+    ...(commit === undefined ? {} : { commit }),
+    ...(rollbackOf === undefined ? {} : { rollback_of: rollbackOf }),
+    partial: isPartial === true,
+    summary: counts,
+    changes,
+    ...(failed === undefined ? {} : { failed }),
+    /** Whether it can be gone back to. */
+    kept: one.documents !== undefined,
+  };
+}
+
+const rowOf = (revisions: Revisions, one: Revision): readonly string[] => [
+  String(one.number),
+  one.at.slice(0, 19).replace('T', ' '),
+  printable(one.who),
+  one.commit === undefined ? '' : `${printable(one.commit).slice(0, 10)}${one.commit.endsWith('+') ? '+' : ''}`,
+  `+${one.counts.add} ~${one.counts.change} -${one.counts.destroy}${one.isPartial === true ? ' (part)' : ''}`,
+  `${one.mode === 'destroy' ? 'destroy ' : ''}${outcomeOf(revisions, one)}`,
+  printable((one.message ?? '').replaceAll('\n', ' ')),
+];
+
+export async function historyShow(context: CliContext, number: string): Promise<ExitCode> {
+  const format = formatOf(context, ['yaml', 'json']);
+  const wanted = parseRevision(number);
+  return withClient(context, async (client) => {
+    const revisions = await readRevisions(context, client);
+    const revision = revisionAt(revisions, wanted);
+    const documents = documentsOf(revisions, revision);
+    if (format === 'json') {
+      const shown = { ...jsonOf(revisions, revision), documents: documents.map(shownDocument) };
+      context.io.stdout.write(`${JSON.stringify(shown, null, context.isJson ? 0 : 2)}\n`);
+    } else context.io.stdout.write(yamlOf(revisions, revision, documents));
+    return exitCodes.ok;
+  });
+}
+
+function yamlOf(revisions: Revisions, revision: Revision, documents: readonly WrittenDocument[]): string {
+  const { number, at, who, message, commit, rollbackOf } = revision;
+  const head = [
+    `# Revision ${number} of the set ${revisions.set}: ${outcomeOf(revisions, revision)}, ${at} by ${printable(who)}`,
+    ...(message === undefined ? [] : [`# ${printable(message).replaceAll('\n', '\n# ')}`]),
+    ...(commit === undefined ? [] : [`# commit ${printable(commit)}`]),
+    ...(rollbackOf === undefined ? [] : [`# back to revision ${rollbackOf}`]),
+    ...revision.changes.map((change) => `#   ${printable(change)}`),
+    ...(documents.some(({ value }) => holdsCuts(value))
+      ? ['# Secrets are not kept: from_env stands where one was written.']
+      : []),
+  ].join('\n');
+  const texts = documents.map((one) => `---\n${spelled(shownDocument(one))}`);
+  return `${head}\n${texts.join('')}`;
+}
+
+const spelled = (value: Json): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+
+/** Without a second number: against the newest. */
+export async function historyDiff(context: CliContext, args: readonly (string | undefined)[]): Promise<ExitCode> {
+  const [first, second] = args.flatMap((text) => (text === undefined ? [] : [parseRevision(text)]));
+  try {
+    return await withClient(context, async (client) => {
+      const revisions = await readRevisions(context, client);
+      const before = revisionAt(revisions, first ?? 0);
+      const after = revisionAt(revisions, second ?? revisions.all.at(-1)?.number ?? 0);
+      const text = difference(revisions, before, after);
+      context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : text);
+      return text === '' ? exitCodes.ok : exitCodes.error;
+    });
+  } catch (error) {
+    // As of diff(1): one would mean that they differ.
+    throw error instanceof CliError && error.exitCode === exitCodes.error
+      ? new CliError(error.message, exitCodes.changes, error)
+      : error;
+  }
+}
+
+function difference(revisions: Revisions, before: Revision, after: Revision): string {
+  const [a, b] = [before, after].map((one) => new Map(documentsOf(revisions, one).map((each) => [each.address, each])));
+  const addresses = [...new Set([...(a?.keys() ?? []), ...(b?.keys() ?? [])])].sort();
+  return addresses
+    .map((address) => {
+      const [old, now] = [a?.get(address), b?.get(address)];
+      const text = unifiedDiff(textOf(old), textOf(now));
+      if (text === '') return '';
+      const name = printable(address);
+      const from = old === undefined ? '/dev/null' : `revision ${before.number}/${name}`;
+      return `--- ${from}\n+++ ${now === undefined ? '/dev/null' : `revision ${after.number}/${name}`}\n${text}`;
+    })
+    .join('');
+}
+
+/** Secrets by the beginning of their hashes: equal ones look equal. */
+function textOf(document: WrittenDocument | undefined): string {
+  const walk = (value: Json): Json => {
+    const hash = cutHash(value);
+    if (hash !== undefined) return `(secret ${hash.slice(0, 4)})`;
+    if (Array.isArray(value)) return (value as readonly Json[]).map(walk);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item)]));
+  };
+  return document === undefined ? '' : printable(spelled(walk(document.value)));
+}

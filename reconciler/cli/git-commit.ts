@@ -1,0 +1,32 @@
+// The git commit that manifests come from, as far as git can tell; it is only noted, so nothing of this may stop a run.
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+
+const limitMs = 5000;
+
+/** `1f0c2a9…`, with `+` at its end when the files or others beside them differ from it. undefined: no work tree, or no git. */
+export async function commitOf(
+  paths: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const file = paths.find((path) => path !== '-');
+  if (file === undefined || signal.aborted) return undefined;
+  const folder = dirname(file);
+  // A repository of somebody else must not start programs of its own here.
+  const quiet = ['-C', folder, '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
+  const git = async (...args: readonly string[]): Promise<string> => {
+    const options = { env: { ...env, GIT_OPTIONAL_LOCKS: '0' }, timeout: limitMs, maxBuffer: 16 * 1024 * 1024, signal };
+    return (await promisify(execFile)('git', [...quiet, ...args], options)).stdout;
+  };
+  try {
+    const [commit, changes] = await Promise.all([
+      git('rev-parse', '--verify', 'HEAD'),
+      git('status', '--porcelain', '--untracked-files=normal', '--', '.'),
+    ]);
+    return `${commit.trim()}${changes.trim() === '' ? '' : '+'}`;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,60 @@
+// `gantry history` and `gantry rollback` as commander knows them; each command's code is loaded when it runs.
+import { Option, type Command } from 'commander';
+import type { VerbParts } from './verb-commands.ts';
+
+const setOption = (): Option => new Option('--set <name>', 'the set (default: default)');
+const withSet = (command: Command): Command => command.addOption(setOption());
+
+export interface HistoryParts extends Pick<VerbParts, 'add' | 'program' | 'withHost'> {
+  /** What `apply` may be told of guards and of the run. */
+  readonly withApply: (command: Command) => Command;
+}
+
+export function addHistoryCommands({ add, program, withHost, withApply }: HistoryParts): void {
+  const history = add(
+    'history',
+    'what was applied when, by whom and why; newest first',
+    (command) => withSet(withHost(command)).addOption(new Option('-o, --output <format>', 'table or json')),
+    async (context) => (await import('./commands/history.ts')).history(context),
+    program,
+  );
+  // Flags behind show and diff are theirs; commander asks the whole line of commands for that.
+  program.enablePositionalOptions();
+  history.enablePositionalOptions();
+  add(
+    'show',
+    'the documents of a revision, without its secrets',
+    (command) =>
+      withSet(withHost(command.argument('<number>', 'of the revision'))).addOption(
+        new Option('-o, --output <format>', 'yaml or json'),
+      ),
+    async (context, args) => (await import('./commands/history.ts')).historyShow(context, args[0] ?? ''),
+    history,
+  );
+  add(
+    'diff',
+    'how the documents of two revisions differ; exit code 0 same, 1 different, above 1 trouble',
+    (command) =>
+      withSet(
+        withHost(
+          command.argument('<number>', 'of a revision').argument('[number]', 'of another (default: the newest)'),
+        ),
+      ),
+    async (context, args) => (await import('./commands/history.ts')).historyDiff(context, args),
+    history,
+  );
+  add(
+    'rollback',
+    'plan and apply the documents of an earlier revision',
+    (command) =>
+      withSet(
+        withApply(withHost(command.argument('[number]', 'of the revision (default: the last good one before this)'))),
+      ).addOption(
+        new Option('-f, --file <path>', 'manifests of now, for secrets that the revision does not keep').argParser(
+          (value: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), value],
+        ),
+      ),
+    async (context, args) => (await import('./commands/rollback.ts')).rollback(context, args[0]),
+    program,
+  );
+}
