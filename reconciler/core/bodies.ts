@@ -3,6 +3,7 @@ import type { Change } from './change.ts';
 import type { Document, Json, JsonObject } from './document.ts';
 import { putBody } from './edit.ts';
 import { coreKind } from './kinds/index.ts';
+import type { FieldShape } from './kinds/kind.ts';
 import { poolOfVolume, volumeWithin } from './kinds/storage-volume.ts';
 import { plainName } from './scoped-name.ts';
 import { mapOf, presentDevices, presentTexts } from './kinds/values.ts';
@@ -15,10 +16,12 @@ export function createBody(document: Document): JsonObject {
   for (const [field, shape] of Object.entries(coreKind(document.kind).fields)) {
     const value = document.values[field];
     if (value === undefined || value === null || shape === 'files') continue;
-    body[field] = shape === 'map' ? presentTexts(value) : shape === 'devices' ? presentDevices(value) : value;
+    body[field] = shape === 'map' ? presentTexts(value) : isNested(shape) ? presentDevices(value) : value;
   }
   return { ...body, ...creationPart(document) };
 }
+
+const isNested = (shape: FieldShape): boolean => shape === 'devices' || shape === 'members';
 
 function namePart(document: Document): Record<string, Json> {
   const { kind } = document;

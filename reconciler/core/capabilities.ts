@@ -1,14 +1,16 @@
 // What documents ask for and this server cannot do: told with the name of the missing API extension before anything is planned. Pure.
 import { lackOfExtension, unservedExtension } from '../../server/api/capability.ts';
 import { kinds } from '../../server/api/kinds.ts';
+import { incapable } from './capability-words.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Document } from './document.ts';
+import { memberProblems } from './members.ts';
 import type { Observed } from './observed.ts';
 import { scopesOf } from './scope.ts';
 
 export function capabilityProblems(objects: readonly Document[], observed: Observed): readonly Diagnostic[] {
   const scopes = scopesOf(observed, objects);
-  return objects.flatMap((object): Diagnostic[] => {
+  return objects.flatMap((object): readonly Diagnostic[] => {
     const lackOf = (extension: string): string | undefined =>
       observed.server.unserved?.includes(extension) === true
         ? unservedExtension(extension)
@@ -16,24 +18,14 @@ export function capabilityProblems(objects: readonly Document[], observed: Obser
     const { since, label } = kinds[object.kind] as { readonly since?: string; readonly label: string };
     const lack = since === undefined ? undefined : lackOf(since);
     if (lack !== undefined) return [incapable(object, '', `have a ${label}`, lack)];
+    const ofMembers = memberProblems(object, observed);
     const { project } = object;
-    if (project === undefined) return [];
+    if (project === undefined || ofMembers.length > 0) return ofMembers;
     const isKnown = lackOf('projects');
     if (isKnown !== undefined) return [incapable(object, 'project', 'keep it in a project', isKnown)];
     return scopes.hasOwn(object.kind, project) ? [] : [shared(object, project)];
   });
 }
-
-export const incapable = (object: Document, path: string, what: string, why: string): Diagnostic => ({
-  severity: 'error',
-  code: 'not-capable',
-  address: object.address,
-  path,
-  message: `${object.address}: this server cannot ${what}: ${why}`,
-  remedy:
-    path === '' ? 'leave the document out, or use a server that can' : `take ${path} out, or use a server that can`,
-  ...object.location,
-});
 
 const shared = (object: Document, project: string): Diagnostic => ({
   severity: 'error',

@@ -2,7 +2,8 @@
 // left because it is protected, used, or not the set's.
 import type { Container } from '../../server/api/container.ts';
 import type { Change } from './change.ts';
-import { inUseGuard, isProtected, protectedGuard } from './decide.ts';
+import { isProtected } from './decide.ts';
+import { inUseGuard, protectedGuard } from './guards.ts';
 import { fieldsOf, removalOf } from './decide-inside.ts';
 import { recordsOf, usageAddress } from './decide-ownership.ts';
 import { diffObject } from './diff.ts';

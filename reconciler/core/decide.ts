@@ -8,7 +8,7 @@ import type { PlanContext } from './context.ts';
 import { decideInside, fieldsOf, withCommands, type Inside } from './decide-inside.ts';
 import { decidePower, effectOfOwnChanges, type PowerDecision } from './decide-power.ts';
 import { diffObject, type Diff, type Ownership } from './diff.ts';
-import type { Address, Document, Json, JsonObject } from './document.ts';
+import type { Document, Json, JsonObject } from './document.ts';
 import {
   ownerOfNew,
   ownershipAfter,
@@ -17,11 +17,13 @@ import {
   type OwnershipDecision,
 } from './decide-ownership.ts';
 import { worstEffect } from './effects.ts';
+import { inUseGuard, listed, protectedGuard } from './guards.ts';
 import { parseIgnore } from './ignore.ts';
 import { asideAsItWas, asideFor, nextImage, withoutNotes } from './image-roll.ts';
 import { sourceName } from './kinds/image-source.ts';
 import { coreKind } from './kinds/index.ts';
 import { mapOf } from './kinds/values.ts';
+import { bodyForMembers, targetOf } from './members.ts';
 import type { Live } from './observed.ts';
 import { recordsIn } from './ownership.ts';
 import type { Affected, Guard, ResourceChange } from './plan.ts';
@@ -109,7 +111,8 @@ function decideCreate(document: Document, context: PlanContext): Decision {
     sketches: [
       {
         action: 'create',
-        body: createBody(document),
+        body: bodyForMembers(document, createBody(document), context.observed),
+        ...targetOf(document, undefined, context.observed),
         ...(document.files === undefined ? {} : { upload: document.files }),
         ...(owner === undefined ? {} : { owner }),
       },
@@ -193,7 +196,12 @@ function decideReplace(
     deleting(live.etag),
     {
       action: 'create',
-      body: madeOf(replacementBody(document, live.object, fieldsOf(diff.changes)), next),
+      body: bodyForMembers(
+        document,
+        madeOf(replacementBody(document, live.object, fieldsOf(diff.changes)), next),
+        context.observed,
+      ),
+      ...targetOf(document, live.object, context.observed),
       ...(document.files === undefined ? {} : { upload: document.files }),
       ...(ownership.owner === undefined ? {} : { owner: { ...ownership.owner, whole: true, ran: {} } }),
     },
@@ -266,6 +274,7 @@ function decideRebuild(
   const sketch: Sketch = {
     action: 'rebuild',
     body: madeOf({ ...body, config: withoutNotes(mapOf(body['config'])) }, next),
+    ...targetOf(document, live.object, context.observed),
     ...(owner === undefined ? {} : { owner: { ...owner, whole: true, ran: {} } }),
     afterwards: afterCreation(document, inside, starts),
   };
@@ -424,20 +433,3 @@ export function isProtected(document: Document, live: Live<object> | undefined):
   const key = mapOf((live.object as JsonObject)['config'])['security.protection.delete'];
   return isTrue(typeof key === 'string' ? key : undefined);
 }
-
-export const protectedGuard = (address: Address, verb: string): Guard => ({
-  code: 'protected',
-  address,
-  message: `${address} is protected: this plan would ${verb} it`,
-  remedy: `take away manage.protect and security.protection.delete with an apply of their own, then ${verb} it`,
-});
-
-export const inUseGuard = (address: Address, verb: string, users: readonly string[]): Guard => ({
-  code: 'in-use',
-  address,
-  message: `cannot ${verb} ${address}: ${listed(users)} ${users.length === 1 ? 'uses' : 'use'} it`,
-  remedy: 'delete or change its users first',
-});
-
-const listed = (names: readonly string[]): string =>
-  names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');

@@ -82,6 +82,7 @@ export function diffObject(
     const wanted = desired[field];
     if (shape === 'map') diffMap(walk, [field], mapOf(now), mapOf(wanted));
     else if (shape === 'devices') diffDevices(walk, field, mapOf(now), mapOf(wanted));
+    else if (shape === 'members') diffMembers(walk, field, mapOf(now), mapOf(wanted));
     else if (shape === 'files') diffFiles(walk, field, mapOf(now), mapOf(wanted));
     else if (wanted === undefined) diffDropped(walk, field, now);
     else if (shape === 'list') diffList(walk, field, now, wanted);
@@ -176,6 +177,11 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
   if (now === then) return;
   if (typeof now === 'string' && typeof then === 'string' && same(walk, field, now, then)) return;
   add(walk, [field], now, then);
+}
+
+/** Key by key for each member. */
+function diffMembers(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
+  for (const name of Object.keys(wanted)) diffMap(walk, [field, name], mapOf(live[name]), mapOf(wanted[name]));
 }
 
 /** Entries are owned as a whole, and compared by what is written of them. Live are only those that somebody asked for. */

@@ -90,9 +90,11 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
     const value =
       shape === 'map'
         ? exportMap(own, [field], mapOf(own.live[field]))
-        : shape === 'devices'
-          ? exportDevices(own, field)
-          : exportField(own, field);
+        : shape === 'members'
+          ? exportMembers(own, field)
+          : shape === 'devices'
+            ? exportDevices(own, field)
+            : exportField(own, field);
     if (value !== undefined) values[field] = value;
   }
   const made = kind === 'container' ? containerPart(own, observed) : { values: {}, comments: [] };
@@ -211,6 +213,15 @@ function exportDevices(own: Own, field: string): JsonObject | undefined {
     }
   }
   return Object.keys(out).length === 0 ? undefined : out;
+}
+
+/** Of each member what somebody wrote. */
+function exportMembers(own: Own, field: string): JsonObject | undefined {
+  const parts = Object.entries(mapOf(own.live[field])).flatMap(([name, config]) => {
+    const shown = exportMap(own, [field, name], mapOf(config));
+    return shown === undefined ? [] : [[name, { config: shown }] as const];
+  });
+  return parts.length === 0 ? undefined : Object.fromEntries(parts);
 }
 
 function containerPart(own: Own, observed: Observed): { readonly values: JsonObject; readonly comments: string[] } {

@@ -49,7 +49,8 @@ function normalizeValues(document: Document): JsonObject {
   let values: Record<string, Json> | undefined;
   for (const [field, shape] of Object.entries(fields)) {
     const value = document.values[field];
-    const next = shape === 'map' ? mapTexts(value) : shape === 'devices' ? mapDevices(value) : value;
+    const next =
+      shape === 'map' ? mapTexts(value) : shape === 'devices' || shape === 'members' ? mapDevices(value) : value;
     if (next !== value && next !== undefined) (values ??= { ...document.values })[field] = next;
   }
   return withProtection(document, values ?? document.values);

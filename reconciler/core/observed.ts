@@ -41,6 +41,8 @@ export interface Observed {
   readonly certificates: ReadonlyMap<string, Live<Certificate>>;
   /** Empty where the server has none. */
   readonly projects: ReadonlyMap<string, Live<Project>>;
+  /** Names of the members of a cluster; networks and pools have `member_overrides` then, with the config of each. */
+  readonly members?: readonly string[];
   /** Project of the connection; default `default`. Objects of others go by `NAME@PROJECT` and have a member `project`. */
   readonly base?: string;
 }

@@ -84,6 +84,8 @@ export interface CreateStep extends StepBase {
   /** Body of the POST; for an image the {public, auto_update, properties} to go with the upload. */
   readonly body: JsonObject;
   readonly upload?: ImageFiles;
+  /** Member of the cluster, or `@GROUP`. */
+  readonly target?: string;
   readonly owner?: OwnerWrite;
 }
 /**
@@ -99,6 +101,8 @@ export interface RebuildStep extends StepBase {
   /** Body of the POST of the new container. */
   readonly body: JsonObject;
   readonly owner?: OwnerWrite;
+  /** Member of the cluster. */
+  readonly target?: string;
   /** Of a clean stop of the old one. */
   readonly graceMs: number;
   /** What the new container goes through before the old one is given up: start, waits. */

@@ -1,5 +1,6 @@
 // Reads the live world in one list call a kind, all at once; judges nothing.
 import { hasExtension } from '../../server/api/capability.ts';
+import { isMemberKey, type MemberKind } from '../../server/api/member-keys.ts';
 import type { Server } from '../../server/api/server.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import type { Client } from '../../server/client/client.ts';
@@ -11,7 +12,7 @@ import { scopedName } from '../core/scoped-name.ts';
 import { readSetStates } from '../core/set-state.ts';
 
 /** All that looking at a server takes: nothing that writes. */
-export interface ObservedClient extends Pick<Client, 'list' | 'server'> {
+export interface ObservedClient extends Pick<Client, 'list' | 'server' | 'get' | 'members'> {
   inProject(project: string): ObservedClient;
 }
 
@@ -42,10 +43,49 @@ export async function observe(client: ObservedClient, signal?: AbortSignal, base
     certificates,
     projects: projects ?? noProjects,
     ...(base === 'default' ? {} : { base }),
+    ...(await ofMembers(client, server, pools, own.networks, signal)),
   };
   const others = [...world.projects.keys()].filter((name) => name !== base);
   const found = await Promise.all(others.map((name) => contentsOfOther(client, world, name, signal)));
   return found.reduce<Observed>(merged, world);
+}
+
+/** In a cluster each member has config of its own, which only the member itself tells. */
+async function ofMembers(
+  client: ObservedClient,
+  { metadata }: Reply<Server>,
+  pools: Observed['pools'],
+  networks: Observed['networks'],
+  signal: AbortSignal | undefined,
+): Promise<Partial<Pick<Observed, 'members' | 'pools' | 'networks'>>> {
+  const environment: Partial<Server['environment']> | undefined = metadata.environment;
+  if (environment?.server_clustered !== true) return {};
+  const members = await client.members(signal);
+  const withConfigs = async <T extends { readonly name: string }>(
+    kind: MemberKind,
+    objects: ReadonlyMap<string, Live<T>>,
+  ): Promise<ReadonlyMap<string, Live<T>>> => {
+    const read = async (name: string, member: string): Promise<readonly (readonly [string, object])[]> => {
+      // One that is away says nothing.
+      const reply = await client.get(kind, name, signal, member).catch(() => undefined);
+      const config = Object.entries(reply?.metadata.config ?? {}).filter(([key]) => isMemberKey(kind, key));
+      return reply === undefined ? [] : [[member, Object.fromEntries(config)]];
+    };
+    const found = await Promise.all(
+      [...objects].map(async ([name, live]) => {
+        const parts = await Promise.all(members.map((member) => read(name, member)));
+        const object = { ...live.object, member_overrides: Object.fromEntries(parts.flat()) };
+        return [name, { ...live, object }] as const;
+      }),
+    );
+    return new Map(found);
+  };
+  const managed = new Map([...networks].filter(([, { object }]) => object.managed));
+  const [ownPools, ownNetworks] = await Promise.all([
+    withConfigs('storage_pool', pools),
+    withConfigs('network', managed),
+  ]);
+  return { members, pools: ownPools, networks: new Map([...networks, ...ownNetworks]) };
 }
 
 const noProjects: Observed['projects'] = new Map();

@@ -166,8 +166,14 @@ function valuesOf(kind: KindName, value: JsonObject): JsonObject {
   const entries = Object.entries(value).filter(([key]) => !reserved.has(key));
   // The name of a certificate is one of its fields, since the server knows it by another.
   const name = kind === 'certificate' ? { name: value['name'] ?? '', type: value['type'] ?? 'client' } : {};
-  return { ...Object.fromEntries(entries), ...name };
+  const { member_overrides: written } = value;
+  const overrides = isObject(written) ? { member_overrides: configsOf(written) } : {};
+  return { ...Object.fromEntries(entries), ...overrides, ...name };
 }
+
+/** `{node2: {config: {...}}}` without the word that is always there. */
+const configsOf = (overrides: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(overrides).map(([member, part]) => [member, mapOf(mapOf(part)['config'])]));
 
 /** Kinds without config have their labels in the document only. */
 const withLabels = (kind: KindName, values: JsonObject, labels: JsonObject): JsonObject =>

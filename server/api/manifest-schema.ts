@@ -80,6 +80,22 @@ const imageSource: JsonSchema = {
   },
 };
 
+const memberOverrides: JsonSchema = {
+  type: 'object',
+  description: 'In a cluster: config of single members, by their names, over what config says for all of them.',
+  additionalProperties: {
+    type: 'object',
+    properties: { config: { type: 'object', additionalProperties: mapScalar } },
+    required: ['config'],
+    additionalProperties: false,
+  },
+};
+
+const target: JsonSchema = {
+  ...text,
+  description: 'In a cluster: the member on which a new container is made, or @GROUP; never a reason to move one.',
+};
+
 const state = { enum: ['running', 'stopped'], default: 'running', description: 'Power state of the container.' };
 
 const nicOrAny: JsonSchema = { anyOf: [text, { enum: [true] }] };
@@ -185,9 +201,7 @@ const manage: JsonSchema = {
 };
 
 /** Keys that are known words of the format and not available in this version, with what to do instead. */
-export const laterKeys: Readonly<Record<string, string>> = {
-  member_overrides: 'clusters are not managed in this version',
-};
+export const laterKeys: Readonly<Record<string, string>> = {};
 
 export const laterManageKeys: Readonly<Record<string, string>> = {
   wave: 'order objects with manage.depends_on',
@@ -210,6 +224,8 @@ export function documentSchema(kind: KindName): JsonSchema {
         ? { state, files: filesSchema(mapScalar), exec: execSchema(mapScalar, duration), snapshots: snapshotsSchema }
         : {}),
       ...(projectKinds.includes(kind) ? { project } : {}),
+      ...(isMemberKind(kind) ? { member_overrides: memberOverrides } : {}),
+      ...(kind === 'container' ? { target } : {}),
       patch: {
         type: 'boolean',
         description: 'Lay this over the document of the same kind and name; null takes a key out.',
@@ -327,6 +343,7 @@ export function manifestSchema(): JsonSchema {
         withSecretReferences(withSeedMaps(kind, documentSchema(kind))),
       ),
       varsSchema,
+      hostsSchema,
     ],
   };
 }
@@ -343,6 +360,5 @@ export const varsSchema: JsonSchema = {
       type: 'boolean',
       description: 'Other values for what another document declares, as environments have them.',
     },
-      hostsSchema,
   },
 };

@@ -54,7 +54,15 @@ export interface Client {
 
   /** All objects of the kind (recursion=1). */
   list<K extends ClientKind>(kind: K, signal?: AbortSignal): Promise<readonly KindTypes[K]['object'][]>;
-  get<K extends ClientKind>(kind: K, name: string, signal?: AbortSignal): Promise<Reply<KindTypes[K]['object']>>;
+  /** `target`: as that member of a cluster has it. */
+  get<K extends ClientKind>(
+    kind: K,
+    name: string,
+    signal?: AbortSignal,
+    target?: string,
+  ): Promise<Reply<KindTypes[K]['object']>>;
+  /** Names of the members of a cluster. */
+  members(signal?: AbortSignal): Promise<readonly string[]>;
   /** These four may answer with an operation: wrap them in `operations.run` to wait for it. */
   create<K extends ClientKind>(
     kind: K,
@@ -147,9 +155,11 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
         : kind === 'server_config'
           ? [(await readServer(send, signal)).metadata]
           : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
-    get: async (kind, name, signal) => {
+    members: async (signal) =>
+      (await listOf(send, '/1.0/cluster/members', signal)).map((one) => (one as { server_name: string }).server_name),
+    get: async (kind, name, signal, target) => {
       if (kind === 'server_config') return readServer(send, signal);
-      const reply: Reply<object> = await send({ method: 'GET', path: pathOf(kind, name) }, signal);
+      const reply: Reply<object> = await send({ method: 'GET', path: pathOf(kind, name), query: { target } }, signal);
       const { pool } = partsOfVolume(name);
       return (kind === 'storage_volume' ? { ...reply, metadata: { ...reply.metadata, pool } } : reply) as never;
     },

@@ -59,6 +59,8 @@ export class FakeWorld {
     };
     return {
       inProject: unused,
+      members: unused,
+      patch: unused,
       server: async () =>
         reply(
           { auth: 'trusted', api_extensions: ['etag'], config: { ...this.config } } as never,

@@ -52,6 +52,8 @@ function onlyReading(http: Http): Http {
 const readerOf = (client: ReadClient): ReadClient => ({
   list: (kind, signal) => client.list(kind, signal),
   server: (signal) => client.server(signal),
+  get: (kind, name, signal, target) => client.get(kind, name, signal, target),
+  members: (signal) => client.members(signal),
   http: onlyReading(client.http),
   inProject: (project) => readerOf(client.inProject(project)),
 });

@@ -15,8 +15,8 @@ export interface Reference {
   readonly severity: 'error' | 'warning';
 }
 
-/** How a field is compared. `map`: key by key; `devices`: map of maps; `list`: as a whole; `scalar`: text or boolean; `files`: entries inside. */
-export type FieldShape = 'map' | 'devices' | 'list' | 'scalar' | 'files';
+/** How a field is compared. `map`: key by key; `devices`: map of maps; `list`: as a whole; `scalar`: text or boolean; `files`: entries inside; `members`: a map for each member of the cluster. */
+export type FieldShape = 'map' | 'devices' | 'list' | 'scalar' | 'files' | 'members';
 
 export interface CoreKind {
   /** Compared and written; anything else in a document only counts at creation. */

@@ -26,6 +26,8 @@ export type EngineClient = Pick<
   | 'networkLeases'
   | 'http'
   | 'inProject'
+  | 'patch'
+  | 'members'
 >;
 
 export interface StepContext {

@@ -5,6 +5,7 @@ import { withOwnership } from '../../core/ownership.ts';
 import type { CreateStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
+import { createOnMembers } from './member-config.ts';
 
 export async function createObject(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
@@ -12,7 +13,8 @@ export async function createObject(context: StepContext, step: CreateStep, signa
   const owned = context.hash === undefined ? step.body : withOwnership(step.kind, step.body, step.owner, context.hash);
   const body = owned as unknown as KindTypes[KindName]['create'];
   try {
-    await perform(context, () => client.create(step.kind, body, {}, signal), signal);
+    if (owned['member_overrides'] !== undefined) await createOnMembers(context, step.kind, owned, signal);
+    else await perform(context, () => client.create(step.kind, body, targetPart(step), signal), signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -20,3 +22,6 @@ export async function createObject(context: StepContext, step: CreateStep, signa
     return recogniseExisting(client, step, error, signal);
   }
 }
+
+export const targetPart = ({ target }: { readonly target?: string }): { readonly target?: string } =>
+  target === undefined ? {} : { target };

@@ -10,6 +10,7 @@ import { hasUnknownOutcome } from './unknown-outcome.ts';
 const creationOnly = new Set([
   'name',
   'pool',
+  'member_overrides',
   'certificate',
   'source',
   'instance_type',

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../core/document.ts';
 import { asideKey, asideName, configBefore, keptConfig, readAside, type AsideNote } from '../../core/image-roll.ts';
 import { withOwnership } from '../../core/ownership.ts';
 import type { RebuildStep, Step } from '../../core/plan.ts';
+import { targetPart } from './create.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
 
 type RunThen = (step: Step) => Promise<Note>;
@@ -114,7 +115,7 @@ async function create(context: StepContext, step: RebuildStep, signal: AbortSign
     context.hash === undefined ? step.body : withOwnership('container', step.body, step.owner, context.hash);
   await perform(
     context,
-    () => context.client.create('container', body as unknown as ContainerCreate, {}, signal),
+    () => context.client.create('container', body as unknown as ContainerCreate, targetPart(step), signal),
     signal,
   );
 }

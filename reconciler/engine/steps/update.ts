@@ -8,12 +8,14 @@ import { mapOf } from '../../core/kinds/values.ts';
 import { recordsIn, renderRecord, withOwnership } from '../../core/ownership.ts';
 import type { UpdateStep } from '../../core/plan.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
+import { updateMembers } from './member-config.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 const attempts = 5;
 
-export async function updateObject(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<Note> {
+export async function updateObject(context: StepContext, whole: UpdateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
+  const step = await updateMembers(context, whole, signal);
   for (let attempt = 1; ; attempt += 1) {
     const live = await client.get(step.kind, step.name, signal).catch((error: unknown) => {
       throw isNotFound(error) ? new StaleError('it is gone', { cause: error }) : error;
@@ -24,8 +26,8 @@ export async function updateObject(context: StepContext, step: UpdateStep, signa
     const edited = putBody(step.kind, live.metadata, step.edits);
     const owned = context.hash === undefined ? edited : withOwnership(step.kind, edited, step.owner, context.hash);
     if (isDone(live.metadata, step) && isNoted(live.metadata, owned)) return attempt === 1 ? noteOf(step) : undefined;
-    const whole = step.kind === 'server_config' ? withUnset(live.metadata, owned) : owned;
-    const body = whole as unknown as KindTypes[KindName]['put'];
+    const sent = step.kind === 'server_config' ? withUnset(live.metadata, owned) : owned;
+    const body = sent as unknown as KindTypes[KindName]['put'];
     const write = live.etag === undefined ? {} : { ifMatch: live.etag };
     try {
       await perform(context, () => client.put(step.kind, step.name, body, write, signal), signal);

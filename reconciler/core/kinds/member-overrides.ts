@@ -1,0 +1,25 @@
+// What `member_overrides` of networks and pools may hold, and which of them a cluster has begun to make and not ended. Pure.
+import { isMemberKey, type MemberKind } from '../../../server/api/member-keys.ts';
+import type { Problem } from '../../../server/api/problem.ts';
+import type { Json } from '../document.ts';
+import type { Observed } from '../observed.ts';
+import { mapOf } from './values.ts';
+
+/** Told to some members only: making it goes on from there. */
+export const isHalfMade = ({ members }: Observed, status: string | undefined): boolean =>
+  members !== undefined && status === 'Pending';
+
+/** `value`: by member, with or without `config:` between. */
+export const overrideProblems = (kind: MemberKind, value: Json | undefined): readonly Problem[] =>
+  Object.entries(mapOf(value)).flatMap(([member, part]) =>
+    Object.keys(mapOf(mapOf(part)['config'])).flatMap((key) =>
+      isMemberKey(kind, key)
+        ? []
+        : [
+            {
+              path: `member_overrides.${member}.config.${key}`,
+              message: 'is the same for all members: put it into config',
+            },
+          ],
+    ),
+  );

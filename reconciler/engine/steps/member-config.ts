@@ -1,0 +1,48 @@
+// Networks and pools of clusters: made by telling each member its part first, and changed on single members.
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { KindTypes } from '../../../server/client/kind-paths.ts';
+import type { Json, JsonObject } from '../../core/document.ts';
+import { mapOf } from '../../core/kinds/values.ts';
+import type { UpdateStep } from '../../core/plan.ts';
+import { perform, type StepContext } from './context.ts';
+import { mayExist } from './existing.ts';
+
+/** `member_overrides` of the body names every member; one that knows its part already, of an earlier run, is as good as told. */
+export async function createOnMembers(
+  context: StepContext,
+  kind: KindName,
+  body: JsonObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { member_overrides: overrides, ...whole } = body;
+  const send = (config: JsonObject, target?: string): Promise<unknown> => {
+    const part = { ...whole, config } as unknown as KindTypes[KindName]['create'];
+    const write = target === undefined ? {} : { target };
+    return perform(context, () => context.client.create(kind, part, write, signal), signal);
+  };
+  for (const [member, config] of Object.entries(mapOf(overrides))) {
+    context.onProgress(`telling ${member}`);
+    await send(mapOf(config), member).catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (!mayExist(error)) throw error;
+    });
+  }
+  context.onProgress('making it on all members');
+  await send(mapOf(body['config']));
+}
+
+/** The edits of single members, done; the rest of the step. */
+export async function updateMembers(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<UpdateStep> {
+  const own = step.edits.filter(({ segments }) => segments[0] === 'member_overrides');
+  if (own.length === 0) return step;
+  const byMember = new Map<string, Record<string, Json>>();
+  for (const { segments, after } of own) {
+    const [, member = '', key = ''] = segments;
+    byMember.set(member, { ...byMember.get(member), [key]: after ?? '' });
+  }
+  for (const [target, config] of byMember) {
+    const body = { config } as unknown as Partial<KindTypes[KindName]['put']>;
+    await perform(context, () => context.client.patch(step.kind, step.name, body, { target }, signal), signal);
+  }
+  return { ...step, edits: step.edits.filter((edit) => !own.includes(edit)) };
+}
