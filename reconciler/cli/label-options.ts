@@ -9,7 +9,7 @@ import {
   type LabelSelector,
 } from '../core/label-selector.ts';
 import { mapOf } from '../core/kinds/values.ts';
-import { labelsOf, presentLabels } from '../core/labels.ts';
+import { labelsOf, presentLabels, type Labels } from '../core/labels.ts';
 import type { PlanOptions } from '../core/plan.ts';
 import { exitCodes } from './exit-codes.ts';
 import { planOptionsOf, type CliOptions } from './options.ts';
@@ -56,14 +56,18 @@ export function nothingFits(what: string, all: readonly Readonly<Record<string, 
   return new CliError(`The selector fits no ${what}: ${which}`, exitCodes.error);
 }
 
-/** Of live objects those that fit, all without a selector. */
-export function filterLive<T extends object>(options: CliOptions, objects: readonly T[]): readonly T[] {
+/** Those that fit, all without a selector. */
+export function filterLabelled<T>(
+  options: CliOptions,
+  objects: readonly T[],
+  labels: (object: T) => Labels,
+): readonly T[] {
   const selector = objectSelector(options);
-  return selector === undefined ? objects : objects.filter((object) => matchesSelector(selector, labelsOf(object)));
+  return selector === undefined ? objects : objects.filter((object) => matchesSelector(selector, labels(object)));
 }
 
-export function filterExported(options: CliOptions, objects: readonly Exported[]): readonly Exported[] {
-  const selector = objectSelector(options);
-  if (selector === undefined) return objects;
-  return objects.filter(({ values }) => matchesSelector(selector, presentLabels(mapOf(values?.['labels']))));
-}
+export const filterLive = <T extends object>(options: CliOptions, objects: readonly T[]): readonly T[] =>
+  filterLabelled(options, objects, labelsOf);
+
+export const filterExported = (options: CliOptions, objects: readonly Exported[]): readonly Exported[] =>
+  filterLabelled(options, objects, ({ values }) => presentLabels(mapOf(values?.['labels'])));

@@ -83,7 +83,7 @@ function addOwnership({ add, program, withHost }: VerbParts): void {
     'release',
     "let go of objects: they stay as they are and are nobody's",
     (command) =>
-      withHost(command.argument('[kind/name...]', 'what to let go of'))
+      withSelector(withHost(command.argument('[kind/name...]', 'what to let go of')))
         .addOption(new Option('--all', 'everything that the set owns'))
         .addOption(new Option('--lock-timeout <duration>', 'wait this long for the lock of the set'))
         .addOption(setOption()),

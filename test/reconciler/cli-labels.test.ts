@@ -101,6 +101,10 @@ describe('labels', () => {
     const again = folder('exported', { 'all.yaml': (await on('export')).stdout });
     expect((await on('plan', '-f', again, '--detailed-exitcode')).code).toBe(0);
 
+    const released = await on('release', '-l', 'app=db');
+    expect([released.code, released.stdout]).toEqual([0, expect.stringContaining('profile/db')]);
+    expect(released.stdout).not.toContain('profile/web');
+    expect((await on('release', '-l', 'app=db')).stderr).toContain('fits no object of the set: the labels are app=web');
     expect((await on('release', '--all')).code).toBe(0);
     const adopted = await on('adopt', '-f', stack, '-l', 'app=db');
     expect(adopted.code, adopted.stderr).toBe(0);

@@ -1,10 +1,12 @@
 // `gantry adopt` and `gantry release`: objects come into a set's ownership, or leave it, and nothing else about them changes.
 import type { Client } from '../../../server/client/client.ts';
 import type { Address } from '../../core/document.ts';
+import { coreKind } from '../../core/kinds/index.ts';
+import { labelsOf, type Labels } from '../../core/labels.ts';
 import type { Loaded } from '../../manifest/types.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { objectSelector, selectedAddresses } from '../label-options.ts';
+import { filterLabelled, nothingFits, objectSelector, selectedAddresses } from '../label-options.ts';
 import { parseAddress, type CliOptions } from '../options.ts';
 import { selectObjects } from '../selector.ts';
 import { loadSet, planOf, withClient, type Planned } from '../session.ts';
@@ -107,8 +109,7 @@ export async function release(
   words: readonly string[],
   options: AdoptOptions,
 ): Promise<ExitCode> {
-  if (words.length > 0 === (options.all === true))
-    throw usageError('name what is meant as KIND/NAME, or say --all, but not both');
+  wantedOf(words, options);
   const set = setNameOf(context.options, []);
   const [{ observe }, { ownerOf }, { ownedOf, planRelease }] = await Promise.all([
     import('../../engine/observe.ts'),
@@ -120,7 +121,11 @@ export async function release(
     const owner = ownerOf(set, observed);
     const owned = ownedOf(observed, owner);
     if (owned.length === 0) throw new CliError(`The set ${set} owns nothing here`, exitCodes.error);
-    const chosen = selectObjects(words, owned, `the set ${set} owns no such object`);
+    const named = selectObjects(words, owned, `the set ${set} owns no such object`);
+    const labelled = ({ kind, name }: (typeof named)[number]): Labels =>
+      labelsOf(coreKind(kind).live(observed, name)?.object ?? {});
+    const chosen = filterLabelled(options, named, labelled);
+    if (chosen.length === 0) throw nothingFits('object of the set', named.map(labelled));
     const plan = planRelease(observed, owner, new Set(chosen.map(({ address }) => address)));
     const code = await record(context, client, { plan, observed, owner, images: new Map() }, '');
     if (code === exitCodes.ok)
