@@ -1,6 +1,8 @@
 // Generated pairs of documents and worlds: small sets of names, so that documents, references and live objects meet often.
+import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import type { Document, JsonObject } from '../../reconciler/core/document.ts';
+import type { Content } from '../../reconciler/core/inside.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
 import {
   document,
@@ -56,6 +58,83 @@ const devices = (from: readonly string[]): fc.Arbitrary<JsonObject> =>
   );
 const disruption = fc.constantFrom('none', 'restart', 'recreate', 'recreate');
 
+const texts: ReadonlyMap<string, { readonly text: string }> = new Map(
+  ['one\n', 'two\n'].map((text) => [`sha256:${createHash('sha256').update(text).digest('hex')}`, { text }] as const),
+);
+/** The bytes to the hashes. */
+const contentsOf = (entries: JsonObject): Readonly<Record<string, Content>> =>
+  Object.fromEntries(
+    Object.entries(entries).flatMap(([path, entry]) => {
+      const text = texts.get(String((entry as JsonObject)['content']));
+      return text === undefined ? [] : [[path, text]];
+    }),
+  );
+const fileEntry = fc.record({
+  type: fc.constant('file' as const),
+  content: fc.constantFrom(...texts.keys()),
+  mode: fc.constantFrom('0644', '0600'),
+  uid: fc.constantFrom(0, 1000),
+  gid: fc.constant(0),
+});
+const linkEntry = fc.record({ type: fc.constant('symlink' as const), target: fc.constantFrom('motd', '/srv') });
+/** What is declared of a directory, and all that is there. */
+const directoryEntry = fc.record(
+  { type: fc.constant('directory' as const), mode: fc.constantFrom('0755', '0700') },
+  { requiredKeys: ['type'] },
+);
+const wholeDirectory = fc.record({
+  type: fc.constant('directory' as const),
+  mode: fc.constantFrom('0755', '0700'),
+  uid: fc.constant(0),
+  gid: fc.constant(0),
+});
+const files = fc.record(
+  {
+    '/etc/motd': fc.oneof(fileEntry, fileEntry, linkEntry),
+    '/etc/app/main.conf': fileEntry,
+    '/etc/link': linkEntry,
+    '/srv': directoryEntry,
+  },
+  { requiredKeys: [] },
+);
+const liveFiles = fc.record(
+  {
+    '/etc/motd': fc.oneof(fileEntry, wholeDirectory),
+    '/etc/app/main.conf': fileEntry,
+    '/etc/link': fc.oneof(linkEntry, fileEntry),
+    '/srv': wholeDirectory,
+  },
+  { requiredKeys: [] },
+);
+const command = fc.constantFrom(['true'], ['sh', '-c', `echo ${secretText}`]);
+const timeout = { timeout_ms: fc.constant(1000) };
+const exec = fc.record(
+  {
+    setup: fc.record({
+      command,
+      environment: fc.constantFrom({ PW: `${secretText}-1` }, { PW: `${secretText}-2` }),
+      ...timeout,
+    }),
+    once: fc.record({ command, once: fc.constant(true), ...timeout }),
+    reload: fc.record({
+      command,
+      on_change: fc.constantFrom(['/etc'], ['/etc/motd', 'config.limits.memory']),
+      ...timeout,
+    }),
+    boot: fc.record({ command, on_start: fc.constant(true), ...timeout }),
+    made: fc.record({ command, creates: fc.constantFrom('/made', '/other'), ...timeout }),
+  },
+  { requiredKeys: [] },
+);
+const execSecrets = ['setup', 'once', 'reload', 'boot', 'made'].flatMap((name) => [
+  `exec.${name}.command.2`,
+  `exec.${name}.environment.PW`,
+]);
+const snapshots = fc.record(
+  { fresh: fc.record({ expires_at: fc.constantFrom('2099-01-01T00:00:00.000Z', '2098-01-01T00:00:00.000Z') }) },
+  { requiredKeys: [] },
+);
+
 const containerDocument = (name: string): fc.Arbitrary<Document> =>
   fc
     .record({
@@ -67,6 +146,9 @@ const containerDocument = (name: string): fc.Arbitrary<Document> =>
           devices: devices(pools),
           ephemeral: fc.boolean(),
           architecture: fc.constantFrom('x86_64', 'x86_64', 'aarch64'),
+          files,
+          exec,
+          snapshots,
         },
         { requiredKeys: [] },
       ),
@@ -80,22 +162,19 @@ const containerDocument = (name: string): fc.Arbitrary<Document> =>
       ignore: fc.constantFrom([], [], ['config.limits.cpu'], ['config.user.*', 'devices.eth1']),
     })
     .map(({ values, state, protect, disruption, power, image, alias, waits, ignore }) =>
-      document(
-        'container',
-        name,
-        { ...values, source: { type: 'image', alias } },
-        {
-          ...(state === undefined ? {} : { state: state }),
-          manage: {
-            protect,
-            ignore: ignore.map((path) => ({ path })),
-            disruption: disruption,
-            power: power,
-            image: image,
-            wait: waits ? [{ type: 'running', timeoutMs: 1000 }] : [],
-          },
+      document('container', name, { ...values, source: { type: 'image', alias } } as JsonObject, {
+        secrets: execSecrets,
+        contents: contentsOf((values.files ?? {}) as JsonObject),
+        ...(state === undefined ? {} : { state: state }),
+        manage: {
+          protect,
+          ignore: ignore.map((path) => ({ path })),
+          disruption: disruption,
+          power: power,
+          image: image,
+          wait: waits ? [{ type: 'running', timeoutMs: 1000 }] : [],
         },
-      ),
+      }),
     );
 
 const poolDocument = (name: string): fc.Arbitrary<Document> =>
@@ -189,22 +268,28 @@ const observed: fc.Arbitrary<Observed> = fc
               ephemeral: fc.boolean(),
               running: fc.boolean(),
               isProtected: fc.constantFrom(false, false, false, true),
+              files: liveFiles,
+              made: fc.constantFrom({}, { '/made': true }),
               profiles: fc.constantFrom<string[]>(['default'], ['default', 'web'], ['db']),
             })
-            .map(({ config, ephemeral, running, isProtected, profiles }) =>
-              liveContainer(name, {
-                ephemeral,
-                profiles,
-                config: {
-                  ...present(config as JsonObject),
-                  'user.by-hand': name,
-                  'volatile.base_image': fingerprintOf('i1'),
-                  'volatile.eth0.hwaddr': '00:16:3e:11:22:33',
-                  ...(isProtected ? { 'security.protection.delete': 'true' } : {}),
-                },
-                devices: { manual: { type: 'unix-char', path: '/dev/null' } },
-                ...(running ? {} : { status: 'Stopped', status_code: 102 }),
-              }),
+
+            .map(({ config, ephemeral, running, isProtected, profiles, files, made }) =>
+              Object.assign(
+                liveContainer(name, {
+                  ephemeral,
+                  profiles,
+                  config: {
+                    ...present(config as JsonObject),
+                    'user.by-hand': name,
+                    'volatile.base_image': fingerprintOf('i1'),
+                    'volatile.eth0.hwaddr': '00:16:3e:11:22:33',
+                    ...(isProtected ? { 'security.protection.delete': 'true' } : {}),
+                  },
+                  devices: { manual: { type: 'unix-char', path: '/dev/null' } },
+                  ...(running ? {} : { status: 'Stopped', status_code: 102 }),
+                }),
+                { files, made, contents: contentsOf(files as JsonObject) },
+              ),
             ),
         ),
       ),

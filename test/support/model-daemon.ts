@@ -2,11 +2,30 @@
 import type { Container } from '../../server/api/container.ts';
 import type { Profile } from '../../server/api/profile.ts';
 import type { KindName } from '../../server/api/kinds.ts';
-import type { JsonObject } from '../../reconciler/core/document.ts';
+import { joinMark, startedAt } from '../../reconciler/core/decide-inside.ts';
+import type { Json, JsonObject } from '../../reconciler/core/document.ts';
 import { isStale, putBody } from '../../reconciler/core/edit.ts';
 import type { Live, Observed } from '../../reconciler/core/observed.ts';
-import { hasConfig, isRelease, makeRecord, withOwnership } from '../../reconciler/core/ownership.ts';
-import type { CreateStep, Plan, SetOwner, Step, UpdateStep } from '../../reconciler/core/plan.ts';
+import { mapOf } from '../../reconciler/core/kinds/values.ts';
+import {
+  hasConfig,
+  isRelease,
+  makeRecord,
+  recordKey,
+  recordsIn,
+  renderRecord,
+  withOwnership,
+} from '../../reconciler/core/ownership.ts';
+import type {
+  CreateStep,
+  ExecStep,
+  FilesStep,
+  Plan,
+  SetOwner,
+  Step,
+  UpdateStep,
+  SnapshotStep,
+} from '../../reconciler/core/plan.ts';
 import { emptySetState, type SetState } from '../../reconciler/core/set-state.ts';
 import {
   expanded,
@@ -36,6 +55,7 @@ class ModelDaemon {
   readonly #server: Observed['server'];
   readonly #sets: Map<string, SetState>;
   readonly #owner: SetOwner | undefined;
+  #starts = 0;
   constructor(observed: Observed, owner: SetOwner | undefined) {
     this.#server = observed.server;
     this.#sets = new Map(observed.sets);
@@ -111,19 +131,50 @@ class ModelDaemon {
       table.set(step.name, { object: stored(step.kind, { ...live, ...body }) });
       this.#note(step, body);
     } else if (step.action === 'rebuild') {
-      const status = step.afterwards.some(({ action }) => action === 'start')
-        ? { status: 'Running', status_code: 103 }
-        : { status: 'Stopped', status_code: 102 };
-      table.set(step.name, { object: { ...this.#made({ ...step, action: 'create' }), ...status } });
+      table.set(step.name, { object: this.#made({ ...step, action: 'create' }) });
+      for (const one of step.afterwards) this.run(one);
+    } else if (step.action === 'files' || step.action === 'exec' || step.action === 'snapshot') {
+      table.set(step.name, { object: this.#inside(step, live as Container & JsonObject) });
     } else if (step.action === 'delete') {
       this.#checkDelete(step, live);
       table.delete(step.name);
       this.#note(step, undefined);
     } else if (step.action !== 'wait') {
       const status =
-        step.action === 'stop' ? { status: 'Stopped', status_code: 102 } : { status: 'Running', status_code: 103 };
+        step.action === 'stop'
+          ? { status: 'Stopped', status_code: 102 }
+          : { status: 'Running', status_code: 103, last_used_at: `started ${(this.#starts += 1)} times` };
       table.set(step.name, { object: { ...live, ...status } });
     } else if ((live as Container).status_code !== 103) throw new Error(`${step.id}: waits for a stopped container`);
+  }
+
+  /** What is inside of a container, where every command does what it should. */
+  #inside(step: FilesStep | ExecStep | SnapshotStep, live: Container & JsonObject): object {
+    if (step.action === 'files') {
+      const files: Record<string, Json> = { ...mapOf(live['files']) };
+      const contents: Record<string, Json> = { ...mapOf(live['contents']) };
+      for (const { path, entry, content } of step.writes) {
+        files[path] = entry.type === 'symlink' ? entry : { ...rootOwned, ...entry };
+        if (content !== undefined) contents[path] = content;
+      }
+      for (const path of step.removes) delete files[path];
+      return { ...live, files, contents };
+    }
+    if (step.action === 'snapshot') {
+      return {
+        ...live,
+        snapshots: { ...mapOf(live['snapshots']), [step.snapshot]: { description: '', ...step.spec } },
+      };
+    }
+    if (live.status_code !== 103) throw new Error(`${step.id}: it does not run`);
+    const { creates } = step.spec;
+    const made = creates === undefined ? {} : { made: { ...mapOf(live['made']), [creates]: true } };
+    const own = this.#owner === undefined ? undefined : recordsIn(live).get(this.#owner.set);
+    if (step.mark === undefined || own === undefined || this.#owner === undefined) return { ...live, ...made };
+    const { command, triggers, isPerStart, set } = step.mark;
+    const mark = joinMark(this.#owner.hash, command, triggers, isPerStart ? startedAt(live) : '');
+    const record = renderRecord({ ...own, ran: { ...own.ran, [step.exec]: mark } });
+    return { ...live, ...made, config: { ...live.config, [recordKey(set)]: record } };
   }
 
   #made(step: CreateStep): object {
@@ -172,6 +223,8 @@ class ModelDaemon {
     ];
   }
 }
+
+const rootOwned = { mode: '0755', uid: 0, gid: 0 };
 
 const blanks: Record<KindName, (name: string) => object> = {
   server_config: (name) => ({ name, config: {} }),
