@@ -1,14 +1,14 @@
 // Runs commands in a running container through lxc-attach, on pipes or a terminal. What is read from them is others' business.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, existsSync, fchownSync, readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, fchownSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { type Readable, Writable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
 import { carriageReturnFilter, CommandOutput } from './command-output.ts';
 import type { RuntimeCommand, RuntimeProcess, TerminalSize } from './driver.ts';
-import { findProgram } from './lxc-host.ts';
+import { ForkedChild, type HostChild, startChild } from './host-child.ts';
 import { hostIdOf, readCommandLine, readProcess } from './proc.ts';
-import { killBelow, killTree, ProcessInside, sendSignal, signalNumber } from './process-inside.ts';
+import { killBelow, killTree, ProcessInside, sendSignal } from './process-inside.ts';
 import { openPipe, openTerminal, pipeReader, pipeWriter, type Terminal } from './pty.ts';
 import type { Libc } from './syscalls.ts';
 
@@ -67,13 +67,29 @@ export function spawnAttached(target: AttachTarget, command: RuntimeCommand): Ru
   const argv = [...(target.before ?? []), target.program, ...attachArgv(target, { ...command, env })];
   const { stdio } = command;
   if (stdio.kind === 'terminal') return spawnOnTerminal(target, argv, { size: stdio.size, carriageReturns: 1 });
-  if (stdio.kind === 'null') return processOf(start(argv, ['ignore', 'ignore', 'ignore']), {});
+  if (stdio.kind === 'null') return spawnOnNothing(target, argv);
   return spawnOnPipes(target, argv, { uid, gid: command.gid ?? 0 });
 }
 
 // lxc-attach enters, inside, the directory it was started in. Its own environment is not the command's.
-const start = (argv: readonly string[], stdio: ('ignore' | 'pipe' | number)[]): ChildProcess =>
-  spawn(argv[0] ?? '', argv.slice(1), { env: { [attachMark]: '1' }, cwd: existsSync('/root') ? '/root' : '/', stdio });
+const planOf = ([file = '', ...args]: readonly string[]) => ({
+  file,
+  args,
+  env: { [attachMark]: '1' },
+  cwd: existsSync('/root') ? '/root' : '/',
+});
+
+const start = (libc: Libc | undefined, argv: readonly string[], fds: readonly number[]): HostChild =>
+  startChild(libc, { ...planOf(argv), fds });
+
+function spawnOnNothing({ libc }: AttachTarget, argv: readonly string[]): RuntimeProcess {
+  const nothing = openSync('/dev/null', 'r+');
+  try {
+    return processOf(start(libc, argv, [nothing, nothing, nothing]), {});
+  } finally {
+    closeSync(nothing);
+  }
+}
 
 /** Real pipes that belong to the command's user: it may open them again by name, as in `echo > /dev/stderr`. */
 function spawnOnPipes(
@@ -82,9 +98,14 @@ function spawnOnPipes(
   ids: { readonly uid: number; readonly gid: number },
 ): RuntimeProcess {
   if (target.libc === undefined) {
-    const child = start(argv, ['pipe', 'pipe', 'pipe']);
-    const [stdin, stdout, stderr] = [child.stdin, child.stdout, child.stderr] as [Writable, Socket, Socket];
-    return processOf(child, { stdin, stdout: new CommandOutput(stdout), stderr: new CommandOutput(stderr) });
+    const { file, args, env, cwd } = planOf(argv);
+    const child = spawn(file, args, { env, cwd, stdio: 'pipe' });
+    const [stdin, stdout, stderr] = [child.stdin, child.stdout as Socket, child.stderr as Socket];
+    return processOf(new ForkedChild(child), {
+      stdin,
+      stdout: new CommandOutput(stdout),
+      stderr: new CommandOutput(stderr),
+    });
   }
   const { libc, initPid } = target;
   const pipes: { readonly reader: number; readonly writer: number }[] = [];
@@ -94,7 +115,7 @@ function spawnOnPipes(
     const theirs = [input.reader, output.writer, errors.writer];
     const [uid, gid] = [hostIdOf(initPid, 'uid', ids.uid), hostIdOf(initPid, 'gid', ids.gid)];
     for (const fd of theirs) fchownSync(fd, uid, gid);
-    const child = start(argv, theirs);
+    const child = start(libc, argv, theirs);
     for (const fd of theirs) closeSync(fd);
     return processOf(child, {
       stdin: pipeWriter(input.writer),
@@ -108,46 +129,42 @@ function spawnOnPipes(
 }
 
 /**
- * The terminal's session must outlive the program in it: at the death of a session's leader the kernel throws away what was not
- * yet read. So a shell leads, lets go of the terminal when the program has ended (its output then reads to an end), and ends
- * itself with the program's code when descriptor 3 is closed.
+ * The program leads the terminal's session: lxc-attach wants it as its controlling one. The far side is held open here until all of
+ * the output was read: Node takes its closing for the end of what there is to read, and it is not.
  */
-const leader = `"$@" 3<&-; code=$?; trap '' HUP; exec </dev/null >/dev/null 2>&1; read -r end <&3; exit $code`;
-
 export function spawnOnTerminal(
   target: Pick<AttachTarget, 'name' | 'libc'>,
   argv: readonly string[],
   options: { readonly size: TerminalSize; readonly carriageReturns: number },
 ): RuntimeProcess {
-  const setsid = findProgram('setsid');
-  if (target.libc === undefined || setsid === undefined) {
-    const missing = target.libc === undefined ? 'koffi (npm)' : 'setsid (package util-linux)';
-    throw new DriverError('NotSupported', `Terminals in containers need ${missing}, which this host lacks`);
+  if (target.libc === undefined) {
+    throw new DriverError('NotSupported', 'Terminals in containers need koffi (npm), which this host lacks');
   }
   const terminal = openTerminal(target.libc, options.size);
-  const { socket, farSide } = terminal;
+  const { socket, farSide, path } = terminal;
   try {
-    const child = start([setsid, '-c', '/bin/sh', '-c', leader, 'sh', ...argv], [farSide, farSide, farSide, 'pipe']);
-    const output = new CommandOutput(socket, carriageReturnFilter(options.carriageReturns));
-    const release = child.stdio[3] as Socket;
-    release.on('error', () => {});
-    output.once('close', () => release.destroy());
-    output.once('end', () => release.destroy());
-    return processOf(child, { stdin: heldInput(terminal, child), stdout: output, resize: terminal.resize });
+    const child = startChild(target.libc, { ...planOf(argv), fds: [farSide, farSide, farSide], terminal: path });
+    const filter = carriageReturnFilter(options.carriageReturns);
+    const output = new CommandOutput(socket, { filter, rest: terminal.rest });
+    output.once('close', () => closeSync(farSide));
+    return processOf(child, {
+      stdin: heldInput(terminal, child),
+      stdout: output,
+      resize: terminal.resize,
+    });
   } catch (error) {
     socket.destroy();
-    throw error;
-  } finally {
     closeSync(farSide);
+    throw error;
   }
 }
 
 /** Input that waits until the program has set up the terminal: what comes earlier would be lost. */
-function heldInput(terminal: Terminal, child: ChildProcess): Writable {
+function heldInput(terminal: Terminal, child: HostChild): Writable {
   const { socket } = terminal;
   let isReady = false;
   const whenReady = (act: () => void): void => {
-    isReady ||= socket.destroyed || child.exitCode !== null || terminal.isTaken();
+    isReady ||= socket.destroyed || child.isOver || terminal.isTaken();
     if (isReady) act();
     else setTimeout(whenReady, 2, act);
   };
@@ -183,22 +200,17 @@ interface Streams {
   readonly resize?: (this: void, size: TerminalSize) => void;
 }
 
-function processOf(child: ChildProcess, streams: Streams): RuntimeProcess {
+function processOf(child: HostChild, streams: Streams): RuntimeProcess {
   const { stdin, stdout, stderr, resize } = streams;
   const inside = new ProcessInside(child);
   // A command may end before it has read its input; its exit code tells what there is to tell.
   stdin?.on('error', () => {});
-  const exited = new Promise<number>((resolve) => {
-    child.once('error', () => resolve(127));
-    child.once('exit', (code, signal) => resolve(code ?? 128 + signalNumber(signal)));
-  });
-  const settle = (): void => {
+  const exited = new Promise<number>((resolve) => child.onEnd(resolve));
+  child.onEnd(() => {
     stdin?.destroy();
     stdout?.settle();
     stderr?.settle();
-  };
-  child.once('exit', settle);
-  child.once('error', settle);
+  });
   return {
     ...(stdin === undefined ? {} : { stdin }),
     ...(stdout === undefined ? {} : { stdout }),

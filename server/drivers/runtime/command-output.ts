@@ -5,21 +5,30 @@ import { Readable } from 'node:stream';
 /** Between two looks at an output whose command has ended. */
 const lookMs = 20;
 
+export interface OutputOptions {
+  readonly filter?: OutputFilter;
+  /**
+   * What the kernel still holds, read at once; undefined when that is nothing. For a source that nobody but the command writes to:
+   * it is read to its end, however long that takes.
+   */
+  readonly rest?: () => Buffer | undefined;
+}
+
 export class CommandOutput extends Readable {
   readonly #source: Socket;
   readonly #filter: OutputFilter | undefined;
+  readonly #rest: OutputOptions['rest'];
   #received = 0;
   #over = false;
+  #isEmptying = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(source: Socket, filter?: OutputFilter) {
+  constructor(source: Socket, { filter, rest }: OutputOptions = {}) {
     super({ highWaterMark: 64 * 1024 });
     this.#source = source;
     this.#filter = filter;
-    source.on('data', (chunk: Buffer) => {
-      this.#received += chunk.length;
-      this.#give(filter === undefined ? chunk : filter.pass(chunk, (late) => this.#give(late)));
-    });
+    this.#rest = rest;
+    source.on('data', this.#listen);
     // A terminal whose other side is closed reads as an input/output error.
     source.on('error', () => this.#end());
     source.on('end', () => this.#end());
@@ -28,7 +37,13 @@ export class CommandOutput extends Readable {
 
   /** The command has ended: what lies in the pipe is still read, but nobody's later words are waited for. */
   settle(): void {
-    if (this.#over || this.#timer !== undefined) return;
+    if (this.#over || this.#timer !== undefined || this.#isEmptying) return;
+    if (this.#rest !== undefined) {
+      this.#isEmptying = true;
+      this.#source.off('data', this.#listen).pause();
+      this.#empty(this.#rest);
+      return;
+    }
     let before = -1;
     this.#timer = setInterval(() => {
       const isWaiting = !this.#source.isPaused() && this.#received === before;
@@ -37,8 +52,19 @@ export class CommandOutput extends Readable {
     }, lookMs);
   }
 
+  /** What Node has read and not given yet comes first. At least one piece: who asks for more has not taken yet what fills the room. */
+  #empty(rest: () => Buffer | undefined): void {
+    let isGiven = false;
+    do {
+      const chunk = (this.#source.read() as Buffer | null) ?? rest();
+      if (chunk === undefined) this.#end();
+      else isGiven = this.#take(chunk) || isGiven;
+    } while (!this.#over && (!isGiven || this.readableLength < this.readableHighWaterMark));
+  }
+
   override _read(): void {
-    this.#source.resume();
+    if (this.#isEmptying && this.#rest !== undefined) this.#empty(this.#rest);
+    else this.#source.resume();
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -48,9 +74,19 @@ export class CommandOutput extends Readable {
     done(error);
   }
 
-  #give(chunk: Buffer): void {
-    if (this.#over || chunk.length === 0) return;
+  readonly #listen = (chunk: Buffer): void => void this.#take(chunk);
+
+  #take(chunk: Buffer): boolean {
+    this.#received += chunk.length;
+    const filter = this.#filter;
+    return this.#give(filter === undefined ? chunk : filter.pass(chunk, (late) => this.#give(late)));
+  }
+
+  /** Whether there was anything to give. */
+  #give(chunk: Buffer): boolean {
+    if (this.#over || chunk.length === 0) return false;
     if (!this.push(chunk)) this.#source.pause();
+    return true;
   }
 
   #end(): void {

@@ -1,7 +1,7 @@
 // Finds the command itself behind the host program that runs it in a container, to signal or kill it. Starts nothing.
-import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import type { HostChild } from './host-child.ts';
 import { readNamespacePids } from './proc.ts';
 
 const lookAgainMs = 5;
@@ -13,25 +13,22 @@ const stuckMs = 1_000;
  * that no zombie keeps the container's control group.
  */
 export class ProcessInside {
-  readonly #child: ChildProcess;
-  #isOver = false;
+  readonly #child: HostChild;
 
-  constructor(child: ChildProcess) {
+  constructor(child: HostChild) {
     this.#child = child;
-    child.once('exit', () => (this.#isOver = true));
-    child.once('error', () => (this.#isOver = true));
   }
 
   /** Acts on the command as soon as it is there. `byForce`: the host program goes too when it does not end after that. */
   find(act: (pid: number) => void, byForce = false): void {
-    if (this.#isOver) return;
+    if (this.#child.isOver) return;
     const started = Date.now();
     const look = (): void => {
-      if (this.#isOver) return;
+      if (this.#child.isOver) return;
       const pid = this.#child.pid === undefined ? undefined : firstInside(this.#child.pid);
       if (pid !== undefined) act(pid);
       if (pid !== undefined && !byForce) return;
-      if (byForce && Date.now() - started > stuckMs) this.#child.kill('SIGKILL');
+      if (byForce && Date.now() - started > stuckMs) this.#child.kill();
       else setTimeout(look, lookAgainMs);
     };
     look();
@@ -67,8 +64,6 @@ export function sendSignal(pid: number, signal: number): void {
     // Gone, or a number that the kernel does not know.
   }
 }
-
-export const signalNumber = (name: NodeJS.Signals | null): number => (name === null ? 0 : constants.signals[name]);
 
 function readChildren(pid: number): readonly number[] {
   try {

@@ -1,5 +1,5 @@
 // Makes terminals and pipes of the kernel, which Node cannot, through libc. Runs nothing in them.
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { ReadStream } from 'node:tty';
 import { DriverError } from '../driver-error.ts';
@@ -9,11 +9,14 @@ import type { Libc } from './syscalls.ts';
 export interface Terminal {
   /** What a program at the far side writes and reads. */
   readonly socket: Socket;
-  /** To be given to a child as its streams, and then closed here. */
+  /** To be given to a child as its streams, and closed here when the output of that was read. */
   readonly farSide: number;
+  readonly path: string;
   readonly resize: (this: void, size: TerminalSize) => void;
   /** Whether a program has set a mode of its own, which throws away what was typed before. */
   readonly isTaken: () => boolean;
+  /** What was written at the far side and is not read yet, at once; undefined when there is nothing: the kernel has looked. */
+  readonly rest: () => Buffer | undefined;
 }
 
 /** The same on all architectures but MIPS, PowerPC and SPARC. */
@@ -23,14 +26,15 @@ const now = 0;
 /** Raw from the start: what is typed before a program sets its own mode must not be echoed. */
 export function openTerminal(libc: Libc, size: TerminalSize): Terminal {
   const flags = constants.O_RDWR | constants.O_NOCTTY;
-  const near = openSync('/dev/ptmx', flags);
+  const near = openSync('/dev/ptmx', flags | constants.O_NONBLOCK);
   let far: number | undefined;
   try {
     const name = new Uint8Array(64);
     if (libc.unlockpt(near) !== 0 || libc.ptsname_r(near, name, name.length) !== 0) {
       throw new DriverError('Failed', 'Cannot make a terminal: the kernel gave none');
     }
-    far = openSync(Buffer.from(name.subarray(0, name.indexOf(0))).toString('utf8'), flags);
+    const path = Buffer.from(name.subarray(0, name.indexOf(0))).toString('utf8');
+    far = openSync(path, flags);
     const settings = new Uint8Array(256);
     libc.tcgetattr(far, settings);
     libc.cfmakeraw(settings);
@@ -41,13 +45,25 @@ export function openTerminal(libc: Libc, size: TerminalSize): Terminal {
     return {
       socket,
       farSide: far,
+      path,
       resize: (to) => setSize(libc, near, to),
       isTaken: () => isCooking(libc, near),
+      rest: () => readNow(near),
     };
   } catch (error) {
     closeSync(near);
     if (far !== undefined) closeSync(far);
     throw error;
+  }
+}
+
+function readNow(fd: number): Buffer | undefined {
+  const chunk = Buffer.allocUnsafe(16 * 1024);
+  try {
+    const length = readSync(fd, chunk);
+    return length === 0 ? undefined : chunk.subarray(0, length);
+  } catch {
+    return undefined;
   }
 }
 

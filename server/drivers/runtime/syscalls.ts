@@ -1,5 +1,7 @@
 // The few system calls that Node lacks, through koffi when it is installed. Every caller has a way to do without.
 
+import { loadPosixSpawn, type PosixSpawn } from './posix-spawn.ts';
+
 export interface Libc {
   /** Numbers above 424 are the same on every architecture. */
   openTree(dirFd: number, path: string, flags: number): number;
@@ -23,6 +25,8 @@ export interface Libc {
   tcsetattr(fd: number, when: number, settings: Uint8Array): number;
   cfmakeraw(settings: Uint8Array): void;
   ioctl(fd: number, request: number, argument: Uint8Array): number;
+  waitpid(pid: number, status: Int32Array, options: number): number;
+  readonly posixSpawn: PosixSpawn | undefined;
 }
 
 let loaded: Promise<Libc | undefined> | undefined;
@@ -68,6 +72,8 @@ async function load(): Promise<Libc | undefined> {
       tcsetattr: libc.func('int tcsetattr(int fd, int when, const uint8_t *settings)'),
       cfmakeraw: libc.func('void cfmakeraw(_Inout_ uint8_t *settings)'),
       ioctl: libc.func('int ioctl(int fd, ulong request, const uint8_t *argument)'),
+      waitpid: libc.func('int waitpid(int pid, _Out_ int *status, int options)'),
+      posixSpawn: loadPosixSpawn(libc),
     };
   } catch {
     return undefined;
