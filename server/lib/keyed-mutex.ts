@@ -2,6 +2,7 @@
 
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<void>>();
+  readonly #sharing = new Map<string, Set<Promise<unknown>>>();
 
   isBusy(key: string): boolean {
     return this.#tails.has(key);
@@ -21,6 +22,33 @@ export class KeyedMutex {
     }
   }
 
+  /**
+   * As `run`, but from the moment when `work` calls `share` other work on `key` may run beside the rest of it. Only work that waits for
+   * `unshared` does not begin before that rest has ended.
+   */
+  async runShared<T>(key: string, work: (share: () => void) => Promise<T>): Promise<T> {
+    const { promise: shared, resolve: share } = withResolvers();
+    let result: Promise<T> | undefined;
+    try {
+      await this.run(key, async () => {
+        result = work(share);
+        this.#sharing.set(key, (this.#sharing.get(key) ?? new Set()).add(result));
+        await Promise.race([shared, result.then(nothing, nothing)]);
+      });
+      return await (result as unknown as Promise<T>);
+    } finally {
+      const rests = this.#sharing.get(key);
+      if (result !== undefined) rests?.delete(result);
+      if (rests?.size === 0) this.#sharing.delete(key);
+    }
+  }
+
+  /** For who runs on `key`: waits for the rests of shared work. None can join them meanwhile. */
+  async unshared(key: string): Promise<void> {
+    const rests: Iterable<Promise<unknown>> = this.#sharing.get(key) ?? [];
+    await Promise.allSettled(rests);
+  }
+
   /** Holds several keys at once; taken in sorted order so that two callers cannot deadlock. */
   async runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const sorted = [...new Set(keys)].sort();
@@ -31,6 +59,8 @@ export class KeyedMutex {
     return step(0);
   }
 }
+
+const nothing = (): void => {};
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => {};

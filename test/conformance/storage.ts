@@ -477,6 +477,41 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         await expect(storage.restoreSnapshot(pool, snap('s'), gone)).rejects.toBe(reason);
         expect(await read(storage.volumePath(pool, container('c')))).toBe('two');
       });
+
+      test('a volume that is held is exported, and is still where the driver says so, whatever happens to it', async () => {
+        const pool = await withContainer();
+        await write(pool, 'before');
+        let seen = '';
+        await storage.holdStill(
+          pool,
+          container('c'),
+          async ({ from, path, isStill }) => {
+            if (isStill) {
+              await write(pool, 'after');
+              await storage.deleteVolume(pool, container('c'));
+            }
+            seen = await read(path);
+            const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+              const all: Buffer[] = [];
+              for await (const chunk of bytes) all.push(chunk);
+              expect(Buffer.concat(all).includes('before')).toBe(true);
+              expect(Buffer.concat(all).includes('after')).toBe(false);
+            };
+            await storage.exportVolume(pool, from, { kind: 'tar' }, keep, never);
+          },
+          never,
+        );
+        expect(seen).toBe('before');
+      });
+
+      test('holding a volume leaves nothing, also when its user fails; one that is not there is said to be missing', async () => {
+        const pool = await withContainer();
+        const failing = storage.holdStill(pool, container('c'), () => Promise.reject(new Error('as wished')), never);
+        await expect(failing).rejects.toThrow('as wished');
+        const absent = storage.holdStill(pool, container('absent'), () => Promise.resolve(), never);
+        await expect(absent).rejects.toMatchObject({ code: 'NotFound' });
+        expect(await storage.listVolumes(pool)).toEqual([container('c')]);
+      });
     });
 
     describe('streams', () => {

@@ -59,6 +59,8 @@ export type SnapshotSource =
 export interface TreeRef {
   readonly volume: VolumeRef;
   readonly snapshot?: string;
+  /** The volume as it was when `holdStill` gave this. */
+  readonly moment?: string;
 }
 
 export type ExportForm =
@@ -157,6 +159,16 @@ export interface StorageDriver {
   renameSnapshot(pool: PoolSpec, snapshot: SnapshotRef, newName: string): Promise<void>;
   /** Names; empty when there is no such volume. */
   listSnapshots(pool: PoolSpec, volume: VolumeRef): Promise<readonly string[]>;
+  /**
+   * Runs `use` with the volume as it is at this moment, to be exported and then let go. `isStill`: whatever happens to the volume
+   * meanwhile, it stays so; else exports meet the volume as it then is, which must not be deleted, renamed or replaced. NotFound.
+   */
+  holdStill(
+    pool: PoolSpec,
+    volume: VolumeRef,
+    use: (held: { readonly from: TreeRef; readonly path: string; readonly isStill: boolean }) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void>;
   /**
    * Streams a volume or snapshot out, for another pool or host. The volume may be in use: a driver with atomic snapshots streams
    * one, others what they meet; nobody hostile in it leads out of it. The caller keeps it from being deleted or renamed meanwhile.

@@ -47,6 +47,7 @@ export function openPretendedStorage({ root, name }: PretendedStorageDeps): Stor
     deleteSnapshot: done,
     renameSnapshot: done,
     listSnapshots: () => empty,
+    holdStill: () => noFiles('A backup'),
     exportVolume: () => noFiles('An export'),
     importVolume: () => noFiles('An import'),
     deriveVolume: () => noFiles('A change of its files'),

@@ -35,19 +35,20 @@ interface Deps {
 
 const hourMs = 3_600_000;
 
-export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | 'importVolume'> {
+export function treeTransfer(deps: Deps): Pick<StorageDriver, 'holdStill' | 'exportVolume' | 'importVolume'> {
   const { kind, place, mutex } = deps;
-  const pathOf = (pool: PoolSpec, { volume, snapshot }: TreeRef): string =>
-    snapshot === undefined
-      ? volumePathIn(kind.root(pool), volume)
-      : snapshotPathIn(kind.root(pool), { volume, snapshot });
+  const pathOf = (pool: PoolSpec, { volume, snapshot, moment }: TreeRef): string => {
+    if (moment !== undefined) return moment;
+    const root = kind.root(pool);
+    return snapshot === undefined ? volumePathIn(root, volume) : snapshotPathIn(root, { volume, snapshot });
+  };
 
   /** What does not change while it is read, where the file system can hold it still. */
   async function still(pool: PoolSpec, from: TreeRef, use: (path: string) => Promise<void>, signal: AbortSignal) {
     const path = pathOf(pool, from);
     if (!(await isDirectory(path))) throw new DriverError('NotFound', `there is no ${labelOf(from)}`);
     const { atomic } = kind;
-    if (from.snapshot !== undefined || atomic === undefined) return use(path);
+    if (from.snapshot !== undefined || from.moment !== undefined || atomic === undefined) return use(path);
     await place.scratch(kind.root(pool), async (temporary) => {
       await atomic.snapshot(path, temporary, signal);
       await use(temporary);
@@ -58,7 +59,8 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
     if (form.kind === 'native') {
       const { native } = kind;
       if (native === undefined) throw noNative(pool);
-      const parent = form.parent === undefined ? undefined : pathOf(pool, { ...from, snapshot: form.parent });
+      const parent =
+        form.parent === undefined ? undefined : pathOf(pool, { volume: from.volume, snapshot: form.parent });
       if (parent !== undefined && !(await isDirectory(parent)))
         throw new DriverError('NotFound', `there is no ${labelOf({ ...from, snapshot: form.parent ?? '' })}`);
       return still(pool, from, (path) => readFrom(native.send(path, parent), isSuccess, consume, signal), signal);
@@ -131,6 +133,16 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'exportVolume' | '
   }
 
   return {
+    async holdStill(pool, volume, use, signal) {
+      const path = pathOf(pool, { volume });
+      if (!(await isDirectory(path))) throw new DriverError('NotFound', `there is no ${labelOf({ volume })}`);
+      const { atomic } = kind;
+      if (atomic === undefined) return use({ from: { volume }, path, isStill: false });
+      await place.scratch(kind.root(pool), async (moment) => {
+        await atomic.snapshot(path, moment, signal);
+        await use({ from: { volume, moment }, path: moment, isStill: true });
+      });
+    },
     async exportVolume(pool, from, form, consume, signal) {
       // What the receiver throws is the receiver's, also when it looks like an error of ours.
       let refused: { readonly error: unknown } | undefined;

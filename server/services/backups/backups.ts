@@ -87,12 +87,12 @@ export class Backups {
       mayCancel: true,
       run: (handle, signal) =>
         this.#deps.locks
-          .run(lockOf(container), async () => {
+          .runShared(lockOf(container), async (share) => {
             const { uuid } = readyContainer(this.#deps.records, container).document;
             handle.update({ backup_name: name });
             const params: CreateBackupParams = { container, uuid, backup: name, document: backup, algorithm };
             const progress = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
-            await this.#deps.sagas.run(createBackupSaga(this.#deps), params, { signal, progress });
+            await this.#deps.sagas.run(createBackupSaga(this.#deps, share), params, { signal, progress });
             this.#tell('container-backup-created', caller, container, name);
           })
           .finally(() => this.#chosen.delete(key)),

@@ -3,6 +3,7 @@ import { rm, stat, writeFile as writeText } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import { shiftId } from '../../drivers/runtime/shift-ownership.ts';
+import type { TreeRef } from '../../drivers/storage/driver.ts';
 import { hostRootIds } from '../../drivers/runtime/id-map.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Saga, SagaContext } from '../../operations/saga.ts';
@@ -19,7 +20,7 @@ import { writeTarball } from './tarball-writer.ts';
 
 export type BackupDeps = Pick<
   ContainerDeps,
-  'records' | 'pools' | 'view' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'log'
+  'records' | 'runtime' | 'pools' | 'view' | 'idMaps' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'log'
 > & {
   /** Where the files are. */
   readonly dir: string;
@@ -35,9 +36,10 @@ export interface CreateBackupParams {
 
 const progressEveryMs = 500;
 
-type SagaDeps = Pick<BackupDeps, 'records' | 'pools' | 'view' | 'idMaps' | 'clock' | 'log' | 'dir'>;
+type SagaDeps = Pick<BackupDeps, 'runtime' | 'records' | 'pools' | 'view' | 'idMaps' | 'clock' | 'log' | 'dir'>;
 
-export function createBackupSaga(deps: SagaDeps): Saga<CreateBackupParams> {
+/** `share`: from here on the container may be used, but not what is being packed be deleted, renamed or replaced. */
+export function createBackupSaga(deps: SagaDeps, share: () => void = () => {}): Saga<CreateBackupParams> {
   return {
     kind: 'backup-create',
     onRestart: 'unwind',
@@ -53,7 +55,7 @@ export function createBackupSaga(deps: SagaDeps): Saga<CreateBackupParams> {
         name: 'file',
         async execute(params, context) {
           await removeBackupFile(deps.dir, params.document.file);
-          await writeFile(deps, params, context);
+          await writeFile(deps, params, context, share);
         },
         undo: ({ document }) => removeBackupFile(deps.dir, document.file),
       },
@@ -80,7 +82,12 @@ export function createBackupSaga(deps: SagaDeps): Saga<CreateBackupParams> {
   };
 }
 
-async function writeFile(deps: SagaDeps, params: CreateBackupParams, context: SagaContext): Promise<void> {
+async function writeFile(
+  deps: SagaDeps,
+  params: CreateBackupParams,
+  context: SagaContext,
+  share: () => void,
+): Promise<void> {
   const { container, document, algorithm } = params;
   const content = contentOf(deps, container, document);
   const { driver, pool } = deps.pools.use(content.pool.name);
@@ -89,7 +96,7 @@ async function writeFile(deps: SagaDeps, params: CreateBackupParams, context: Sa
   const index = await renderIndex(content);
   const packer = await packerOf(algorithm);
   let last = 0;
-  const write = (): Promise<void> =>
+  const write = (held: TreeRef): Promise<void> =>
     writeTarball(
       { driver, pool },
       {
@@ -97,6 +104,7 @@ async function writeFile(deps: SagaDeps, params: CreateBackupParams, context: Sa
         packer,
         index,
         volume,
+        held,
         snapshots: content.snapshots.map(({ name }) => name),
         optimized: document.optimizedStorage,
         timeS: Math.floor(deps.clock.nowMs() / 1000),
@@ -111,19 +119,37 @@ async function writeFile(deps: SagaDeps, params: CreateBackupParams, context: Sa
       context.signal,
     );
   const beside = join(driver.volumePath(pool, volume), 'backup.yaml');
-  await (document.optimizedStorage ? withFile(deps, beside, index.backup, write) : write());
+  const hold = (drop: () => Promise<void>): Promise<void> =>
+    driver.holdStill(
+      pool,
+      volume,
+      async ({ from, isStill }) => {
+        await drop();
+        // Where maps are not applied by mounting, the next start may give the files to other owners.
+        if (isStill || deps.runtime.rootfsIdmapped) share();
+        await write(from);
+      },
+      context.signal,
+    );
+  await (document.optimizedStorage ? withFile(deps, beside, index.backup, hold) : hold(() => Promise.resolve()));
 }
 
 /** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves harms nobody. */
-async function withFile(deps: SagaDeps, path: string, text: string, work: () => Promise<void>): Promise<void> {
+async function withFile(
+  deps: SagaDeps,
+  path: string,
+  text: string,
+  work: (drop: () => Promise<void>) => Promise<void>,
+): Promise<void> {
   await rm(path, { force: true });
   await writeText(path, text, { mode: 0o400, flag: 'wx' }).catch((error: unknown) => {
     deps.log.warn(`The backup goes without the file ${path}: ${errorText(error)}`);
   });
+  const drop = (): Promise<void> => rm(path, { force: true });
   try {
-    await work();
+    await work(drop);
   } finally {
-    await rm(path, { force: true });
+    await drop();
   }
 }
 

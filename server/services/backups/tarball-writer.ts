@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import { DriverError } from '../../drivers/driver-error.ts';
-import type { ExportForm, PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { ExportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import { gather } from '../../lib/gather.ts';
 import { packInto, type Write } from '../packing.ts';
 import type { RenderedIndex } from './index-yaml.ts';
@@ -13,6 +13,8 @@ export interface TarballPlan {
   readonly packer: readonly string[] | undefined;
   readonly index: RenderedIndex;
   readonly volume: VolumeRef;
+  /** The volume, held still where that can be. */
+  readonly held: TreeRef;
   /** In the order in which they were made: each is the parent of the next one's stream. */
   readonly snapshots: readonly string[];
   readonly optimized: boolean;
@@ -60,10 +62,8 @@ interface Part {
 const nameOf = (snapshot: string | undefined): string =>
   snapshot === undefined ? 'backup/container' : `backup/snapshots/${snapshot}`;
 
-const refOf = (plan: TarballPlan, snapshot: string | undefined) => ({
-  volume: plan.volume,
-  ...(snapshot === undefined ? {} : { snapshot }),
-});
+const refOf = (plan: TarballPlan, snapshot: string | undefined): TreeRef =>
+  snapshot === undefined ? plan.held : { volume: plan.volume, snapshot };
 
 async function putFiles(plan: TarballPlan, part: Part, put: Write, signal: AbortSignal): Promise<void> {
   const prefix = nameOf(part.snapshot);

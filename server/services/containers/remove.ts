@@ -100,7 +100,7 @@ export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string):
   });
 }
 
-/** The caller holds the container's lock. */
+/** The caller holds the container's lock. Waits for what is being packed. */
 export async function removeNow(
   deps: RemoveDeps,
   caller: Caller,
@@ -108,6 +108,7 @@ export async function removeNow(
   pool: string,
   signal: AbortSignal,
 ): Promise<void> {
+  await deps.locks.unshared(lockOf(name));
   refuseRunning(deps, name, 'deleting it');
   const entry = readyContainer(deps.records, name);
   const nics = Object.entries(deps.view.expanded(entry).devices).filter(
@@ -202,6 +203,7 @@ export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, 
     resources: { containers: [urlOf(name)] },
     run: (_handle, signal) =>
       deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
+        await deps.locks.unshared(lockOf(name));
         refuseRunning(deps, name, 'renaming it');
         const params: RenameParams = { from: name, to, pool: document.pool };
         await deps.sagas.run(renameContainerSaga(deps), params, { signal, progress: () => {} });

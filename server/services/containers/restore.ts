@@ -57,6 +57,7 @@ async function restoreNow(
   // Refused before the container is stopped for nothing.
   restored(deps, name, document, wanted);
   if (wanted.stateful) await needStateful(deps.runtime, `Going on from the run state in ${name}/${wanted.snapshot}`);
+  await deps.locks.unshared(lockOf(name));
   const wasRunning = deps.runtime.probe(name).status !== 'stopped';
   if (wasRunning) {
     await halt(deps, name, { force: true, timeoutMs: undefined }, signal);

@@ -107,6 +107,7 @@ export class Snapshots {
     }
     checkName(to);
     return this.#start('Renaming snapshot', container, async (signal) => {
+      await this.#deps.locks.unshared(lockOf(container));
       const params = { ...this.#params(container, name), to };
       await this.#deps.sagas.run(renameSnapshotSaga(this.#deps), params, quiet(signal));
       const context = { new_name: `${container}/${to}`, snapshot_name: `${container}/${name}` };
@@ -167,8 +168,9 @@ export class Snapshots {
     return name;
   }
 
-  /** The caller holds the container's lock. */
+  /** The caller holds the container's lock. Waits for what is being packed. */
   async dropNow(caller: Caller, container: string, name: string, signal: AbortSignal): Promise<void> {
+    await this.#deps.locks.unshared(lockOf(container));
     await this.#deps.sagas.run(deleteSnapshotSaga(this.#deps), this.#params(container, name), quiet(signal));
     const context = { snapshot_name: `${container}/${name}` };
     const url = snapshotUrlOf(container, name);

@@ -9,7 +9,7 @@ import { parseMetadata, renderMetadata, type ImageMetadata } from '../../drivers
 import { tarEnd, tarFile } from '../../drivers/image/tar-file.ts';
 import { readTar } from '../../drivers/image/tar-reader.ts';
 import { progressText } from '../../drivers/remote/save.ts';
-import type { TreeRef } from '../../drivers/storage/driver.ts';
+import type { PoolSpec, StorageDriver, TreeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
@@ -17,7 +17,7 @@ import { readyContainer } from '../containers/find.ts';
 import { snapshotKey } from '../containers/snapshot-records.ts';
 import { snapshotUrlOf } from '../containers/snapshots.ts';
 import { readMetadataText } from '../containers/volume-files.ts';
-import { ownersOf } from '../migration/owners.ts';
+import { ownersOf, type OwnerOf } from '../migration/owners.ts';
 import { packerOf, packInto, type Write } from '../packing.ts';
 import { settingOf } from '../settings.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
@@ -57,13 +57,13 @@ export async function publishImage(
       const path = await uploadPath(deps.dir);
       const report: Report = (metadata) => handle.update(metadata);
       try {
-        // Nobody starts, deletes or renames it meanwhile.
-        await deps.locks.run(lockOf(container), () =>
+        // Nobody changes, deletes or renames what is packed.
+        await deps.locks.runShared(lockOf(container), (share) =>
           pack(
             deps,
             findOrigin(deps, container, snapshot),
             body.properties ?? undefined,
-            { path, packer, report },
+            { path, packer, report, share },
             signal,
           ),
         );
@@ -115,21 +115,58 @@ function findOrigin(deps: PublishDeps, container: string, snapshot: string | und
 /** The files of its volume that an image has; its metadata is written anew. */
 const isPartOfImage = (name: string): boolean => /^(\.\/)?(rootfs|templates)(\/|$)/.test(name);
 
+interface Target {
+  readonly path: string;
+  readonly packer: readonly string[] | undefined;
+  readonly report: Report;
+  /** The container may be used from here on. */
+  readonly share: () => void;
+}
+
 async function pack(
   deps: PublishDeps,
   origin: Origin,
   properties: Readonly<Record<string, string>> | undefined,
-  to: { readonly path: string; readonly packer: readonly string[] | undefined; readonly report: Report },
+  to: Target,
   signal: AbortSignal,
 ): Promise<void> {
   const { container, snapshot, document } = origin;
   const { driver, pool } = deps.pools.use(document.pool);
   const volume = { type: 'container', name: container } as const;
-  const from: TreeRef = { volume, ...(snapshot === undefined ? {} : { snapshot }) };
-  const dir =
-    snapshot === undefined ? driver.volumePath(pool, volume) : driver.snapshotPath(pool, { volume, snapshot });
-  const metadata = await metadataOf(dir, origin, properties);
-  const ownerOf = await ownersOf(deps, document.pool, from);
+  const ownerOf = await ownersOf(deps, document.pool, { volume, ...(snapshot === undefined ? {} : { snapshot }) });
+  const packOf = async (from: TreeRef, dir: string): Promise<void> => {
+    const metadata = await metadataOf(dir, origin, properties);
+    await packFiles({ driver, pool, from, metadata, ...(ownerOf === undefined ? {} : { ownerOf }) }, to, signal);
+  };
+  if (snapshot !== undefined) {
+    to.share();
+    return packOf({ volume, snapshot }, driver.snapshotPath(pool, { volume, snapshot }));
+  }
+  await driver.holdStill(
+    pool,
+    volume,
+    async ({ from, path, isStill }) => {
+      // Else a start would change what is read.
+      if (isStill) to.share();
+      await packOf(from, path);
+    },
+    signal,
+  );
+}
+
+interface Files {
+  readonly driver: StorageDriver;
+  readonly pool: PoolSpec;
+  readonly from: TreeRef;
+  readonly metadata: ImageMetadata;
+  readonly ownerOf?: OwnerOf;
+}
+
+async function packFiles(
+  { driver, pool, from, metadata, ownerOf }: Files,
+  to: Target,
+  signal: AbortSignal,
+): Promise<void> {
   const fill = async (write: Write): Promise<void> => {
     await write(tarFile('metadata.yaml', Buffer.from(await renderMetadata(metadata)), metadata.creation_date));
     const counted = counting(write, to.report);

@@ -65,6 +65,7 @@ function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: Contain
     mayCancel: true,
     run: (handle, signal) =>
       deps.locks.runAll([lockOf(name), ...locks], async () => {
+        await deps.locks.unshared(lockOf(name));
         const origin = copyOrigin(deps.records, body.source);
         const document = stopped(deps, name);
         const snapshots = origin.snapshots.toSorted(byAge).map(asArrived);
@@ -181,6 +182,7 @@ async function receiveRefresh(
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
+  await deps.locks.unshared(lockOf(name));
   const document = stopped(deps, name);
   const { driver, pool } = deps.pools.use(document.pool);
   const offered: readonly ContainerSnapshotOffer[] = isWithoutSnapshots(body.source) ? [] : offer.snapshots;
