@@ -37,11 +37,14 @@ export function valueAt(object: JsonObject, segments: readonly string[]): Json |
 }
 
 /** True when something that the step edits is neither as it was when the plan was made nor already as it should be. */
-export function isStale(live: object, step: UpdateStep): boolean {
-  return step.edits.some((edit) => {
+export const isStale = (live: object, step: UpdateStep): boolean => stalePaths(live, step).length > 0;
+
+export function stalePaths(live: object, step: UpdateStep): readonly string[] {
+  const stale = step.edits.filter((edit) => {
     const now = valueAt(live as JsonObject, edit.segments);
     return !sameValue(edit.path, now, edit.before) && !sameValue(edit.path, now, edit.after);
   });
+  return stale.map(({ path }) => path);
 }
 
 /** An absent key and an empty text are the same to the server. */

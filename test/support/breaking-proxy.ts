@@ -1,5 +1,5 @@
-// A socket before a daemon's socket that lets changes pass until one is to go wrong: refused, or made and then nobody is there any
-// more, neither the daemon for the client nor the client for the daemon.
+// A socket before a daemon's socket where things go wrong: a change is refused, or cut off for good before or after it is made; somebody
+// else is quicker; the sockets of events fall.
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
@@ -14,10 +14,24 @@ export interface BreakingProxy {
   readonly host: string;
   /** Requests that change something and came so far, by method and path. */
   readonly changes: readonly string[];
+  /** Sockets of events that were opened. */
+  readonly upgrades: () => number;
   close(): Promise<void>;
 }
 
-export async function breakAt(socketPath: string, plan: Break | undefined): Promise<BreakingProxy> {
+export interface Trouble {
+  readonly cut?: Break;
+  /** Before each request that changes something is passed on: `PUT /1.0/profiles/web`. */
+  readonly meddle?: (change: string) => Promise<void>;
+  /** For how long sockets of events live; 0: they are not let in at all. */
+  readonly eventsLiveMs?: number;
+}
+
+export const breakAt = (socketPath: string, cut: Break): Promise<BreakingProxy> => troubled(socketPath, { cut });
+
+export async function troubled(socketPath: string, trouble: Trouble): Promise<BreakingProxy> {
+  const plan = trouble.cut;
+  let upgrades = 0;
   const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtbx-'));
   const changes: string[] = [];
   const sockets = new Set<Duplex>();
@@ -32,7 +46,10 @@ export async function breakAt(socketPath: string, plan: Break | undefined): Prom
     const isDue = isChange && changes.length - 1 === plan?.at;
     if (isDue && plan.how === 'fail') refuse(incoming, outgoing);
     else if (isDue && plan.how === 'before') vanish();
-    else pass(socketPath, incoming, outgoing, isDue ? vanish : undefined);
+    else if (isChange && trouble.meddle !== undefined) {
+      incoming.pause();
+      void trouble.meddle(`${incoming.method} ${incoming.url}`).then(() => pass(socketPath, incoming, outgoing));
+    } else pass(socketPath, incoming, outgoing, isDue ? vanish : undefined);
   });
   server.on('connection', (socket: Socket) => {
     if (isGone) socket.destroy();
@@ -40,8 +57,14 @@ export async function breakAt(socketPath: string, plan: Break | undefined): Prom
     socket.on('close', () => sockets.delete(socket));
   });
   server.on('upgrade', (incoming, socket: Duplex, head) => {
+    upgrades += 1;
+    if (trouble.eventsLiveMs === 0) {
+      socket.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
+      return;
+    }
     const behind = connect(socketPath);
     sockets.add(socket).add(behind);
+    if (trouble.eventsLiveMs !== undefined) setTimeout(() => socket.destroy(), trouble.eventsLiveMs);
     const lines = Object.entries(incoming.headers).map(([name, value]) => `${name}: ${String(value)}`);
     behind.write(`${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
     behind.write(head);
@@ -58,6 +81,7 @@ export async function breakAt(socketPath: string, plan: Break | undefined): Prom
   return {
     host: `unix://${join(dir, 's')}`,
     changes,
+    upgrades: () => upgrades,
     close: () =>
       new Promise((resolve) => {
         vanish();

@@ -20,6 +20,8 @@ export interface CliSetting {
   readonly piped?: string;
   readonly stderrTty?: boolean;
   readonly userId?: number;
+  /** A clock that is wrong. */
+  readonly nowMs?: () => number;
   /** Given a function that interrupts the run. */
   readonly interrupts?: (interrupt: () => void) => void;
 }
@@ -37,7 +39,7 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
     stdout: stdout.stream,
     stderr: Object.assign(stderr.stream, { isTTY: setting.stderrTty === true, columns: 80 }),
     userId: setting.userId ?? 0,
-    nowMs: Date.now,
+    nowMs: setting.nowMs ?? Date.now,
     onInterrupt: (listener) => {
       setting.interrupts?.(listener);
       return () => {};

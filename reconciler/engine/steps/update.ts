@@ -3,7 +3,7 @@ import type { KindName } from '../../../server/api/kinds.ts';
 import { isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
 import type { JsonObject } from '../../core/document.ts';
-import { isStale, putBody } from '../../core/edit.ts';
+import { isStale, putBody, stalePaths } from '../../core/edit.ts';
 import { mapOf } from '../../core/kinds/values.ts';
 import { recordsIn, renderRecord, withOwnership } from '../../core/ownership.ts';
 import type { UpdateStep } from '../../core/plan.ts';
@@ -12,6 +12,9 @@ import { updateMembers } from './member-config.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 const attempts = 5;
+/** Others who write at the same time get out of step with us. */
+const overtakenPauseMs = 20;
+const neverQuickEnough = `others keep changing it: ${attempts} times it was no longer as it was read a moment before`;
 
 export async function updateObject(context: StepContext, whole: UpdateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
@@ -21,8 +24,8 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
       throw isNotFound(error) ? new StaleError('it is gone', { cause: error }) : error;
     });
     const isAsPlanned = step.etag !== undefined && step.etag === live.etag;
-    if (!isAsPlanned && isStale(live.metadata, step))
-      throw new StaleError('someone changed it since the plan was made');
+    const stale = isAsPlanned ? [] : stalePaths(live.metadata, step);
+    if (stale.length > 0) throw new StaleError(`someone changed it since the plan was made: ${stale.join(', ')}`);
     const edited = putBody(step.kind, live.metadata, step.edits);
     const owned = context.hash === undefined ? edited : withOwnership(step.kind, edited, step.owner, context.hash);
     if (isDone(live.metadata, step) && isNoted(live.metadata, owned)) return attempt === 1 ? noteOf(step) : undefined;
@@ -35,8 +38,10 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
     } catch (error) {
       signal.throwIfAborted();
       // Changed in between, or nobody knows: the next read tells.
-      const isWorthAnotherRead = isPreconditionFailed(error) || hasUnknownOutcome(error);
-      if (attempt >= attempts || !isWorthAnotherRead) throw error;
+      const isOvertaken = isPreconditionFailed(error);
+      if (!isOvertaken && !hasUnknownOutcome(error)) throw error;
+      if (attempt < attempts) await context.pause(overtakenPauseMs * attempt, signal);
+      else throw isOvertaken ? new StaleError(neverQuickEnough, { cause: error }) : error;
     }
   }
 }
