@@ -1,5 +1,6 @@
 // Which resource types stand for which kind of manifest, and how their arguments become keys of a document. Our own types, and those
 // of the well-known providers for LXD and Incus, whose configurations then need no change.
+import { projectKinds } from '../../../server/api/manifest-schema.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
 import { isMap } from '../../core/kinds/values.ts';
@@ -98,7 +99,7 @@ const container: ResourceType = {
     'expanded_devices',
   ),
   document: (args) => ({
-    ...same('name', 'description', 'architecture', 'instance_type', 'profiles', 'ephemeral', 'devices')(args),
+    ...same('name', 'description', 'architecture', 'instance_type', 'profiles', 'ephemeral', 'devices', 'target')(args),
     source: isMap(args['source']) ? withoutNull(args['source']) : { type: 'none' },
     ...configOf(args, snapshotKeys(args['snapshots'])),
     ...filesOf(args['files']),
@@ -189,23 +190,17 @@ const image: ResourceType = {
 function imageFilesOf(source: Json | undefined): JsonObject {
   if (!isMap(source)) return {};
   const { type = 'file', file, metadata, ...others } = withoutNull(source);
+  if (type === 'remote') return { source: { type: 'image', ...others } };
+  if (type === 'url') return { source: { type: 'url', ...others } };
   if (type !== 'file' || file === undefined || Object.keys(others).length > 0) {
-    throw new ArgumentError(
-      'source',
-      'only images from local files are made from Terraform JSON: type file, with file and metadata',
-    );
+    const message = 'from Terraform JSON images are made of files (type file, with file and metadata), url or remote';
+    throw new ArgumentError('source', message);
   }
   return metadata === undefined ? { file } : { metadata, rootfs: file };
 }
 
 /** Provider arguments that are about the connection. */
 const links = ['remote', 'project', 'target', 'timeouts'];
-
-function refuseProject(args: Arguments): void {
-  if (isSet(args['project']) && args['project'] !== 'default') {
-    throw new ArgumentError('project', 'objects of other projects than default are not managed');
-  }
-}
 
 /** `device { name, type, properties }`, of the LXD and Incus providers. */
 function devicesOf(devices: Json | undefined): JsonObject {
@@ -237,10 +232,11 @@ function foreign(
       'interfaces',
     ),
     writtenAs: { devices: 'device' },
-    document: (args) => {
-      refuseProject(args);
-      return { ...same(...names)(args), ...document(args) };
-    },
+    document: (args) => ({
+      ...same(...names, ...(projectKinds.includes(kind) ? ['project'] : []))(args),
+      ...same(...(kind === 'container' ? ['target'] : []))(args),
+      ...document(args),
+    }),
   };
 }
 
@@ -322,10 +318,16 @@ function ofBoth(prefix: 'lxd' | 'incus'): Readonly<Record<string, ResourceType>>
     [`${prefix}_profile`]: foreign('profile', ['name', 'description', 'config'], ['device'], (args) =>
       devicesOf(args['device']),
     ),
-    [`${prefix}_network`]: foreign('network', ['name', 'description', 'type', 'config'], [], () => ({})),
+    [`${prefix}_project`]: foreign('project', ['name', 'description', 'config'], ['force_destroy'], () => ({})),
+    [`${prefix}_network`]: foreign(
+      'network',
+      ['name', 'description', 'type', 'config', 'member_overrides'],
+      [],
+      () => ({}),
+    ),
     [`${prefix}_storage_pool`]: foreign(
       'storage_pool',
-      ['name', 'description', 'driver'],
+      ['name', 'description', 'driver', 'member_overrides'],
       ['config', 'source'],
       (args) => configOf(args, isSet(args['source']) ? { source: args['source'] } : {}),
     ),
@@ -335,13 +337,13 @@ function ofBoth(prefix: 'lxd' | 'incus'): Readonly<Record<string, ResourceType>>
 export const resourceTypes: Readonly<Record<string, ResourceType>> = {
   gantry_storage_pool: simple(
     'storage_pool',
-    ['name', 'description', 'driver', 'config'],
+    ['name', 'description', 'driver', 'config', 'member_overrides'],
     ['effective_config', 'used_by', 'locations'],
     ['timeouts'],
   ),
   gantry_network: simple(
     'network',
-    ['name', 'description', 'type', 'config'],
+    ['name', 'description', 'type', 'config', 'member_overrides'],
     ['effective_config', 'used_by', 'locations'],
     ['timeouts'],
   ),
@@ -360,6 +362,7 @@ export const resourceTypes: Readonly<Record<string, ResourceType>> = {
     },
   },
   gantry_certificate: simple('certificate', ['name', 'certificate'], ['fingerprint'], ['timeouts']),
+  gantry_project: simple('project', ['name', 'description', 'config'], ['effective_config'], ['timeouts']),
   gantry_image: image,
   gantry_image_alias: simple('image_alias', ['name', 'description', 'target'], [], ['timeouts']),
   gantry_container: container,
