@@ -11,6 +11,7 @@ import { isHostsFile, partsForHost } from './for-host.ts';
 import { readImageFiles } from './image-files.ts';
 import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
 import { applyOverlays, writerOf, type Part } from './overlays.ts';
+import { parseText } from './parse-json.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { isPreseed, readPreseed } from './preseed-parts.ts';
 import { flatForm, readDocument } from './read-document.ts';
@@ -32,7 +33,7 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
   const parts: Part[] = [];
   for (const text of texts) {
     const source = new PlacedText(text);
-    const parsed = parseYaml(text.text);
+    const parsed = parseText(text);
     diagnostics.push(...parsed.problems.map((problem) => source.diagnosticOf(problem)));
     for (const raw of parsed.documents) {
       if (isPreseed(raw.value)) {

@@ -4,7 +4,8 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Location } from '../core/document.ts';
 import { isSecret } from '../core/secret.ts';
 import type { Finding } from './finding.ts';
-import { parseYaml, type RawDocument, type TextProblem } from './parse-yaml.ts';
+import { parseText } from './parse-json.ts';
+import type { RawDocument, TextProblem } from './parse-yaml.ts';
 import type { SourceText } from './sources.ts';
 
 type Excerpt = Pick<Diagnostic, 'excerpt'>;
@@ -57,7 +58,9 @@ export class PlacedText {
 
   /** Of the document that begins at `documentOffset`. */
   documentAt(documentOffset: number): RawDocument | undefined {
-    this.#documents ??= new Map(parseYaml(this.#text).documents.map((raw) => [raw.offset, raw]));
+    this.#documents ??= new Map(
+      parseText({ file: this.file, text: this.#text }).documents.map((raw) => [raw.offset, raw]),
+    );
     return this.#documents.get(documentOffset);
   }
 

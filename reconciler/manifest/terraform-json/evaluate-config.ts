@@ -13,6 +13,7 @@ import {
   keysOf,
   mapFrom,
   toBool,
+  toNumber,
   toText,
   typeName,
   unknown,
@@ -242,7 +243,7 @@ export class Evaluation {
       return [];
     }
     if (body['count'] !== undefined) {
-      const count = this.evaluate(body['count'], { place: below(place, 'count') });
+      const count = numberIn(this.evaluate(body['count'], { place: below(place, 'count') }));
       if (typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= 10_000) {
         return Array.from({ length: count }, (_, at) => this.#instance(resource, `[${at}]`, { place, count: at }));
       }
@@ -398,6 +399,15 @@ export class Evaluation {
 }
 
 const nowhere = { start: 0, end: 0 };
+
+/** Texts with a number in them count as one. */
+function numberIn(value: Value): Value {
+  try {
+    return toNumber(value);
+  } catch {
+    return value;
+  }
+}
 
 const found = (value: Value | undefined, used: number): { readonly value: Value; readonly used: number } | undefined =>
   value === undefined ? undefined : { value, used };

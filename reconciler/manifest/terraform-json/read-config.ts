@@ -3,7 +3,7 @@ import { hint } from '../../../server/api/nearest.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
 import { isMap } from '../../core/kinds/values.ts';
 import type { Problem, Report } from './problem.ts';
-import { ignoredBlocks, type Code } from './unsupported.ts';
+import { settingsOfNoConsequence, type Code } from './unsupported.ts';
 
 export interface ConfigFile {
   readonly file: string;
@@ -173,14 +173,11 @@ class Reader {
       if (key === 'backend' || key === 'cloud') {
         const kinds = isMap(piece.body[key]) ? Object.keys(piece.body[key]) : [];
         // What synthesizers write when nobody chose one.
-        if (key === 'backend' && kinds.every((kind) => kind === 'local')) {
-          this.#ignored.add('terraform.backend.local: gantry keeps what it owns on the server');
-          continue;
-        }
+        if (key === 'backend' && kinds.every((kind) => kind === 'local')) continue;
         const message = `the ${key === 'cloud' ? 'cloud' : `backend ${kinds.join(', ')}`} is not used`;
         this.#report({ code: 'E_BACKEND', message, file: piece.file, steps });
-      } else if (Object.hasOwn(ignoredBlocks, key)) this.#ignored.add(`terraform.${key}: ${ignoredBlocks[key] ?? ''}`);
-      else this.#report({ code: 'E_BLOCK', message: `terraform has no setting ${key}`, file: piece.file, steps });
+      } else if (!settingsOfNoConsequence.has(key))
+        this.#report({ code: 'E_BLOCK', message: `terraform has no setting ${key}`, file: piece.file, steps });
     }
   }
 

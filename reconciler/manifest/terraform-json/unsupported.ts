@@ -117,10 +117,13 @@ export const rows: Readonly<Record<Code, Row>> = {
   E_IMPORT: { what: 'imports under another name', hint: 'the id must end with the name of the resource' },
 };
 
-/** Not evaluated and of no consequence; said once. */
-export const ignoredBlocks: Readonly<Record<string, string>> = {
-  required_providers: 'gantry needs no provider',
-  required_version: 'Terraform is not run',
-  provider_meta: 'gantry needs no provider',
-  experiments: 'Terraform is not run',
-};
+/**
+ * Settings of the `terraform` block that are not evaluated and of no consequence. Every synthesized file has most of them, so nothing
+ * is said of them: a warning on every run is one that nobody reads.
+ */
+export const settingsOfNoConsequence: ReadonlySet<string> = new Set([
+  'required_providers',
+  'required_version',
+  'provider_meta',
+  'experiments',
+]);
