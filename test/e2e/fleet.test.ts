@@ -69,6 +69,44 @@ describe('the example of a fleet', () => {
     () => walkThrough('sim'),
   );
 
+  it('goes on where a killed program left off, on every host', { timeout: 120_000 }, async () => {
+    const base = join(programs.root, 'killed');
+    const daemons: Gantryd[] = [];
+    try {
+      for (const name of ['alpha', 'beta']) {
+        mkdirSync(join(base, name), { recursive: true });
+        daemons.push(await startGantryd(programs, { runtime: 'sim', dir: join(base, name) }));
+      }
+      const hosts = join(base, 'hosts.yaml');
+      writeFileSync(hosts, readFileSync(join(example, 'hosts.yaml'), 'utf8').replaceAll('/tmp/fleet', base));
+      const names = Array.from({ length: 40 }, (_, index) => `kind: profile\nname: p${index}\n`);
+      writeFileSync(join(base, 'stack.yaml'), names.join('---\n'));
+      const gantry = (verb: string, ...more: readonly string[]): readonly string[] => [
+        process.execPath,
+        programs.gantry,
+        verb,
+        '-f',
+        join(base, 'stack.yaml'),
+        '--hosts',
+        hosts,
+        ...more,
+      ];
+      const env = { XDG_STATE_HOME: join(base, 'state') };
+      const killed = await runProcess(gantry('apply', '-y', '--parallelism', '1'), {
+        env,
+        heard: (text, child) => void (/^beta {2}\| .*Created/m.test(text) && child.kill('SIGKILL')),
+      });
+      expect(killed.signal).toBe('SIGKILL');
+      const again = await runProcess(gantry('apply', '-y'), { env });
+      expect(again.code, again.stderr).toBe(0);
+      expect(again.stdout).toMatch(/^alpha +no changes/m);
+      expect(again.stdout).toMatch(/^beta +done/m);
+      expect((await runProcess(gantry('plan', '--detailed-exitcode'), { env })).code).toBe(0);
+    } finally {
+      for (const gantryd of daemons) await remove(gantryd, networks);
+    }
+  });
+
   it.skipIf(noImage !== undefined || missing !== undefined)(
     'does the same with real containers, and leaves nothing',
     { timeout: 300_000 },

@@ -289,6 +289,25 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
   }, 60_000);
 
+  it('that never answers is named when the time is over', async () => {
+    const [web1] = await start(1);
+    if (web1 === undefined) throw new Error('a daemon was started');
+    const mute = createServer((socket) => socket.resume());
+    await new Promise<void>((resolve) => mute.listen(join(dir, 'mute.socket'), resolve));
+    try {
+      writeHosts([addressOf(web1), `unix://${dir}/mute.socket`]);
+      write('stack.yaml', stack);
+      const run = await gantry('apply', ['-y', '--timeout', '3s']);
+      expect([run.code, run.stderr]).toEqual([
+        1,
+        expect.stringMatching(/longer than --timeout 3s; not heard of: .*db1/),
+      ]);
+      expect(await profiles(web1)).toEqual([]);
+    } finally {
+      await new Promise((resolve) => mute.close(resolve));
+    }
+  }, 60_000);
+
   it('that is slow does not hold up its mates', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');

@@ -2,6 +2,7 @@
 import type { Host } from '../../manifest/hosts-file.ts';
 import { codeOf, messageOf } from '../error-outcome.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { CliError } from '../usage-error.ts';
 
 export interface HostFailure {
   readonly code: ExitCode;
@@ -15,7 +16,7 @@ export type HostOutcome<T> =
 /** Hosts that are asked at the same time; each may be slow, none is much work here. */
 export const hostsAtOnce = 10;
 
-/** In the order given. Rejects only with the reason of `stop`. */
+/** In the order given. Rejects only when `stop` fires, with its reason and who was not heard of. */
 export async function eachHost<T>(
   hosts: readonly Host[],
   work: (host: Host) => Promise<T>,
@@ -25,13 +26,16 @@ export async function eachHost<T>(
   const outcomes = new Map<Host, HostOutcome<T>>();
   const left = [...hosts];
   const worker = async (): Promise<void> => {
-    for (let host = left.shift(); host !== undefined; host = left.shift()) {
-      stop.throwIfAborted();
-      outcomes.set(host, await outcomeOf(host, work));
+    for (let host = left.shift(); host !== undefined && !stop.aborted; host = left.shift()) {
+      const outcome = await outcomeOf(host, work);
+      if (!stop.aborted) outcomes.set(host, outcome);
     }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, hosts.length) }, worker));
-  stop.throwIfAborted();
+  if (stop.aborted) {
+    const silent = hosts.filter((host) => !outcomes.has(host)).map(({ name }) => name);
+    throw new CliError(`${messageOf(stop.reason)}; not heard of: ${silent.join(', ')}`, codeOf(stop.reason));
+  }
   return hosts.flatMap((host) => outcomes.get(host) ?? []);
 }
 

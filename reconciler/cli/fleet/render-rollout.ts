@@ -34,7 +34,7 @@ export function rolloutLine(mode: Plan['mode'], results: readonly HostResult[]):
   const count = (state: HostResult['state']): number => results.filter((one) => one.state === state).length;
   const verb = mode === 'apply' ? 'Apply' : 'Destroy';
   const isWhole = count('failed') + count('not-begun') === 0;
-  const hosts = `${count('done')} of ${results.length} hosts done`;
+  const hosts = `${count('done')} of ${results.length} ${results.length === 1 ? 'host' : 'hosts'} done`;
   const parts = [
     hosts,
     ...(count('unchanged') > 0 ? [`${count('unchanged')} without changes`] : []),
