@@ -45,13 +45,17 @@ async function runCommand(
   try {
     context = openContext(io, options);
     return await work(context);
-  } catch (error) {
+  } catch (thrown) {
+    // Node says of what was interrupted only that it was, and not why.
+    const error = isAbort(thrown) && context?.stop.aborted === true ? context.stop.reason : thrown;
     reportError(io, options, error, context);
     return codeOf(error);
   } finally {
     context?.close();
   }
 }
+
+const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
 function reportError(io: CliIo, options: CliOptions, error: unknown, context: OpenContext | undefined): void {
   const text = messageOf(error);
