@@ -55,6 +55,9 @@ function addDrift({ add, program, withHost, withManifests }: VerbParts): void {
             'KEY, KIND/NAME or KIND/NAME.KEY, * for any text, @DATE for its last day',
           ).argParser(collect),
         )
+        .addOption(new Option('--watch', 'go on and tell each change as it comes, with who made it'))
+        .addOption(new Option('--interval <duration>', 'with --watch: look at everything again so often (default 5m)'))
+        .addOption(new Option('--for <duration>', 'with --watch: end after this long'))
         .addOption(new Option('--no-exit-code', 'exit with 0 also when it differs'))
         .addOption(new Option('--detailed-exitcode', 'the default').hideHelp())
         .addOption(setOption('the set that these manifests are (default: manage.set, or default)')),

@@ -14,6 +14,7 @@ import type { Observed } from './observed.ts';
 import { compareText } from './order.ts';
 import { hashOf, pathsOf, type Path } from './ownership.ts';
 import type { Plan, ResourceChange, SetOwner } from './plan.ts';
+import type { Seen } from './seen.ts';
 import { isSecret } from './secret.ts';
 
 /** outside: somebody else changed it since the last apply. manifest: the document did. unknown: it was never applied, or nobody can tell. */
@@ -37,6 +38,8 @@ export interface DriftObject {
   /** missing: declared and not there. differs: from its document. outside: not declared any more and changed since the last apply. */
   readonly what: 'missing' | 'differs' | 'outside';
   readonly differences: readonly DriftDifference[];
+  /** The last that somebody saw happen to it since the last apply. */
+  readonly seen?: Seen;
 }
 
 export interface DriftReport {
@@ -61,9 +64,10 @@ export interface DriftInput {
   readonly owner: SetOwner;
   /** As in `manage.ignore`, for paths, `kind/name`, or `kind/name.path`. */
   readonly ignore?: readonly IgnoreRule[];
+  readonly seen?: ReadonlyMap<Address, Seen>;
 }
 
-export function findDrift({ plan, observed, owner, ignore = [] }: DriftInput): DriftReport {
+export function findDrift({ plan, observed, owner, ignore = [], seen }: DriftInput): DriftReport {
   const rules = parseIgnore(ignore);
   const hiding = (address: Address, path: string): IgnoreRule | undefined =>
     rules.find(({ test }) => test(path) || test(address) || test(`${address}.${path}`))?.rule;
@@ -76,7 +80,8 @@ export function findDrift({ plan, observed, owner, ignore = [] }: DriftInput): D
       if (rule !== undefined) ignored.push({ ...one, address: object.address, rule });
       return rule === undefined;
     });
-    return differences.length === 0 ? [] : [{ ...object, differences }];
+    const last = seen?.get(object.address);
+    return differences.length === 0 ? [] : [{ ...object, differences, ...(last === undefined ? {} : { seen: last }) }];
   });
   const checked = plan.changes.length + plan.orphans.length;
   return { set: owner.set, objects, undeclared: plan.orphans, ignored, checked };

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from './document.ts';
 import { shownInside } from './inside.ts';
 import { ignoredBlock, ruleJson, type IgnoredLine } from './ignore.ts';
 import { paints, printable, type Paints } from './paint.ts';
+import { describeSeen, seenJson } from './seen.ts';
 import { hidden, redact } from './secret.ts';
 
 const causes: Readonly<Record<DriftCause, string>> = {
@@ -43,15 +44,19 @@ const things = (count: number): string => (count === 1 ? 'the object is' : `all 
 const undeclared = ({ undeclared: addresses }: DriftReport): readonly string[] =>
   addresses.length === 0 ? [] : [`? owned by the set and no longer declared: ${printable(addresses.join(', '))}`];
 
-function renderObject({ address, what, differences }: DriftObject, paint: Paints): string {
+export const renderDriftObject = (object: DriftObject, options: { readonly color: boolean }): string =>
+  renderObject(object, paints(options.color));
+
+function renderObject({ address, what, differences, seen }: DriftObject, paint: Paints): string {
   const name = paint.bold(printable(address));
-  if (what === 'missing') return `${paint.red('  -')} ${name} does not exist`;
+  const last = seen === undefined ? [] : [paint.dim(`      # seen: ${describeSeen(seen)}`)];
+  if (what === 'missing') return [`${paint.red('  -')} ${name} does not exist`, ...last].join('\n');
   const title = what === 'outside' ? ' (not declared any more)' : '';
   const lines = differences.map((one) => {
     const cause = causes[one.cause] === '' ? '' : paint.dim(`  # ${causes[one.cause]}`);
     return `      ${printable(one.path)}: ${sides(one, what)}${cause}`;
   });
-  return [`${paint.yellow('  ~')} ${name}${title}`, ...lines].join('\n');
+  return [`${paint.yellow('  ~')} ${name}${title}`, ...lines, ...last].join('\n');
 }
 
 const sides = (one: DriftDifference, what: DriftObject['what']): string =>
@@ -78,20 +83,23 @@ export function driftJson(report: DriftReport): JsonObject {
     checked,
     drifted: objects.length > 0,
     summary: driftLine(report),
-    objects: objects.map(({ address, what, differences }) => ({
-      address,
-      what,
-      differences: differences.map((one) => ({
-        path: one.path,
-        cause: one.cause,
-        ...(one.live === undefined ? {} : { live: masked(one, one.live) }),
-        ...(one.declared === undefined || what === 'missing' ? {} : { declared: masked(one, one.declared) }),
-      })),
-    })),
+    objects: objects.map(driftObjectJson),
     undeclared: report.undeclared,
     ignored: report.ignored.map(({ address, path, rule }) => ({ address, path, ...ruleJson(rule) })),
   };
 }
+
+export const driftObjectJson = ({ address, what, differences, seen }: DriftObject): JsonObject => ({
+  address,
+  what,
+  differences: differences.map((one) => ({
+    path: one.path,
+    cause: one.cause,
+    ...(one.live === undefined ? {} : { live: masked(one, one.live) }),
+    ...(one.declared === undefined || what === 'missing' ? {} : { declared: masked(one, one.declared) }),
+  })),
+  ...(seen === undefined ? {} : { seen: seenJson(seen) }),
+});
 
 const masked = ({ secret, path }: DriftDifference, value: Json): Json =>
   secret ? hidden : redact(value, path.split('.'));

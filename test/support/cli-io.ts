@@ -22,12 +22,14 @@ export interface CliSetting {
   readonly userId?: number;
   /** A clock that is wrong. */
   readonly nowMs?: () => number;
+  /** Told what is written to stdout, as it is written. */
+  readonly onStdout?: (text: string) => void;
   /** Given a function that interrupts the run. */
   readonly interrupts?: (interrupt: () => void) => void;
 }
 
 export async function cli(argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> {
-  const stdout = collector();
+  const stdout = collector(setting.onStdout);
   const stderr = collector();
   const stdin = new PassThrough();
   if (setting.typed !== undefined) stdin.write(setting.typed);
@@ -58,11 +60,12 @@ function stateHome(): string {
   return (state = folder);
 }
 
-function collector(): { readonly stream: Writable; readonly text: () => string } {
+function collector(tell?: (text: string) => void): { readonly stream: Writable; readonly text: () => string } {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
       chunks.push(chunk);
+      tell?.(chunk.toString('utf8'));
       done();
     },
   });

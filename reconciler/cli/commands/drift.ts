@@ -1,79 +1,52 @@
-// `gantry drift`: how the live host differs from the manifests and from what was last applied. Only reads: what it works with has
-// no way to write.
-import type { Call, Http } from '../../../server/client/http.ts';
-import type { IgnoreRule } from '../../core/document.ts';
+// `gantry drift`: how the live host differs from the manifests and from what was last applied, and what watchers saw of it. Only reads:
+// what it works with has no way to write.
+import type { Client } from '../../../server/client/client.ts';
 import type { DriftReport } from '../../core/drift.ts';
-import { endOf } from '../../manifest/read-ignore.ts';
+import type { Address } from '../../core/document.ts';
+import { readHistory } from '../../core/history.ts';
+import type { Seen } from '../../core/seen.ts';
 import type { CliContext } from '../context.ts';
+import { driftFormatOf, ignoreRules, type DriftCommandOptions, type DriftFormat } from '../drift-options.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import type { CliOptions } from '../options.ts';
+import { readerOf } from '../reading.ts';
 import { jsonLine } from '../render-json.ts';
-import { loadSet, planOf, withClient, type ReadClient } from '../session.ts';
-import { usageError } from '../usage-error.ts';
-
-export interface DriftCommandOptions extends CliOptions {
-  readonly ignore?: readonly string[];
-  readonly exitCode?: boolean;
-}
-
-const formats = ['text', 'json', 'markdown'] as const;
+import { hostName, loadSet, planOf, withClient, type Planned } from '../session.ts';
 
 export async function drift(
   context: CliContext,
   args: readonly string[],
   options: DriftCommandOptions,
 ): Promise<ExitCode> {
-  const format = formats.find((one) => one === (options.output ?? 'text'));
-  if (format === undefined)
-    throw usageError(`--output ${JSON.stringify(options.output)} is none of ${formats.join(', ')}`);
-  const ignore = ignoreRules(context, options.ignore ?? []);
+  const format = driftFormatOf(options);
+  if (options.watch === true) return (await import('./drift-watch.ts')).watchDrift(context, args, options);
+  const ignore = ignoreRules(context, options.ignore);
   const loaded = await loadSet(context, args);
   const { findDrift } = await import('../../core/drift.ts');
   const report = await withClient(context, async (client) => {
-    const { plan, observed, owner } = await planOf(context, readerOf(client), loaded, 'apply');
-    return findDrift({ plan, observed, owner, ignore });
+    const planned = await planOf(context, readerOf(client), loaded, 'apply');
+    const { plan, observed, owner } = planned;
+    return findDrift({ plan, observed, owner, ignore, seen: await seenSince(context, client, planned) });
   });
   await show(context, report, format);
   return report.objects.length > 0 && options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }
 
-/** Lets calls pass that cannot change anything. */
-function onlyReading(http: Http): Http {
-  const checked = (call: Call): Call => {
-    if (call.method !== 'GET') throw new Error(`drift only reads, and this would be a ${call.method} of ${call.path}`);
-    return call;
-  };
-  return {
-    send: async (call, signal) => http.send(checked(call), signal),
-    open: async (call, signal) => http.open(checked(call), signal),
-  };
+/** What watchers of this machine saw since the set's last apply: what came before it cannot have made what differs now. */
+async function seenSince(
+  context: CliContext,
+  client: Client,
+  { observed, owner }: Planned,
+): Promise<ReadonlyMap<Address, Seen>> {
+  const [{ readSeen }, { stateDirectory }] = await Promise.all([
+    import('../../engine/seen-log.ts'),
+    import('../../engine/journal.ts'),
+  ]);
+  const last = readHistory(observed.server.config ?? {}, owner.set).revisions.at(-1)?.at;
+  const place = { directory: stateDirectory(context.io.env), host: hostName(context, client) };
+  return last === undefined ? new Map() : readSeen(place, last);
 }
 
-const readerOf = (client: ReadClient): ReadClient => ({
-  list: (kind, signal) => client.list(kind, signal),
-  server: (signal) => client.server(signal),
-  get: (kind, name, signal, target) => client.get(kind, name, signal, target),
-  members: (signal) => client.members(signal),
-  http: onlyReading(client.http),
-  inProject: (project) => readerOf(client.inProject(project)),
-});
-
-/** `PATTERN`, or `PATTERN@2026-12-31` for as long as that day lasts (UTC). */
-function ignoreRules(context: CliContext, rules: readonly string[]): readonly IgnoreRule[] {
-  return rules.flatMap((rule) => {
-    const match = /^(.+)@([^@]*)$/.exec(rule);
-    if (match === null) return [{ path: rule }];
-    const [, path = '', until = ''] = match;
-    const endMs = endOf(until);
-    if (endMs === undefined)
-      throw usageError(`--ignore ${JSON.stringify(rule)}: after the @ stands its last day, as in ${path}@2030-12-31`);
-    if (context.io.nowMs() <= endMs) return [{ path, until }];
-    context.note(`Warning: --ignore ${path} ended on ${until}: it no longer hides anything`);
-    return [];
-  });
-}
-
-async function show(context: CliContext, report: DriftReport, format: (typeof formats)[number]): Promise<void> {
+async function show(context: CliContext, report: DriftReport, format: DriftFormat): Promise<void> {
   const { driftJson, driftLine, driftMarkdown, renderDrift } = await import('../../core/render-drift.ts');
   if (context.isJson) {
     const { objects, ...rest } = driftJson(report);
