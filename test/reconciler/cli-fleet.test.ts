@@ -180,6 +180,38 @@ describe('a fleet', () => {
   }, 60_000);
 });
 
+describe('one host of several', () => {
+  it('is what verbs for one host work on, with its variables; its lock, guards and left-overs are its own', async () => {
+    const [web1, db1] = await start(2);
+    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
+    writeHosts(daemons.map(addressOf));
+    write('stack.yaml', stack);
+    const set = ['--set', 'shop'];
+    const diff = await gantry('diff', ['--host', 'db1']);
+    expect([diff.code, diff.stdout]).toEqual([1, expect.stringContaining('rank 2 of db1')]);
+    await web1.call('POST', '/1.0/profiles', { name: 'front', config: { 'user.gantry.label.layer': 'top' } });
+    const adopted = await gantry('adopt', ['profile/front', '--host', 'web1', ...set]);
+    expect(adopted.code, adopted.stderr).toBe(0);
+    expect((await gantry('adopt', ['--all', ...set])).stderr).toContain('gantry adopt is for one host');
+
+    expect((await cli(['lock', '--host', addressOf(db1), ...set])).code).toBe(0);
+    const locked = await gantry('apply', ['-y', '--canary', '1', ...set]);
+    expect([locked.code, locked.stdout]).toEqual([5, expect.stringMatching(/^web1 +done[^]*^db1 +locked/m)]);
+    expect((await cli(['force-unlock', '-y', '--host', addressOf(db1), ...set])).code).toBe(0);
+    expect((await gantry('apply', ['-y', ...set])).code).toBe(0);
+
+    write('stack.yaml', stack.replace('"@webs"', '"@dbs"').replace('[role=db]', '[role=db], protect: true'));
+    const moved = await gantry('apply', ['-y', '--prune', ...set]);
+    expect(moved.code, moved.stderr).toBe(0);
+    expect([await profiles(web1), await profiles(db1)]).toEqual([['common'], ['common', 'front', 'store']]);
+    expect((await gantry('plan', ['--detailed-exitcode', '--prune', ...set])).code).toBe(0);
+
+    const refused = await gantry('destroy', ['-y', ...set]);
+    expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('bad: db1; not begun: web1')]);
+    expect(await profiles(web1)).toEqual(['common']);
+  }, 60_000);
+});
+
 describe('a bad host', () => {
   it('that cannot be reached stops everything before anything is begun, or only itself with --keep-going', async () => {
     const [web1, db1] = await start(2);

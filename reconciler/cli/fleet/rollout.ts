@@ -111,14 +111,10 @@ function foreseen(outcome: PlanOutcome): HostResult {
   const { host, failure } = outcome;
   if (failure !== undefined) return { host, code: failure.code, state: 'failed', message: failure.message };
   const { plan } = outcome.value.planned;
+  const message = plan.guards.map((guard) => guard.message).join('; ');
+  if (message !== '') return { host, code: exitCodes.guard, state: 'failed', message };
   if (plan.steps.length > 0) return { host, code: exitCodes.ok, state: 'not-begun' };
-  if (plan.guards.length === 0) return { host, code: exitCodes.ok, state: hasChanges(plan) ? 'done' : 'unchanged' };
-  return {
-    host,
-    code: exitCodes.guard,
-    state: 'failed',
-    message: plan.guards.map(({ message }) => message).join('; '),
-  };
+  return { host, code: exitCodes.ok, state: hasChanges(plan) ? 'done' : 'unchanged' };
 }
 
 function tellBatch(
