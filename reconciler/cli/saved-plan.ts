@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import type { Client } from '../../server/client/client.ts';
 import type { Server } from '../../server/api/server.ts';
 import type { Address, Document } from '../core/document.ts';
+import { plainName } from '../core/scoped-name.ts';
 import {
   comparePlans,
   hasSecrets,
@@ -133,8 +134,11 @@ async function readEtags(
   const left = [...changes];
   const work = async (): Promise<void> => {
     for (let one = left.pop(); one !== undefined; one = left.pop()) {
-      const name = nameOf(one);
-      const reply = await client.get(one.kind as 'profile', name, signal).catch(() => undefined);
+      const live: { readonly project?: string } | undefined = one.live;
+      const project = live?.project;
+      const there = project === undefined ? client : client.inProject(project);
+      const name = plainName(nameOf(one), project);
+      const reply = await there.get(one.kind as 'profile', name, signal).catch(() => undefined);
       if (reply?.etag !== undefined) etags.set(one.address, reply.etag);
     }
   };

@@ -1,5 +1,5 @@
 // Projects as documents, and documents in projects: on a stock LXD, which has them, and refused in words by a daemon without them.
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -95,6 +95,23 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
       expect((await lxd.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '64MiB' });
       expect((await lxd.get('/1.0/profiles/small')).config).not.toHaveProperty('limits.memory');
       expect(await lxd.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
+
+      expect((await run('status', inTeam)).stdout).toMatch(/container\/c1@team\s/);
+      const shown = await cli(['show', 'container/c1@team', '--host', `unix://${lxd.socketPath}`]);
+      expect(shown.stdout).toContain('project: team');
+      const graph = await cli(['graph', '-f', join(dir, 'stack.yaml')]);
+      expect(graph.stdout).toContain('container/c1@team');
+
+      // A change that was looked at is bound to what was seen, and is made in the project.
+      const edited = inTeam.map((part) => part.replace('limits.memory: 64MiB', 'limits.memory: 96MiB'));
+      const kept = join(dir, 'kept.plan');
+      expect((await run('plan', edited, '--out', kept)).code).toBe(0);
+      const saved = JSON.parse(readFileSync(kept, 'utf8')) as { readonly changes: readonly object[] };
+      expect(saved.changes).toMatchObject([{ address: 'profile/small@team', etag: expect.stringMatching(/./) }]);
+      const bound = await cli(['apply', kept, '--host', `unix://${lxd.socketPath}`]);
+      expect(bound.code, bound.stdout + bound.stderr).toBe(0);
+      expect((await lxd.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '96MiB' });
+      await apply(inTeam);
 
       // Whoever declares only the project cannot take it away from under its contents, nor change its features.
       const stuck = await run('destroy', [project(limits)], '--auto-approve');

@@ -1,6 +1,7 @@
 // `gantry show`: live objects as the API has them, one by KIND/NAME or all of them.
 import { stringify } from 'yaml';
 import type { Client } from '../../../server/client/client.ts';
+import type { Reply } from '../../../server/client/reply.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { CliContext } from '../context.ts';
@@ -32,7 +33,7 @@ async function showOne(context: CliContext, client: Client, address: string): Pr
   const slash = address.indexOf('/');
   const kind = address.slice(0, slash) as KindName;
   const name = address.slice(slash + 1);
-  const reply = await client.get(kind, name, context.stop).catch((error: unknown) => {
+  const reply = await read(client, kind, name, context.stop).catch((error: unknown) => {
     throw isNotFound(error) ? new CliError(`${address} does not exist`, exitCodes.error, error) : error;
   });
   const object = { kind, ...reply.metadata };
@@ -41,6 +42,15 @@ async function showOne(context: CliContext, client: Client, address: string): Pr
     return;
   }
   context.out(`---\n${stringify(object).trimEnd()}`);
+}
+
+/** `web1@team`, unless something is called just so. */
+async function read(client: Client, kind: KindName, name: string, signal: AbortSignal): Promise<Reply<object>> {
+  const at = name.lastIndexOf('@');
+  return client.get(kind, name, signal).catch((error: unknown) => {
+    if (at <= 0 || !isNotFound(error)) throw error;
+    return client.inProject(name.slice(at + 1)).get(kind, name.slice(0, at), signal);
+  });
 }
 
 async function showAll(context: CliContext, client: Client): Promise<void> {
