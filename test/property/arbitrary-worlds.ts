@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import type { Document, JsonObject } from '../../reconciler/core/document.ts';
+import { asText } from '../../reconciler/core/kinds/values.ts';
 import type { Content } from '../../reconciler/core/inside.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
 import {
@@ -65,7 +66,7 @@ const texts: ReadonlyMap<string, { readonly text: string }> = new Map(
 const contentsOf = (entries: JsonObject): Readonly<Record<string, Content>> =>
   Object.fromEntries(
     Object.entries(entries).flatMap(([path, entry]) => {
-      const text = texts.get(String((entry as JsonObject)['content']));
+      const text = texts.get(asText((entry as JsonObject)['content']));
       return text === undefined ? [] : [[path, text]];
     }),
   );
@@ -162,7 +163,7 @@ const containerDocument = (name: string): fc.Arbitrary<Document> =>
       ignore: fc.constantFrom([], [], ['config.limits.cpu'], ['config.user.*', 'devices.eth1']),
     })
     .map(({ values, state, protect, disruption, power, image, alias, waits, ignore }) =>
-      document('container', name, { ...values, source: { type: 'image', alias } } as JsonObject, {
+      document('container', name, { ...values, source: { type: 'image', alias } }, {
         secrets: execSecrets,
         contents: contentsOf((values.files ?? {}) as JsonObject),
         ...(state === undefined ? {} : { state: state }),
