@@ -150,7 +150,7 @@ describe('a fleet', () => {
       hosts: [{ host: 'web1', state: 'done', exit_code: 0 }, {}, {}],
     });
     for (const daemon of daemons) expect(await profiles(daemon)).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it('is planned once, kept, and carried out as it was looked at, or not at all', async () => {
     const [web1, db1] = await start(2);
@@ -177,7 +177,7 @@ describe('a fleet', () => {
     expect(await profiles(db1)).toEqual(['common', 'store']);
     writeHosts([addressOf(web1)]);
     expect((await apply()).stderr).toContain('the hosts file no longer has web1: make the plan again');
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('one host of several', () => {
@@ -209,7 +209,7 @@ describe('one host of several', () => {
     const refused = await gantry('destroy', ['-y', ...set]);
     expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('bad: db1; not begun: web1')]);
     expect(await profiles(web1)).toEqual(['common']);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('a bad host', () => {
@@ -233,7 +233,7 @@ describe('a bad host', () => {
       const run = await gantry(verb);
       expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('web2: unreachable: ')]);
     }
-  }, 60_000);
+  }, 120_000);
 
   const failing = `${stack}---
 kind: container
@@ -267,7 +267,7 @@ manage: { hosts: web2 }
         { host: 'db1', state: 'not-begun', exit_code: 0 },
       ],
     });
-  }, 60_000);
+  }, 120_000);
 
   const waiting = `kind: storage_pool
 name: p1
@@ -319,7 +319,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect(run.stdout).toMatch(/^web1 +interrupted/m);
     expect(run.stdout).toContain('not begun: db1.');
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it('that never answers is named when the time is over', async () => {
     const [web1] = await start(1);
@@ -338,7 +338,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     } finally {
       await new Promise((resolve) => mute.close(resolve));
     }
-  }, 60_000);
+  }, 120_000);
 
   it('that is slow does not hold up its mates', async () => {
     const [web1, db1] = await start(2);
@@ -354,7 +354,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     } finally {
       await slow();
     }
-  }, 60_000);
+  }, 120_000);
 });
 
 /** A way to a socket on which everything takes its time. */
@@ -418,7 +418,7 @@ describe('hosts over TLS', () => {
     expect((await gantry('apply', ['-y'])).code).toBe(0);
     hosts('good', 'server.crt');
     expect((await gantry('plan', ['--detailed-exitcode'])).code).toBe(0);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('a hosts file', () => {

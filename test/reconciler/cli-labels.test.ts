@@ -126,7 +126,7 @@ describe('labels', () => {
     expect(gone.stdout, gone.stderr).toContain('0 added, 0 changed, 1 destroyed');
     expect((await on('drift', '-f', stack, '-l', 'app=web')).code).toBe(0);
     expect((await on('status', '-f', stack, '-l', 'app=sql')).stdout).toContain('absent');
-  }, 60_000);
+  }, 120_000);
 
   it('that fit nothing, or are none, end the command before anything is reached', async () => {
     const stack = folder('wrong', { 'a.yaml': profile('web', 'app: web') });
