@@ -5,24 +5,24 @@ import { createClient } from '../../server/client/client.ts';
 import type { DryRun } from '../core/dry-run.ts';
 import type { Plan } from '../core/plan.ts';
 import type { RunResult } from '../engine/execute.ts';
-import type { WorldClient } from '../engine/read-world.ts';
 import type { Loaded } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { startTwinOf } from './embedded.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from './exit-codes.ts';
 import { parseCount } from './options.ts';
-import type { Planned } from './session.ts';
+import { readerOf } from './reading.ts';
+import type { Planned, ReadClient } from './session.ts';
 import { CliError } from './usage-error.ts';
 
 /** Without a result where there was nothing to do. */
 export type TriedPlan = DryRun & { readonly result?: RunResult };
 
 /** Carries the plan out on a copy of the server that `client` reads. Throws as an apply would: exit code 5 when the set is locked. */
-export async function tryPlan(context: CliContext, client: WorldClient, planned: Planned): Promise<TriedPlan> {
+export async function tryPlan(context: CliContext, client: ReadClient, planned: Planned): Promise<TriedPlan> {
   const { plan, observed } = planned;
   if (plan.steps.length === 0) return { trials: [] };
   const { readWorld } = await import('../engine/read-world.ts');
-  const world = await readWorld(client, observed, plan, context.stop);
+  const world = await readWorld(readerOf(client), observed, plan, context.stop);
   context.note(`Trying ${plan.steps.length} ${plan.steps.length === 1 ? 'step' : 'steps'} on a copy in memory`);
   const twin = await startTwinOf(world, context.io.env);
   try {
