@@ -2,11 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { below, defaultSize, mountedAt, parseSubvolumes } from '../../server/drivers/storage/btrfs-commands.ts';
+import { countSubvolumes, defaultSize, mountedAt } from '../../server/drivers/storage/btrfs-commands.ts';
 import { btrfsMissing, openBtrfsStorage } from '../../server/drivers/storage/btrfs.ts';
 import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../server/lib/log.ts';
@@ -237,17 +237,85 @@ describe.skipIf(why !== undefined)('volumes', () => {
     expect(subvolumes(join(where.root, 'p'))).toBe(0);
   });
 
-  test('with subvolumes of a guest in them are deleted whole, and not copied in part', async () => {
-    const where = await place();
-    const pool = await made(where);
-    await where.storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
-    const rootfs = join(where.storage.volumePath(pool, container('c')), 'rootfs');
-    for (const path of ['one', 'one/two', 'three'])
-      execFileSync('btrfs', ['subvolume', 'create', join(rootfs, path)], { stdio: 'ignore' });
+  describe('with subvolumes of a guest in them', () => {
+    const guest = async () => {
+      const where = await place();
+      const pool = await made(where);
+      await where.storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
+      const rootfs = join(where.storage.volumePath(pool, container('c')), 'rootfs');
+      for (const path of ['one', 'one/two', 'a\nb'])
+        execFileSync('btrfs', ['subvolume', 'create', join(rootfs, path)], { stdio: 'ignore' });
+      await writeFile(join(rootfs, 'one/two/file'), 'inmost');
+      return { where, pool, rootfs, inmost: (path: string) => readFile(join(path, 'rootfs/one/two/file'), 'utf8') };
+    };
     const snapshot = { volume: container('c'), snapshot: 's' };
-    expect(await codeOf(where.storage.createSnapshot(pool, snapshot, { kind: 'now' }, never))).toBe('NotSupported');
-    await where.storage.deleteVolume(pool, container('c'));
-    expect(subvolumes(join(where.root, 'p'))).toBe(0);
+
+    test('are snapshot, copied, restored, held, streamed as files and deleted whole', async () => {
+      const { where, pool, rootfs, inmost } = await guest();
+      const { storage } = where;
+      await storage.createSnapshot(pool, snapshot, { kind: 'now' }, never);
+      await writeFile(join(rootfs, 'one/two/file'), 'changed');
+      expect(await inmost(storage.snapshotPath(pool, snapshot))).toBe('inmost');
+      await storage.createVolume(pool, container('d'), { kind: 'copy', from: container('c') }, () => {}, never);
+      expect(await inmost(storage.volumePath(pool, container('d')))).toBe('changed');
+      await storage.restoreSnapshot(pool, snapshot, never);
+      expect(await inmost(storage.volumePath(pool, container('c')))).toBe('inmost');
+      const from = { volume: container('c') };
+      expect(await storage.hasNativeForm(pool, from)).toBe(false);
+      const read = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+        for await (const chunk of bytes) expect(chunk.length).toBeGreaterThan(0);
+      };
+      expect(await codeOf(storage.exportVolume(pool, from, { kind: 'native' }, read, never))).toBe('NotSupported');
+      const chunks: Buffer[] = [];
+      const keep = async (bytes: AsyncIterable<Buffer>): Promise<void> => {
+        for await (const chunk of bytes) chunks.push(Buffer.from(chunk));
+      };
+      await storage.exportVolume(pool, { ...from, snapshot: 's' }, { kind: 'tar' }, keep, never);
+      async function* again(): AsyncGenerator<Buffer> {
+        yield* chunks;
+      }
+      await storage.importVolume(pool, { volume: container('e') }, again(), { kind: 'tar' }, never);
+      expect(await inmost(storage.volumePath(pool, container('e')))).toBe('inmost');
+      const tree = { kind: 'tree', path: storage.snapshotPath(pool, snapshot) } as const;
+      await storage.createVolume(pool, container('f'), tree, () => {}, never);
+      expect(await inmost(storage.volumePath(pool, container('f')))).toBe('inmost');
+      await storage.deleteSnapshot(pool, snapshot);
+      for (const name of ['c', 'd', 'e', 'f']) await storage.deleteVolume(pool, container(name));
+      await until(() => subvolumes(join(where.root, 'p')) === 0, 20_000);
+    });
+
+    test('whose names pass for lines of btrfs lead nowhere else', async () => {
+      const { where, pool, rootfs, inmost } = await guest();
+      const { storage } = where;
+      await storage.createVolume(pool, container('victim'), { kind: 'empty' }, () => {}, never);
+      const idOf = (name: string): string =>
+        execFileSync('btrfs', ['inspect-internal', 'rootid', storage.volumePath(pool, container(name))])
+          .toString()
+          .trim();
+      const lie = `x\nID ${idOf('victim')} gen 1 top level ${idOf('c')} path ..`;
+      execFileSync('btrfs', ['subvolume', 'create', join(rootfs, lie)], { stdio: 'ignore' });
+      await writeFile(join(rootfs, lie, 'file'), 'lie');
+      await storage.createSnapshot(pool, snapshot, { kind: 'now' }, never);
+      const kept = storage.snapshotPath(pool, snapshot);
+      expect([await inmost(kept), await readFile(join(kept, 'rootfs', lie, 'file'), 'utf8')]).toEqual([
+        'inmost',
+        'lie',
+      ]);
+      await storage.deleteVolume(pool, container('c'));
+      expect(await storage.listVolumes(pool)).toEqual([container('victim')]);
+      await storage.deleteVolume(pool, container('victim'));
+      await until(() => subvolumes(join(where.root, 'p')) === 0, 20_000);
+    });
+
+    test('that have no readable name are told and left out of nothing, and go with their volume', async () => {
+      const { where, pool, rootfs } = await guest();
+      const { storage } = where;
+      execFileSync('sh', ['-c', `btrfs subvolume create "$0/$(printf '\\377')"`, rootfs], { stdio: 'ignore' });
+      expect(await codeOf(storage.createSnapshot(pool, snapshot, { kind: 'now' }, never))).toBe('Failed');
+      expect(await storage.listSnapshots(pool, container('c'))).toEqual([]);
+      await storage.deleteVolume(pool, container('c'));
+      await until(() => subvolumes(join(where.root, 'p')) === 0, 20_000);
+    });
   });
 
   test('a full pool is NoSpace, leaves nothing half made, and works on once there is room', async () => {
@@ -285,16 +353,8 @@ describe.skipIf(why !== undefined)('volumes', () => {
 });
 
 test('the output of btrfs and the table of mounts are read as they are', () => {
-  const output =
-    'ID 259 gen 9 top level 5 path b\nID 260 gen 10 top level 259 path b/x y\nID 261 gen 1 top level 260 path z\n';
-  const all = parseSubvolumes(output);
-  expect(all).toEqual([
-    { id: 259, parent: 5 },
-    { id: 260, parent: 259 },
-    { id: 261, parent: 260 },
-  ]);
-  expect(below(all, 259)).toEqual([261, 260]);
-  expect(below(all, 261)).toEqual([]);
+  const output = 'ID 259 gen 9 top level 5 path b\nID 260 gen 10 top level 259 path b/x y\n';
+  expect([countSubvolumes(output), countSubvolumes('')]).toEqual([2, 0]);
   const mounts = [
     '44 27 0:39 / /a/with\\040space rw,noatime - btrfs /dev/loop0 rw',
     '45 27 0:40 / /a/b rw shared:1 - tmpfs tmpfs rw',

@@ -57,11 +57,27 @@ export const commands = {
   ],
   receive: (directory: string) => ['btrfs', 'receive', '--quiet', directory],
   remove: (path: string) => ['btrfs', 'subvolume', 'delete', path],
-  removeById: (id: number, root: string) => ['btrfs', 'subvolume', 'delete', '--subvolid', String(id), root],
+  /** A subvolume's own directory has the number 256; a hard link of directories there is none. Relative paths, ended by 0 bytes. */
+  findNested: (path: string) => ['find', path, '-mindepth', '1', '-type', 'd', '-inum', '256', '-printf', '%P\\0'],
+  removeNested: (path: string) => [
+    'find',
+    path,
+    '-depth',
+    '-mindepth',
+    '1',
+    '-type',
+    'd',
+    '-inum',
+    '256',
+    '-exec',
+    'btrfs',
+    'subvolume',
+    'delete',
+    '{}',
+    ';',
+  ],
   seal: (path: string) => ['btrfs', 'property', 'set', path, 'ro', 'true'],
   show: (path: string) => ['btrfs', 'subvolume', 'show', path],
-  idOf: (path: string) => ['btrfs', 'inspect-internal', 'rootid', path],
-  list: (path: string) => ['btrfs', 'subvolume', 'list', path],
   /** Those right below a subvolume. */
   listInside: (path: string) => ['btrfs', 'subvolume', 'list', '-o', path],
   enableQuotas: (root: string) => ['btrfs', 'quota', 'enable', root],
@@ -86,23 +102,9 @@ export function streamIdIn(shown: string): string | undefined {
   return field('Received UUID') ?? field('UUID');
 }
 
-export interface Subvolume {
-  readonly id: number;
-  readonly parent: number;
-}
-
-/** Lines such as `ID 260 gen 10 top level 259 path b/nested`; what is no such line is left out. */
-export function parseSubvolumes(output: string): readonly Subvolume[] {
-  return output.split('\n').flatMap((line) => {
-    const match = /^ID ([0-9]+) gen [0-9]+ top level ([0-9]+) path /.exec(line);
-    return match === null ? [] : [{ id: Number(match[1]), parent: Number(match[2]) }];
-  });
-}
-
-/** Ids of everything below a subvolume, each after those below it. */
-export function below(all: readonly Subvolume[], id: number): readonly number[] {
-  return all.filter((each) => each.parent === id).flatMap((child) => [...below(all, child.id), child.id]);
-}
+/** How many lines such as `ID 260 gen 10 top level 259 path b/nested` there are; a name may hold more of them. */
+export const countSubvolumes = (output: string): number =>
+  output.match(/^ID [0-9]+ gen [0-9]+ top level /gm)?.length ?? 0;
 
 /** What the kernel's words mean: no limits were ever wanted in this file system. */
 export const saysNoQuotas = (stderr: string): boolean => /quotas? not enabled/i.test(stderr);

@@ -2,16 +2,7 @@
 import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { exec, ExecError } from '../../lib/exec.ts';
-import { DriverError } from '../driver-error.ts';
-import {
-  below,
-  commands,
-  endCommand,
-  parseSubvolumes,
-  saysNoQuotas,
-  saysNotEmpty,
-  streamIdIn,
-} from './btrfs-commands.ts';
+import { commands, endCommand, saysNoQuotas, saysNotEmpty, streamIdIn } from './btrfs-commands.ts';
 import {
   ensureMounted,
   fillBtrfsConfig,
@@ -23,6 +14,7 @@ import {
   rootOf,
   run,
 } from './btrfs-pool.ts';
+import { copyWithNested, hasNested, refuseNested, removeNested } from './btrfs-nested.ts';
 import { copyGuestTreeInto } from './copy-tree.ts';
 import { createDirPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
 import type { DirStorageDeps } from './dir.ts';
@@ -88,9 +80,8 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
         await run(commands.create(path));
         await chmod(path, 0o700);
       },
-      async copyTree(from, to, by, signal) {
-        if (by === 'guest') await refuseNested(from);
-        await run(commands.snapshot(from, to, 'writable'), undefined, signal);
+      async copyTree(from, to, _by, signal) {
+        await copyWithNested(from, to, signal);
       },
       async importTree(from, to, signal) {
         await run(commands.create(to));
@@ -99,8 +90,8 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
       },
       removeTree: removeSubvolume,
       atomic: {
+        isWhole: async (path) => !(await hasNested(path)),
         async snapshot(from, to, signal) {
-          await refuseNested(from);
           await run(commands.snapshot(from, to, 'readonly'), undefined, signal);
         },
         drop: removeSubvolume,
@@ -111,6 +102,8 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
       limitTree,
       native: {
         send: commands.send,
+        check: refuseNested,
+        canSend: async (path) => !(await hasNested(path)),
         receive: commands.receive,
         idOf: async (path) => streamIdIn((await run(commands.show(path))).stdout),
         whole: (source) => untilEnd(source, endCommand.length, (tail) => tail.equals(endCommand)),
@@ -118,14 +111,6 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
     },
     { ...deps, ownership: 'keep' },
   );
-}
-
-/** A snapshot has an empty directory in the place of each subvolume in it: a guest's own subvolumes would be lost in silence. */
-async function refuseNested(path: string): Promise<void> {
-  const { stdout } = await run(commands.listInside(path));
-  const count = parseSubvolumes(stdout).length;
-  if (count > 0)
-    throw new DriverError('NotSupported', `${path} has ${count} btrfs subvolumes in it, which copies would leave out`);
 }
 
 /** Also plain directories, with subvolumes right in them. */
@@ -146,10 +131,7 @@ async function removeSubvolume(path: string): Promise<void> {
     await run(commands.remove(path));
   } catch (error) {
     if (!(error instanceof ExecError) || !saysNotEmpty(error.stderr)) throw error;
-    // By number, since a path inside leads where the guest wanted it to.
-    const { stdout } = await run(commands.list(path));
-    const id = Number((await run(commands.idOf(path))).stdout.trim());
-    for (const inner of below(parseSubvolumes(stdout), id)) await run(commands.removeById(inner, path));
+    await removeNested(path);
     await run(commands.remove(path));
   }
 }

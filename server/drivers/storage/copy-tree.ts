@@ -1,7 +1,7 @@
 // Copies a directory tree whole: owners, modes, times, hard links, holes, extended attributes; never follows links.
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
@@ -30,6 +30,14 @@ export async function shareTree(source: string, target: string, signal: AbortSig
     { timeoutMs: dayMs, env: toolEnv, maxBytes: keptStderrBytes },
     signal,
   );
+}
+
+const btrfsMagic = 0x9123683e;
+
+/** What tar must be told to stay in a tree, whatever is mounted in it. Subvolumes of btrfs look like mounts, and are part of it. */
+export async function boundsOf(path: string): Promise<readonly string[]> {
+  const { type } = await statfs(path);
+  return type === btrfsMagic ? [] : ['--one-file-system'];
 }
 
 /** What tar must be told to keep everything. */
@@ -63,7 +71,7 @@ export async function copyGuestTreeInto(
     '--file=-',
     '--format=posix',
     '--sparse',
-    '--one-file-system',
+    ...(await boundsOf(source)),
     `--directory=${source}`,
     '.',
   ];

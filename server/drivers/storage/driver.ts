@@ -203,6 +203,8 @@ export interface StorageDriver {
     change: (tree: ChangingTree) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Whether native streams carry the tree whole; else it goes as tar. */
+  hasNativeForm(pool: PoolSpec, from: TreeRef): Promise<boolean>;
   /** Two snapshots with the same id, also of different hosts, are the same to native streams: either can be the parent. */
   streamId(pool: PoolSpec, snapshot: SnapshotRef): Promise<string | undefined>;
 }

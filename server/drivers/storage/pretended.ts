@@ -51,6 +51,7 @@ export function openPretendedStorage({ root, name }: PretendedStorageDeps): Stor
     exportVolume: () => noFiles('An export'),
     importVolume: () => noFiles('An import'),
     deriveVolume: () => noFiles('A change of its files'),
+    hasNativeForm: () => Promise.resolve(false),
     streamId: () => Promise.resolve(undefined),
   };
 }

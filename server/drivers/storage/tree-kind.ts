@@ -24,6 +24,8 @@ export interface TreeKind {
   removeTree(path: string): Promise<void>;
   /** Present when a snapshot is made in one atomic step, and dropped where it lies. Else they are copies like others. */
   readonly atomic?: {
+    /** Whether such a step takes all that is in the tree; else it has to be copied, and its snapshot is one more such tree. */
+    isWhole(path: string): Promise<boolean>;
     snapshot(from: string, to: string, signal: AbortSignal): Promise<void>;
     drop(path: string): Promise<void>;
     /** A snapshot that was made as a copy becomes one that cannot be changed. */
@@ -33,6 +35,9 @@ export interface TreeKind {
   limitTree(path: string, bytes: number | undefined): Promise<void>;
   /** Streams that the file system itself understands; present when `capabilities.nativeStreams` is. */
   readonly native?: {
+    /** Throws NotSupported when streams cannot carry the tree whole, saying what to do. */
+    check(path: string): Promise<void>;
+    canSend(path: string): Promise<boolean>;
     /** `path` and `parent` are snapshots. */
     send(path: string, parent: string | undefined): readonly string[];
     /** Reads a stream from its standard input and makes one snapshot in `directory`, called as the sender called it. */

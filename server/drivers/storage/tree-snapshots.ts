@@ -52,7 +52,7 @@ export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
     if (source.kind === 'tree') {
       await place.build(root, path, (temporary) => kind.importTree(from, temporary, signal));
       await kind.atomic?.seal(path);
-    } else if (kind.atomic === undefined) {
+    } else if (kind.atomic === undefined || !(await kind.atomic.isWhole(from))) {
       const by = source.kind === 'now' ? 'guest' : 'settled';
       await place.build(root, path, (temporary) => kind.copyTree(from, temporary, by, signal));
     } else {

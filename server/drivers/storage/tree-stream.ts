@@ -78,7 +78,12 @@ export async function writeTo(
 /** Members are called `PREFIX/…`. */
 export function packTree(
   path: string,
-  { prefix, without, asRoot }: { prefix: string; without: readonly string[]; asRoot: boolean },
+  {
+    prefix,
+    without,
+    bounds,
+    asRoot,
+  }: { prefix: string; without: readonly string[]; bounds: readonly string[]; asRoot: boolean },
 ): readonly string[] {
   const named = prefix === '.' ? [] : [`--transform=flags=rhS;s,^\\.,${prefix.replace(/[\\&,]/g, '\\$&')},`];
   return [
@@ -92,7 +97,7 @@ export function packTree(
     '--file=-',
     '--format=posix',
     '--sparse',
-    '--one-file-system',
+    ...bounds,
     `--directory=${path}`,
     '.',
   ];

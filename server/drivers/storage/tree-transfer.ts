@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { exec } from '../../lib/exec.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
-import { asDriverError } from './copy-tree.ts';
+import { asDriverError, boundsOf } from './copy-tree.ts';
 import type { ExportForm, ImportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { toolEnv } from './remove-tree.ts';
@@ -35,7 +35,9 @@ interface Deps {
 
 const hourMs = 3_600_000;
 
-export function treeTransfer(deps: Deps): Pick<StorageDriver, 'holdStill' | 'exportVolume' | 'importVolume'> {
+export function treeTransfer(
+  deps: Deps,
+): Pick<StorageDriver, 'holdStill' | 'hasNativeForm' | 'exportVolume' | 'importVolume'> {
   const { kind, place, mutex } = deps;
   const pathOf = (pool: PoolSpec, { volume, snapshot, moment }: TreeRef): string => {
     if (moment !== undefined) return moment;
@@ -50,15 +52,21 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'holdStill' | 'exp
     const { atomic } = kind;
     if (from.snapshot !== undefined || from.moment !== undefined || atomic === undefined) return use(path);
     await place.scratch(kind.root(pool), async (temporary) => {
-      await atomic.snapshot(path, temporary, signal);
+      await freeze(atomic, path, temporary, signal);
       await use(temporary);
     });
+  }
+
+  async function freeze(atomic: NonNullable<TreeKind['atomic']>, path: string, to: string, signal: AbortSignal) {
+    if (await atomic.isWhole(path)) await atomic.snapshot(path, to, signal);
+    else await kind.copyTree(path, to, 'guest', signal);
   }
 
   async function send(pool: PoolSpec, from: TreeRef, form: ExportForm, consume: Consume, signal: AbortSignal) {
     if (form.kind === 'native') {
       const { native } = kind;
       if (native === undefined) throw noNative(pool);
+      await native.check(pathOf(pool, from));
       const parent =
         form.parent === undefined ? undefined : pathOf(pool, { volume: from.volume, snapshot: form.parent });
       if (parent !== undefined && !(await isDirectory(parent)))
@@ -72,7 +80,10 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'holdStill' | 'exp
     await still(
       pool,
       from,
-      (path) => readFrom(packTree(path, { prefix, without, asRoot: deps.asRoot }), isPacked, convert, signal),
+      async (path) => {
+        const bounds = await boundsOf(path);
+        await readFrom(packTree(path, { prefix, without, bounds, asRoot: deps.asRoot }), isPacked, convert, signal);
+      },
       signal,
     );
   }
@@ -139,10 +150,11 @@ export function treeTransfer(deps: Deps): Pick<StorageDriver, 'holdStill' | 'exp
       const { atomic } = kind;
       if (atomic === undefined) return use({ from: { volume }, path, isStill: false });
       await place.scratch(kind.root(pool), async (moment) => {
-        await atomic.snapshot(path, moment, signal);
+        await freeze(atomic, path, moment, signal);
         await use({ from: { volume, moment }, path: moment, isStill: true });
       });
     },
+    hasNativeForm: async (pool, from) => (await kind.native?.canSend(pathOf(pool, from))) ?? false,
     async exportVolume(pool, from, form, consume, signal) {
       // What the receiver throws is the receiver's, also when it looks like an error of ours.
       let refused: { readonly error: unknown } | undefined;

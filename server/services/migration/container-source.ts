@@ -48,7 +48,14 @@ export async function migrateContainer(
         const snapshots = all.filter((one) => one.document.lifecycle === 'ready').toSorted(byAge);
         const volume = { pool: document.pool, ref: { type: 'container', name } as const };
         const offer: ContainerMigrationOffer = {
-          ...(await headOf(deps, name, document, volume.ref)),
+          ...(await headOf(
+            deps,
+            name,
+            document,
+            volume.ref,
+            undefined,
+            snapshots.map((one) => one.name),
+          )),
           object: offerOf(document),
           ...(isRunning ? { live: true } : {}),
           snapshots: await Promise.all(snapshots.map((one) => snapshotOffer(deps, volume, one.name, one.document))),
@@ -106,9 +113,16 @@ async function headOf(
   { uuid, pool }: ContainerDocument,
   volume: VolumeRef,
   snapshot?: string,
+  /** Snapshots that go along. */
+  more: readonly string[] = [],
 ) {
   const head = offerHead(deps, 'container', name, uuid, pool);
+  const { driver, pool: spec } = deps.pools.use(pool);
+  const trees = [snapshot, ...more].map((each) => treeOf(volume, each));
   const isOwn = (await ownersOf(deps, pool, treeOf(volume, snapshot))) === undefined;
+  for (const tree of isOwn ? trees : []) {
+    if (!(await driver.hasNativeForm(spec, tree))) return { ...head, formats: ['tar'] };
+  }
   return isOwn ? head : { ...head, formats: ['tar'] };
 }
 

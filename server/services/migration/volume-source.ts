@@ -39,11 +39,17 @@ export function migrateVolume(
     run: (peer, handle, signal) =>
       deps.locks.run(volumeLock(volume), async () => {
         const document = readyVolume(deps.records, volume);
+        const ref = { type: 'custom', name: volume.name } as const;
         const snapshots = ownedBy(deps.records, 'volumeSnapshots', document.uuid)
           .filter((one) => one.document.lifecycle === 'ready')
           .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));
+        const head = offerHead(deps, 'volume', volume.name, document.uuid, volume.pool);
+        const { driver, pool } = deps.pools.use(volume.pool);
+        const trees = [{ volume: ref }, ...snapshots.map(({ name }) => ({ volume: ref, snapshot: name }))];
+        const native = await Promise.all(trees.map((tree) => driver.hasNativeForm(pool, tree)));
         const offer: VolumeMigrationOffer = {
-          ...offerHead(deps, 'volume', volume.name, document.uuid, volume.pool),
+          ...head,
+          ...(native.includes(false) ? { formats: ['tar'] } : {}),
           object: { description: document.description, config: withoutServerKeys(document.config) },
           snapshots: snapshots.map(({ name, document: { createdAt, description, config } }) => ({
             name,
@@ -52,7 +58,6 @@ export function migrateVolume(
             config: withoutServerKeys(config),
           })),
         };
-        const ref = { type: 'custom', name: volume.name } as const;
         await serve(deps, peer, { volume: { pool: volume.pool, ref }, offer }, handle, signal);
       }),
   });
