@@ -20,11 +20,28 @@ const hook = `const {appendFileSync}=require('node:fs');
 process.on('exit',()=>{const {user,system}=process.cpuUsage();appendFileSync(process.env.BENCH_CPU_FILE,(user+system)/1000+'\\n')});
 `;
 
-const body = `name = "b\${count.index}"
-  profiles = []
-  running = false
-  config = { "limits.memory" = "128MiB", "user.index" = tostring(count.index) }
-  devices = { root = { type = "disk", path = "/", pool = "bench" } }`;
+const counted = (count: number): object => ({
+  count,
+  name: 'b${count.index}',
+  profiles: [],
+  running: false,
+  config: { 'limits.memory': '128MiB', 'user.index': '${tostring(count.index)}' },
+  devices: { root: { type: 'disk', path: '/', pool: 'bench' } },
+});
+
+const oursOf = (count: number): object => ({
+  terraform: { required_providers: { gantry: { source: 'gantry/gantry' } } },
+  provider: { gantry: {} },
+  resource: {
+    gantry_storage_pool: { p: { name: 'bench', driver: 'dir' } },
+    gantry_container: { c: { ...counted(count), depends_on: ['gantry_storage_pool.p'] } },
+  },
+});
+
+const dataOf = (count: number): object => {
+  const { count: times, ...input } = counted(count) as { readonly count: number };
+  return { resource: { terraform_data: { c: { count: times, input } } } };
+};
 
 export const terraformGroup: Group = async (context) => {
   if (spawnSync('terraform', ['version']).status !== 0) {
@@ -101,19 +118,18 @@ class Bench {
 
   async plans(count: number): Promise<readonly Row[]> {
     this.#context.say(`terraform: plans of ${count}, after an apply`);
-    const ours = `terraform {\n  required_providers {\n    gantry = { source = "gantry/gantry" }\n  }\n}
-provider "gantry" {}
-resource "gantry_storage_pool" "p" {\n  name = "bench"\n  driver = "dir"\n}
-resource "gantry_container" "c" {\n  count = ${count}\n  ${body}\n  depends_on = [gantry_storage_pool.p]\n}\n`;
-    const theirs = `resource "terraform_data" "c" {\n  count = ${count}\n  input = {\n  ${body}\n  }\n}\n`;
-    const [own, data] = [await this.#project(`ours-${count}`, ours), await this.#project(`data-${count}`, theirs)];
-    const [ownMs, dataMs, cpu]: number[][] = [[], [], []];
+    const [own, data] = [
+      await this.#project(`ours-${count}`, oursOf(count)),
+      await this.#project(`data-${count}`, dataOf(count)),
+    ];
+    const [ownMs, dataMs, alone, cpu]: number[][] = [[], [], [], []];
     for (let round = 0; round < rounds; round += 1) {
       await rm(this.#cpuFile, { force: true });
       ownMs?.push(...(await timesOf(1, () => this.#terraform(own, 'plan'), this.#context.signal)));
       const lines = existsSync(this.#cpuFile) ? readFileSync(this.#cpuFile, 'utf8').trim().split('\n').map(Number) : [];
       cpu?.push(lines.reduce((sum, each) => sum + each, 0));
       dataMs?.push(...(await timesOf(1, () => this.#terraform(data, 'plan'), this.#context.signal)));
+      alone?.push(...(await timesOf(1, () => this.#gantryPlan(own), this.#context.signal)));
     }
     await this.#terraform(own, 'destroy', '-auto-approve');
     const base = median(dataMs ?? []);
@@ -121,6 +137,7 @@ resource "gantry_container" "c" {\n  count = ${count}\n  ${body}\n  depends_on =
     return [
       row(`plan of ${count} without changes`, ownMs ?? [], limit),
       row(`the same of terraform_data`, dataMs ?? []),
+      row(`gantry plan of the same ${count}`, alone ?? [], count === 1 ? undefined : median(ownMs ?? []) / 5),
       ...(count === 1
         ? [row('a bare start of Node', [this.#bareMs])]
         : [
@@ -137,13 +154,19 @@ resource "gantry_container" "c" {\n  count = ${count}\n  ${body}\n  depends_on =
     return join(this.#dir, 'cpu');
   }
 
-  async #project(name: string, config: string): Promise<string> {
+  async #project(name: string, config: object): Promise<string> {
     const cwd = join(this.#dir, name);
     await mkdir(cwd);
-    await writeFile(join(cwd, 'main.tf'), config);
+    await writeFile(join(cwd, 'main.tf.json'), JSON.stringify(config));
     await this.#terraform(cwd, 'init');
     await this.#terraform(cwd, 'apply', '-auto-approve');
     return cwd;
+  }
+
+  /** Without Terraform: the same directory, as objects that are there already. */
+  async #gantryPlan(cwd: string): Promise<void> {
+    const argv = ['dist/bin/gantry.js', 'plan', '-f', cwd, '--host', this.#address];
+    await run(process.execPath, argv, { signal: this.#context.signal, maxBuffer: 256 * 1024 * 1024 });
   }
 
   #terraform(cwd: string, ...args: readonly string[]): Promise<unknown> {
