@@ -58,6 +58,8 @@ export function exportObject(kind: KindName, name: string, observed: Observed, s
   if (kind === 'image') return exportImage(own, name, observed);
   if (isAside(live)) return remark(own, name, [`stands aside for its successor until a rebuild ends`]);
   if (kind === 'profile' && plainName(name, project) === 'default' && isUntouched(own)) return undefined;
+  if (kind === 'certificate' && live['type'] !== 'client')
+    return remark(own, name, [`is trusted as ${asText(live['type'])}: the server sees to it itself`]);
   // It is as it is on every server.
   if (kind === 'project' && name === 'default' && records.size === 0) return undefined;
   const target = kind === 'image_alias' ? textOf(live['target']) : undefined;

@@ -12,8 +12,20 @@ import {
 } from 'yaml';
 
 /** What comes before and after all else; keys that are not named here keep their order between them. */
-const first = ['apiVersion', 'kind', 'metadata', 'name', 'pool', 'description', 'driver', 'type', 'target', 'source'];
-const last = ['profiles', 'config', 'devices', 'state', 'spec', 'vars', 'labels', 'manage'];
+const first = [
+  'apiVersion',
+  'kind',
+  'metadata',
+  'name',
+  'project',
+  'pool',
+  'description',
+  'driver',
+  'type',
+  'target',
+  'source',
+];
+const last = ['profiles', 'config', 'member_overrides', 'devices', 'state', 'spec', 'vars', 'labels', 'manage'];
 
 export interface Formatted {
   readonly text: string;

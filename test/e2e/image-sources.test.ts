@@ -165,6 +165,12 @@ for (const { host: name, scheme, reason, open } of hosts) {
           serveDirect(bytes, { location: `${server.url}/files/image.tar` });
         server.handle = direct(old);
         const stack = image(`  type: url\n  url: ${server.url}/busy\n`);
+        // As after a run that broke off when the image was there and nothing else: the next one finds it.
+        const begun = await host.server.call('POST', '/1.0/images', {
+          source: { type: 'url', url: `${server.url}/busy` },
+        });
+        expect(begun.status).toBe(202);
+        await host.server.call('GET', `${String(begun.body.operation)}/wait`);
         await host.apply(stack);
         expect(await host.target('busy')).toBe(sha256(old));
         server.handle = direct(next);
@@ -244,7 +250,6 @@ for (const { host: name, scheme, reason, open } of hosts) {
       const changed = await host.gantry('apply', image(`${url}  fingerprint: ${wrong}\n`), '--auto-approve');
       expect(changed.code).toBe(1);
       expect(changed.stderr + changed.stdout).toContain(`is the image ${sha256(bytes)}, expected is ${wrong}`);
-      for (const left of (await host.server.get('/1.0/images')) as string[]) await host.server.call('DELETE', left);
       await host.empty();
 
       const tree = busy({ '20240101': split() });
@@ -257,6 +262,8 @@ for (const { host: name, scheme, reason, open } of hosts) {
         image(`  type: image\n  server: unix:///nowhere/unix.socket\n  alias: busy\n`),
         /\/nowhere\/unix\.socket/,
       );
+      const secret = await host.gantry('plan', from('busy/1').replace('  alias:', '  secret: hush\n  alias:'));
+      expect(secret.stdout).not.toContain('hush');
       const update = await host.gantry('update', from('nothing'));
       expect(update.code).toBe(1);
       expect(update.stderr).toContain('cannot look for image/busy at its source');
@@ -264,6 +271,48 @@ for (const { host: name, scheme, reason, open } of hosts) {
     });
   });
 }
+
+describe('a slow source', () => {
+  it('shows how far it is', { timeout: 60_000 }, async () => {
+    const host = new Host(await makeDaemon({ runtime: 'sim' }));
+    const more = Array.from({ length: 8 }, () => ({
+      name: `rootfs/${unique()}`,
+      content: randomBytes(200_000).toString('hex'),
+    }));
+    const bytes = tarOf({ name: 'metadata.yaml', content: metadata(), mode: 0o644 }, rootfsDirectory, ...more);
+    const pieces = Array.from({ length: 50 }, (_, index) =>
+      bytes.subarray(Math.ceil(bytes.length / 50) * index, Math.ceil(bytes.length / 50) * (index + 1)),
+    );
+    const server = await fakeServer('http', () => {});
+    server.handle = (request, response) => {
+      if (request.method === 'HEAD') return serveDirect(bytes, { location: `${server.url}/image` })(request, response);
+      response.writeHead(200, { 'content-length': bytes.length });
+      const timer = setInterval(() => {
+        const piece = pieces.shift();
+        if (piece === undefined) {
+          clearInterval(timer);
+          response.end();
+        } else response.write(piece);
+      }, 30);
+      response.once('close', () => clearInterval(timer));
+    };
+    try {
+      const stack = image(`  type: url\n  url: ${server.url}/busy\n`);
+      const done = await host.gantry('apply', stack, '--auto-approve', '--json');
+      expect(done.code, done.stdout + done.stderr).toBe(0);
+      const lines = done.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { type: string; hook?: { percent?: number } });
+      const shown = lines.flatMap(({ type, hook }) => (type === 'apply_progress' ? [hook?.percent] : []));
+      expect(shown.some((percent) => typeof percent === 'number' && percent > 0 && percent < 100)).toBe(true);
+      await host.settled(stack);
+    } finally {
+      await server.close();
+      await host.close();
+    }
+  });
+});
 
 describe('a source that makes no sense', () => {
   it('is refused offline, with its place', async () => {

@@ -14,15 +14,24 @@ import { perform, type Note, type StepContext } from './context.ts';
 export async function createRemoteImage(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
   const source = mapOf(step.body['source']);
   const server = textOf(source['server']) ?? '';
+  const expected = textOf(source['fingerprint']) ?? '';
+  const before = expected === '' ? [] : await context.client.list('image', signal);
   const fingerprint = server.startsWith('unix:')
     ? await carryOver(context, step, source, server, signal)
     : await fetched(context, step, source, signal);
-  const expected = textOf(source['fingerprint']) ?? '';
-  if (!fingerprint.startsWith(expected))
+  if (!fingerprint.startsWith(expected)) {
+    if (before.every((image) => image.fingerprint !== fingerprint)) await discard(context, fingerprint, signal);
     throw new Error(`${sourceName(source)} is the image ${fingerprint}, expected is ${expected}: it has changed there`);
+  }
   context.onMade?.(fingerprint);
   await settleFields(context, step, fingerprint, signal);
   return `fingerprint ${fingerprint.slice(0, 12)}`;
+}
+
+/** Best effort: that it is another image is what has to be told. */
+async function discard(context: StepContext, fingerprint: string, signal: AbortSignal): Promise<void> {
+  await perform(context, () => context.client.delete('image', fingerprint, signal), signal).catch(() => undefined);
+  signal.throwIfAborted();
 }
 
 async function fetched(
@@ -38,7 +47,10 @@ async function fetched(
   const { protocol, ...rest } = wanted;
   const body = {
     ...step.body,
-    source: { ...rest, ...(rest['type'] === 'image' ? { mode: 'pull', protocol: protocol ?? 'lxd' } : {}) },
+    source: {
+      ...rest,
+      ...(rest['type'] === 'image' ? { mode: 'pull', protocol: protocol === 'simplestreams' ? protocol : 'lxd' } : {}),
+    },
   } as unknown as ImageCreate;
   let last: Operation | undefined;
   const follow: StepContext = {
