@@ -1,16 +1,44 @@
-// `gantry history` and `gantry rollback` as commander knows them; each command's code is loaded when it runs.
+// `gantry run`, `gantry history` and `gantry rollback` as commander knows them; each command's code is loaded when it runs.
 import { Option, type Command } from 'commander';
 import type { VerbParts } from './verb-commands.ts';
 
 const setOption = (): Option => new Option('--set <name>', 'the set (default: default)');
 const withSet = (command: Command): Command => command.addOption(setOption());
 
-export interface HistoryParts extends Pick<VerbParts, 'add' | 'program' | 'withHost'> {
+export interface HistoryParts extends Pick<VerbParts, 'add' | 'program' | 'withHost' | 'withManifests'> {
   /** What `apply` may be told of guards and of the run. */
   readonly withApply: (command: Command) => Command;
 }
 
-export function addHistoryCommands({ add, program, withHost, withApply }: HistoryParts): void {
+export function addHistoryCommands(parts: HistoryParts): void {
+  addRun(parts);
+  addHistory(parts);
+}
+
+const collect = (value: string, earlier: readonly string[] | undefined): readonly string[] => [
+  ...(earlier ?? []),
+  value,
+];
+
+function addRun({ add, program, withHost, withManifests, withApply }: HistoryParts): void {
+  add(
+    'run',
+    'keep the host as declared: apply, watch, and put right what changes, until it is told to end',
+    (command) =>
+      withSet(withApply(withHost(withManifests(command))))
+        .addOption(new Option('--interval <duration>', 'read and look at everything again so often (default 1m)'))
+        .addOption(new Option('--for <duration>', 'end after this long'))
+        .addOption(
+          new Option('--window <from-to>', 'put right only then, UTC, as in 22:00-06:00; may be repeated').argParser(
+            collect,
+          ),
+        ),
+    async (context, args, options) => (await import('./commands/run.ts')).run(context, args, options),
+    program,
+  );
+}
+
+function addHistory({ add, program, withHost, withApply }: HistoryParts): void {
   const history = add(
     'history',
     'what was applied when, by whom and why; newest first',
@@ -51,7 +79,7 @@ export function addHistoryCommands({ add, program, withHost, withApply }: Histor
         withApply(withHost(command.argument('[number]', 'of the revision (default: the last good one before this)'))),
       ).addOption(
         new Option('-f, --file <path>', 'manifests of now, for secrets that the revision does not keep').argParser(
-          (value: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), value],
+          collect,
         ),
       ),
     async (context, args) => (await import('./commands/rollback.ts')).rollback(context, args[0]),

@@ -287,7 +287,7 @@ export function buildProgram(run: Runner): Command {
   addImageCommands(add, program, withHost);
   addSnapshotCommands(add, program, withHost);
   addBackupCommands(add, program, withHost);
-  addHistoryCommands({ add, program, withHost, withApply: (command) => withRun(withGuards(command)) });
+  addHistoryCommands({ add, program, withHost, withManifests, withApply: (command) => withRun(withGuards(command)) });
   addVerbCommands({ add, program, withHost, withManifests });
   add(
     'schema',

@@ -19,6 +19,8 @@ export interface RevisionSource {
   readonly paths: readonly string[];
   readonly message?: string;
   readonly rollbackOf?: number;
+  /** No revision when the newest has the same documents: they are only made true again. */
+  readonly onlyNew?: boolean;
 }
 
 const longestMessage = 1000;
@@ -50,6 +52,7 @@ export async function revisionNotes(
     who: whoAmI(),
     ...(message === undefined ? {} : { message }),
     ...(commit === undefined ? {} : { commit }),
+    ...(revision.onlyNew === true ? { onlyNew: true } : {}),
     ...(revision.rollbackOf === undefined ? {} : { rollbackOf: revision.rollbackOf }),
     isPartial: plan.isPartial === true || written.length < revision.written.length,
     documents: await cutWritten(written, owner.hash),

@@ -53,7 +53,7 @@ export function addressIn(source: string, base = 'default'): Address | undefined
   const decoded = parts.map(decode);
   if (decoded[0] !== '1.0') return undefined;
   const [, collection, name, inner, type, volume] = decoded;
-  if (collection === undefined) return 'server_config/server';
+  if (collection === undefined || collection === 'config') return 'server_config/server';
   const kind = collections[collection];
   if (kind === undefined || name === undefined || !isKindName(kind)) return undefined;
   const project = /(?:^|&)project=([^&]*)/.exec(query)?.[1];

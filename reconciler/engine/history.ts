@@ -30,6 +30,8 @@ export interface RevisionDraft {
   readonly documents: readonly WrittenDocument[];
   readonly images: Readonly<Record<string, string>>;
   readonly limits?: HistoryLimits;
+  /** No revision when the newest has the same documents. */
+  readonly onlyNew?: boolean;
 }
 
 export class RevisionNotes implements RunNotes {
@@ -54,6 +56,8 @@ export class RevisionNotes implements RunNotes {
   opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch {
     const { who, message, commit, rollbackOf, images, isPartial } = this.#draft;
     const documents = plan.mode === 'apply' ? this.#packed : undefined;
+    const newest = readHistory(config, this.#set).revisions.at(-1);
+    if (this.#draft.onlyNew === true && newest?.documents === documents?.hash) return {};
     const { add, change, destroy } = plan.summary;
     this.#revision = {
       number: nextNumber(readHistory(config, this.#set)),

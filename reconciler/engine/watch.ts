@@ -18,11 +18,11 @@ export interface WatchDeps {
   /** `lost`: nothing is heard for now; `back`: it is again, and a whole look follows. */
   readonly onConnection: (state: 'lost' | 'back') => void;
   readonly onFailure: (error: unknown) => void;
-  /** Between two looks without a reason. */
-  readonly intervalMs: number;
+  /** Between two looks without a reason; asked before each wait. */
+  readonly intervalMs: () => number;
   /** Events come in bursts: so long is waited for more of them. */
   readonly gatherMs?: number;
-  /** After a failed look. */
+  /** After a failed look; longer after each that follows it. */
   readonly retryMs?: number;
   /** How long the first connection may take before the first look is made without it. */
   readonly connectMs?: number;
@@ -35,6 +35,8 @@ export async function watch(deps: WatchDeps, signal: AbortSignal): Promise<void>
   const watcher = new Watcher(deps, signal);
   await watcher.run();
 }
+
+const longestRetryMs = 30_000;
 
 class Watcher {
   readonly #deps: WatchDeps;
@@ -54,10 +56,12 @@ class Watcher {
     this.#signal.addEventListener('abort', wake);
     const listening = this.#listen();
     try {
+      let failures = 0;
       while (!this.#signal.aborted) {
         const isGood = await this.#look();
-        if (isGood && this.#seen.length === 0 && !this.#isWhole) await this.#sleep(intervalMs, true);
-        else if (!isGood) await this.#sleep(retryMs, false);
+        failures = isGood ? 0 : failures + 1;
+        if (isGood && this.#seen.length === 0 && !this.#isWhole) await this.#sleep(intervalMs(), true);
+        else if (!isGood) await this.#sleep(Math.min(longestRetryMs, retryMs * 2 ** (failures - 1)), false);
       }
     } finally {
       this.#signal.removeEventListener('abort', wake);

@@ -138,6 +138,18 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
+    it('gantry run puts right what it hears of', async () => {
+      let interrupt = (): void => {};
+      const interrupts = (stop: () => void): void => void (interrupt = stop);
+      const run = cli(['run', file(), '-y', '--host', `unix://${bench.daemon.socketPath}`], { env, interrupts });
+      await patch('/1.0/profiles/small', { 'limits.memory': '80MiB' });
+      const memory = async (): Promise<unknown> =>
+        ((await bench.get('/1.0/profiles/small')) as { config: Record<string, string> }).config['limits.memory'];
+      await until(async () => (await memory()) === '64MiB', waitMs);
+      interrupt();
+      expect((await run).code).toBe(0);
+    });
+
     it.skipIf(host === 'lxd')('finds its way back when the server was away', async () => {
       const watching = await start(`unix://${bench.daemon.socketPath}`);
       await (bench.daemon as TestDaemon).restart(async () => {

@@ -24,13 +24,14 @@ export interface CliSetting {
   readonly nowMs?: () => number;
   /** Told what is written to stdout, as it is written. */
   readonly onStdout?: (text: string) => void;
+  readonly onStderr?: (text: string) => void;
   /** Given a function that interrupts the run. */
   readonly interrupts?: (interrupt: () => void) => void;
 }
 
 export async function cli(argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> {
   const stdout = collector(setting.onStdout);
-  const stderr = collector();
+  const stderr = collector(setting.onStderr);
   const stdin = new PassThrough();
   if (setting.typed !== undefined) stdin.write(setting.typed);
   if (setting.piped !== undefined) stdin.end(setting.piped);

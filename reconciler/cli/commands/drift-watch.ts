@@ -38,7 +38,7 @@ export async function watchDrift(
     const watcher = new DriftWatcher(context, client, { args, options, loaded });
     const end = limitMs === undefined ? [] : [AbortSignal.timeout(limitMs)];
     const signal = AbortSignal.any([context.stop, ...end]);
-    await watch({ ...watcher.parts(), intervalMs }, signal);
+    await watch({ ...watcher.parts(), intervalMs: () => intervalMs }, signal);
     if (context.stop.aborted) return exitCodes.interrupted;
     return watcher.hasDrift && options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
   });
