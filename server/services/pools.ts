@@ -60,17 +60,17 @@ export class Pools {
     return [this.#createSaga(), this.#deleteSaga()];
   }
 
-  list(): readonly StoragePool[] {
-    return this.#deps.records.pools.list().map((entry) => this.#render(entry));
+  list(): Promise<readonly StoragePool[]> {
+    return Promise.all(this.#deps.records.pools.list().map((entry) => this.#render(entry)));
   }
 
   names(): readonly string[] {
     return this.#deps.records.pools.list().map((entry) => entry.name);
   }
 
-  get(name: string): { readonly object: StoragePool; readonly etag: string } {
+  async get(name: string): Promise<{ readonly object: StoragePool; readonly etag: string }> {
     const entry = this.#find(name);
-    return { object: this.#render(entry), etag: etagOf.pool(entry.document) };
+    return { object: await this.#render(entry), etag: etagOf.pool(entry.document) };
   }
 
   async create(caller: Caller, body: StoragePoolCreate): Promise<void> {
@@ -390,7 +390,8 @@ export class Pools {
     ]);
   }
 
-  #render({ name, document }: Entry<PoolDocument>): StoragePool {
+  async #render({ name, document }: Entry<PoolDocument>): Promise<StoragePool> {
+    const images = await this.#imagesIn(name, document);
     return {
       name,
       description: document.description,
@@ -398,8 +399,18 @@ export class Pools {
       config: { ...document.config },
       status: document.lifecycle === 'ready' ? 'Created' : 'Pending',
       locations: ['none'],
-      used_by: [...this.usedBy(name), ...this.#snapshotsIn(name)],
+      used_by: [...this.usedBy(name), ...this.#snapshotsIn(name), ...images],
     };
+  }
+
+  /** Those that the pool has unpacked. They do not keep it from being deleted: they go with it. */
+  async #imagesIn(name: string, document: PoolDocument): Promise<readonly string[]> {
+    const driver = this.#deps.drivers[document.driver];
+    if (driver === undefined || document.lifecycle !== 'ready') return [];
+    const volumes = await driver.listVolumes(poolSpec(name, document)).catch(() => []);
+    return volumes
+      .filter(({ type, name: fingerprint }) => type === 'image' && this.#deps.records.images.has(fingerprint))
+      .map((image) => `/1.0/images/${image.name}`);
   }
 }
 

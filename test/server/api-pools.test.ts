@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../support/daemon.ts';
+import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../support/image-hostile.ts';
 
 let daemon: TestDaemon;
 let elsewhere = '';
@@ -150,6 +151,26 @@ describe('using and deleting a pool', () => {
     expect([deleted.status, deleted.body.type]).toEqual([200, 'sync']);
     expect(existsSync(join(daemon.dir, 'storage-pools', name))).toBe(false);
     expect((await daemon.call('DELETE', `/1.0/storage-pools/${name}`)).status).toBe(404);
+  });
+
+  test('images that it has unpacked use it, but go with it', async () => {
+    const name = fresh();
+    await create({ name });
+    const image = await daemon.ok(
+      'POST',
+      '/1.0/images',
+      tarOf({ ...metadataFile, content: `${goodMetadata}#${name}\n` }, rootfsDirectory),
+    );
+    const fingerprint = String(image.metadata?.['fingerprint']);
+    const devices = { root: { type: 'disk', path: '/', pool: name } };
+    await createContainer(daemon, `c-${name}`, { source: { type: 'image', fingerprint }, devices });
+    const users = [`/1.0/containers/c-${name}`, `/1.0/images/${fingerprint}`];
+    expect((await daemon.get(`/1.0/storage-pools/${name}`)).used_by).toEqual(users);
+    const all = (await daemon.get('/1.0/storage-pools?recursion=1')) as Json[];
+    expect(all.find((pool) => pool.name === name).used_by).toEqual(users);
+    await daemon.ok('DELETE', `/1.0/containers/c-${name}`);
+    expect((await daemon.call('DELETE', `/1.0/storage-pools/${name}`)).status).toBe(200);
+    expect((await daemon.call('GET', `/1.0/images/${fingerprint}`)).status).toBe(200);
   });
 
   test('a directory given by the user stays when its pool is deleted', async () => {

@@ -1,25 +1,20 @@
 // Storage pool endpoints: requests to use cases and back.
 import type { StoragePoolCreate, StoragePoolPut } from '../../api/pool.ts';
 import type { Pools } from '../../services/pools.ts';
-import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
+import { done, movedTo, param, recursionOf, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 
 export function poolRoutes(pools: Pools): RouteTable {
   return {
-    'pools.list': ({ query }) =>
-      collection(
-        query,
-        () => pools.names().map(urlOf),
-        () => pools.list(),
-      ),
+    'pools.list': async ({ query }) => sync(recursionOf(query) > 0 ? await pools.list() : pools.names().map(urlOf)),
     'pools.create': async ({ caller, body }) => {
       const create = body as StoragePoolCreate;
       await pools.create(caller, create);
       return movedTo(urlOf(create.name));
     },
-    'pools.get': (context) => {
-      const { object, etag } = pools.get(param(context, 'pool'));
+    'pools.get': async (context) => {
+      const { object, etag } = await pools.get(param(context, 'pool'));
       return sync(object, etag);
     },
     'pools.put': async (context) => {

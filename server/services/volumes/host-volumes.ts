@@ -38,11 +38,15 @@ function checkMap(deps: Deps, volume: VolumeId, user: string): void {
   const mapOf = (name: string) => parseIdMap(deps.records.containers.get(name)?.document.config[currentMap]) ?? [];
   const map = mapOf(user);
   const base = Number(deps.records.containers.get(user)?.document.config['volatile.idmap.base'] ?? '0');
-  if (base > 0 || map.length > 2) refuse('the container has a map of its own (security.idmap.isolated, raw.idmap)');
+  if (base > 0 || map.length > 2)
+    refuse(
+      'the container has a map of its own (security.idmap.isolated, raw.idmap): take that away, or set security.unmapped of the volume',
+    );
   const other = runningUsers(deps.records, deps.runtime, volume).find(
     (name) => name !== user && renderIdMap(mapOf(name)) !== renderIdMap(map),
   );
-  if (other !== undefined) refuse(`${other} is using it with another one`);
+  if (other !== undefined)
+    refuse(`${other} is using it with another one: stop ${other}, or set security.unmapped of the volume`);
 }
 
 const currentMap = 'volatile.idmap.current';
