@@ -135,6 +135,7 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
     );
   const operations = new OperationFollower({ http, openEvents: (handlers) => openEvents(['operation'], handlers) });
   const send = <T>(call: Call, signal?: AbortSignal): Promise<Reply<T>> => http.send<T>(call, signal);
+  const pools = sharedWhileAsked((signal) => listOf(send, collections.storage_pool, signal));
   return {
     host: renderEndpoint(endpoint),
     http,
@@ -151,10 +152,12 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
     patchServer: (json, write = {}, signal) => send({ method: 'PATCH', path: '/1.0', json, ...writing(write) }, signal),
     list: async <K extends ClientKind>(kind: K, signal?: AbortSignal) =>
       (kind === 'storage_volume'
-        ? await listVolumes(send, signal)
+        ? await listVolumes(send, pools, signal)
         : kind === 'server_config'
           ? [(await readServer(send, signal)).metadata]
-          : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
+          : kind === 'storage_pool'
+            ? await pools(signal)
+            : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
     members: async (signal) =>
       (await listOf(send, '/1.0/cluster/members', signal)).map((one) => (one as { server_name: string }).server_name),
     get: async (kind, name, signal, target) => {
@@ -237,11 +240,26 @@ async function readServer(send: Send, signal?: AbortSignal): Promise<Reply<KindT
   return { ...reply, metadata: { name: 'server', config: reply.metadata.config } };
 }
 
+type Ask = (signal?: AbortSignal) => Promise<readonly unknown[]>;
+
+/** Who looks at everything asks for pools, and for the volumes in them, at once: within one look the answer is the same. */
+function sharedWhileAsked(ask: Ask): Ask {
+  const asked = new Map<AbortSignal, ReturnType<Ask>>();
+  return (signal) => {
+    if (signal === undefined) return ask();
+    const under = asked.get(signal);
+    if (under !== undefined) return under;
+    const answer = ask(signal).finally(() => asked.delete(signal));
+    asked.set(signal, answer);
+    return answer;
+  };
+}
+
 /** Custom volumes of all pools. A pool that goes meanwhile has none. */
-async function listVolumes(send: Send, signal?: AbortSignal): Promise<readonly unknown[]> {
-  const pools = (await listOf(send, collections.storage_pool, signal)) as readonly { readonly name: string }[];
+async function listVolumes(send: Send, pools: Ask, signal?: AbortSignal): Promise<readonly unknown[]> {
+  const found = (await pools(signal)) as readonly { readonly name: string }[];
   const lists = await Promise.all(
-    pools.map(async ({ name: pool }) => {
+    found.map(async ({ name: pool }) => {
       const volumes = await listOf(send, volumesOf(pool), signal).catch((error: unknown) => {
         if (isNotFound(error)) return [];
         throw error;
