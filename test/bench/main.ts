@@ -13,11 +13,13 @@ import { planGroup } from './plan.ts';
 import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
 import { openGantryd, openLxd, type Server } from './servers.ts';
 import { snapshotsGroup } from './snapshots.ts';
+import { reconcileGroup } from './reconcile.ts';
 import { terraformGroup } from './terraform.ts';
 
 const groups: Readonly<Record<string, Group>> = {
   plan: planGroup,
   terraform: terraformGroup,
+  reconcile: reconcileGroup,
   // Before thousands of files are made and deleted by the others.
   images: imagesGroup,
   life: lifeGroup,
@@ -71,7 +73,8 @@ async function measure(wanted: readonly string[], containers: number): Promise<r
   }
   const servers: Server[] = [];
   try {
-    if (wanted.some((name) => name !== 'plan' && name !== 'terraform')) await open(servers);
+    // These bring their own.
+    if (wanted.some((name) => !['plan', 'terraform', 'reconcile'].includes(name))) await open(servers);
     const context: BenchContext = { servers, containers, say, signal: abort.signal };
     const rows: Row[] = [];
     for (const name of wanted) {

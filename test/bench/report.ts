@@ -1,6 +1,7 @@
 // The results of a run: rows of samples, and the table with medians, ratios, targets and what misses them. Measures nothing.
 
-export type Unit = 'ms' | '/s' | 'MB';
+/** `x`: so many times as fast as something else. */
+export type Unit = 'ms' | '/s' | 'MB' | 'x' | 'calls';
 
 export interface Row {
   readonly group: string;
@@ -10,6 +11,7 @@ export interface Row {
   readonly timesLxd?: number;
   /** Absolute bound for every server of ours. */
   readonly atMost?: number;
+  readonly atLeast?: number;
   /** Server name to its samples. */
   readonly samples: Readonly<Record<string, readonly number[]>>;
 }
@@ -25,7 +27,7 @@ export function median(samples: readonly number[]): number {
 
 /** The least disturbed sample: the shortest time, the highest rate. */
 export function best(row: Row, samples: readonly number[]): number {
-  return row.unit === '/s' ? Math.max(...samples) : Math.min(...samples);
+  return row.unit === '/s' || row.unit === 'x' ? Math.max(...samples) : Math.min(...samples);
 }
 
 /** How many times better than LXD the median of a server is. */
@@ -41,6 +43,7 @@ export function verdict(row: Row, server: string): Verdict {
   const samples = row.samples[server];
   if (samples === undefined || server === lxdName) return '';
   if (row.atMost !== undefined) return median(samples) <= row.atMost ? 'met' : 'MISSED';
+  if (row.atLeast !== undefined) return median(samples) >= row.atLeast ? 'met' : 'MISSED';
   if (row.timesLxd === undefined) return '';
   const times = ratio(row, server);
   if (times === undefined) return 'not compared';
@@ -51,6 +54,7 @@ const digits = (value: number): string => value.toFixed(value < 10 ? 2 : value <
 
 function targetText(row: Row): string {
   if (row.atMost !== undefined) return `<= ${row.atMost} ${row.unit}`;
+  if (row.atLeast !== undefined) return `>= ${row.atLeast} ${row.unit}`;
   return row.timesLxd === undefined ? '' : `${row.timesLxd}x LXD`;
 }
 
