@@ -28,7 +28,8 @@ interface Wanted {
   readonly document: Document | undefined;
 }
 
-const readsAtOnce = 8;
+const containersAtOnce = 4;
+const readsAtOnce = 2;
 
 export interface Asked {
   readonly documents: readonly Document[];
@@ -66,7 +67,7 @@ export async function observeInside(
     }
   };
   if (queue.length === 0) return observed;
-  await Promise.all(Array.from({ length: Math.min(readsAtOnce, queue.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(containersAtOnce, queue.length) }, work));
   return { ...observed, containers };
 }
 

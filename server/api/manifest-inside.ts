@@ -16,7 +16,6 @@ const code = {
     { ...text, pattern: '^[0-9]{1,3}$' },
   ],
 };
-const path = { ...text, pattern: '^/' };
 
 /** `value`: the schema of a value that may be taken from a secret store. */
 export const filesSchema = (value: JsonSchema): JsonSchema => ({
@@ -28,7 +27,7 @@ export const filesSchema = (value: JsonSchema): JsonSchema => ({
     required: ['path'],
     additionalProperties: false,
     properties: {
-      path: { ...path, description: 'Absolute path inside. Directories that lead to it are made.' },
+      path: { ...text, description: 'Absolute path inside. Directories that lead to it are made.' },
       type: {
         enum: ['file', 'directory', 'symlink'],
         description: 'Left out: as content, source and target say; directory must be written.',
@@ -85,7 +84,7 @@ export const execSchema = (value: JsonSchema, duration: JsonSchema): JsonSchema 
         additionalProperties: value,
         description: 'Environment, over that of the container.',
       },
-      cwd: { ...path, description: 'Directory to run in.' },
+      cwd: { ...text, description: 'Directory to run in.' },
       user: { ...id, description: 'User id inside. Left out: 0.' },
       group: { ...id, description: 'Group id inside. Left out: 0.' },
       once: { type: 'boolean', description: 'Never again in this container, also when the entry changes.' },
@@ -97,8 +96,13 @@ export const execSchema = (value: JsonSchema, duration: JsonSchema): JsonSchema 
           'Again when one of these changes: paths of declared files or directories above them, keys such as config.limits.memory.',
       },
       on_start: { type: 'boolean', description: 'Again after every start, at the next apply at the latest.' },
+      triggers: {
+        type: 'object',
+        additionalProperties: value,
+        description: 'Any values, of any names: again when one changes.',
+      },
       unless: { ...command, description: 'Not needed when this command ends with 0; asked before it would run.' },
-      creates: { ...path, description: 'Not needed when there is something at this path; what it must make.' },
+      creates: { ...text, description: 'Not needed when there is something at this path; what it must make.' },
       exit_code: {
         anyOf: [...code.anyOf, { type: 'array', items: code, minItems: 1 }, { enum: ['any'] }],
         default: 0,

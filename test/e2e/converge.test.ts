@@ -37,13 +37,22 @@ function writeStack(name: string, makeImage: (path: string) => void): void {
   const dir = join(work, name);
   mkdirSync(dir, { recursive: true });
   makeImage(join(dir, 'image.tar.gz'));
+  // Two of them would say no more, and take their time.
+  const inside = `files:
+  - { path: /etc/app/c1.conf, content: "number c1" , mode: "0600" }
+  - { path: /etc/app/link, target: c1.conf }
+exec:
+  - { name: setup, command: [cat, /etc/app/c1.conf] }
+  - { name: reload, command: [cat, /etc/app/link], on_change: [/etc/app] }
+snapshots: [{ name: fresh }]
+`;
   const container = (of: string): string => `---
 kind: container
 name: ${of}
 profiles: [small]
 source: { type: image, alias: base }
 config: { user.number: "${of}" }
-`;
+${of === 'c1' ? inside : ''}`;
   writeFileSync(
     join(dir, 'stack.yaml'),
     `kind: storage_pool
