@@ -155,7 +155,10 @@ function markTexts(
   spec: ExecSpec,
 ): { readonly command: string; readonly triggers: string; readonly part: boolean } {
   const { command, environment = {}, cwd = '', user = 0, group = 0 } = spec;
-  const triggers = (spec.on_change ?? []).map((name): Json => [name, triggerOf(values, name)]);
+  const triggers = [
+    ...(spec.on_change ?? []).map((name): Json => [name, triggerOf(values, name)]),
+    ...Object.entries(spec.triggers ?? {}).sort(([a], [b]) => compareText(a, b)),
+  ];
   return {
     command: JSON.stringify([
       command,

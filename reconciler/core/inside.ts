@@ -37,6 +37,8 @@ export interface ExecSpec {
   readonly once?: boolean;
   readonly on_change?: readonly string[];
   readonly on_start?: boolean;
+  /** Any texts: it runs again when one changes. */
+  readonly triggers?: Readonly<Record<string, string>>;
   /** It is not needed when this command ends with 0. */
   readonly unless?: readonly string[];
   /** It is not needed when there is something at this path. */

@@ -222,6 +222,7 @@ function readCommand(item: JsonObject, at: string, values: JsonObject, findings:
     ...(item['once'] === true ? { once: true } : {}),
     ...(triggers.length === 0 ? {} : { on_change: triggers }),
     ...(item['on_start'] === true ? { on_start: true } : {}),
+    ...(isMap(item['triggers']) ? { triggers: textsOf(item['triggers']) } : {}),
     ...(unless === undefined ? {} : { unless: wordsOf(unless) }),
     ...(typeof creates === 'string' ? { creates } : {}),
     ...(codes === undefined ? {} : { exit_codes: codes }),

@@ -7,7 +7,8 @@ import type { Json, JsonObject } from '../core/document.ts';
 import { isMap } from '../core/kinds/values.ts';
 import type { PlacedText } from './located.ts';
 import type { RawDocument } from './parse-yaml.ts';
-import { loadTerraform, type TerraformDocument } from './terraform-json/load-terraform.ts';
+import { loadTerraform } from './terraform-json/load-terraform.ts';
+import type { TerraformDocument } from './terraform-json/make-documents.ts';
 import type { Problem } from './terraform-json/problem.ts';
 import { rows } from './terraform-json/unsupported.ts';
 
@@ -132,27 +133,43 @@ const noticeOf = (notice: string, part: Part | undefined): Diagnostic => ({
   ...(part === undefined ? {} : part.source.locationAt(part.raw.offset)),
 });
 
-/** Every value below these keys: which part of an expression was sensitive is not told apart. */
-function pathsBelow(value: JsonObject, keys: readonly string[]): readonly string[] {
+/** Every value below these paths: which part of an expression was sensitive is not told apart. */
+function pathsBelow(value: JsonObject, roots: readonly string[]): readonly string[] {
   const paths: string[] = [];
   const collect = (item: Json | undefined, path: string): void => {
     if (typeof item !== 'object' || item === null) paths.push(path);
     else for (const [key, inner] of Object.entries(item as JsonObject)) collect(inner, `${path}.${key}`);
   };
-  for (const key of keys) collect(value[key], key);
+  for (const root of roots) {
+    const [key = '', ...rest] = root.split('.');
+    const first = value[key];
+    const inner = typeof first === 'object' && first !== null ? (first as JsonObject)[rest.join('.')] : undefined;
+    const item = rest.length === 0 ? first : inner;
+    if (item !== undefined) collect(item, root);
+  }
   return paths;
 }
 
+/** By the longest path that fits. */
+function renamed(path: string, names: Readonly<Record<string, string>>): string | undefined {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
+    const name = path.slice(0, end);
+    if (Object.hasOwn(names, name)) return `${names[name] ?? ''}${path.slice(end)}`;
+  }
+  return undefined;
+}
+
 function rawOf(document: TerraformDocument, raw: RawDocument): RawDocument {
-  const { value, steps, writtenAs } = document;
+  const { value, steps, writtenAs, writtenBy } = document;
   const own = steps.join('.');
   return {
     value,
     offset: raw.placeOf(own, 'key').offset,
-    ...(document.sensitive.length === 0 ? {} : { secrets: pathsBelow(value, document.sensitive) }),
+    ...(document.sensitive.length === 0 ? {} : { secrets: [...new Set(pathsBelow(value, document.sensitive))] }),
     placeOf: (path, part) => {
-      const [first = '', ...rest] = path.split('.');
-      return raw.placeOf([own, writtenAs[first] ?? first, ...rest].filter((step) => step !== '').join('.'), part);
+      const elsewhere = renamed(path, writtenBy);
+      if (elsewhere !== undefined) return raw.placeOf(elsewhere, part);
+      return raw.placeOf([own, renamed(path, writtenAs) ?? path].filter((step) => step !== '').join('.'), part);
     },
   };
 }

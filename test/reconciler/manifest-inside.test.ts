@@ -154,6 +154,7 @@ exec:
   - { name: made, command: [make], creates: /var/x }
   - { name: boot, command: [boot], on_start: true }
   - { name: ever, command: [once], once: true }
+  - { name: told, command: [a], triggers: { version: 2 } }
 `);
     expect(values['exec']).toEqual({
       plain: { command: ['echo', '1', 'true'], timeout_ms: 300_000 },
@@ -171,6 +172,7 @@ exec:
       made: { command: ['make'], creates: '/var/x', timeout_ms: 300_000 },
       boot: { command: ['boot'], on_start: true, timeout_ms: 300_000 },
       ever: { command: ['once'], once: true, timeout_ms: 300_000 },
+      told: { command: ['a'], triggers: { version: '2' }, timeout_ms: 300_000 },
     });
   });
 

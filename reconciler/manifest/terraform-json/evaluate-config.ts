@@ -1,11 +1,11 @@
 // Gives every resource of a configuration its values: variables, locals and resources are evaluated when they are first asked
 // for, each once. Knows resource types only by the small table that it is given.
 import type { Json, JsonObject } from '../../core/document.ts';
+import { shaped, ShapeError, withComputed, type Members } from './argument-shapes.ts';
 import { evaluate, type Scope } from './expression/evaluate.ts';
 import { fromJson, toPlain } from './expression/json-text.ts';
 import { parseTemplate } from './expression/parse.ts';
-import { referencesOf } from './expression/references.ts';
-import { ExpressionError, type Expression } from './expression/syntax.ts';
+import { ExpressionError } from './expression/syntax.ts';
 import {
   ConversionError,
   isMap,
@@ -21,12 +21,17 @@ import {
 } from './expression/values.ts';
 import type { Problem, Report } from './problem.ts';
 import type { Config, Piece, Resource } from './read-config.ts';
+import { References } from './references-in-config.ts';
 import { readType } from './type-constraint.ts';
 import type { Code } from './unsupported.ts';
 
 /** What the evaluation must know of a resource type: what can be referred to beyond its arguments. */
 export interface ReferableType {
   readonly arguments: ReadonlySet<string>;
+  /** What they are made into; of those that are not here, whatever is written. */
+  readonly shapes?: Members;
+  /** Arguments that have a value, known to the provider, also where none is written. */
+  readonly filled?: ReadonlySet<string>;
   /** From the arguments, or unknown before an apply. */
   readonly computed: Readonly<Record<string, (values: Readonly<Record<string, Value>>, resourceName: string) => Value>>;
 }
@@ -35,7 +40,10 @@ export interface Instance {
   readonly resource: Resource;
   /** `gantry_container.web[0]`. */
   readonly address: string;
+  /** What references see: arguments, and what an apply fills in. */
   readonly values: Readonly<Record<string, Value>>;
+  /** What is written. */
+  readonly args: Readonly<Record<string, Value>>;
   /** Arguments with something in them that came out of a sensitive variable. */
   readonly sensitive: ReadonlySet<string>;
 }
@@ -71,10 +79,11 @@ export class Evaluation {
   readonly #values = new Map<string, Value>();
   readonly #instances = new Map<string, readonly Instance[]>();
   readonly #busy: string[] = [];
-  readonly #tainted = new Map<string, boolean>();
+  readonly #references: References;
 
   constructor(input: EvaluationInput) {
     this.#input = input;
+    this.#references = new References(input.config);
   }
 
   /** Of every resource whose type is known, in the order of the files. */
@@ -93,12 +102,23 @@ export class Evaluation {
     return made;
   }
 
+  /** Addresses of the resources that one refers to, also through locals. */
+  needsOf(resource: Resource): ReadonlySet<string> {
+    return this.#references.needsOf(resource);
+  }
+
+  /** Of a resource by its address: `gantry_container.web`. */
+  instancesAt(address: string): readonly Instance[] {
+    const resource = this.#input.config.resources.get(address);
+    return resource === undefined || this.#input.typeOf(resource.type) === undefined ? [] : this.instancesOf(resource);
+  }
+
   /** Outputs as plain data; undefined where they are not known before an apply. */
   outputs(): ReadonlyMap<string, { readonly value: unknown; readonly isSensitive: boolean }> {
     const outputs = new Map<string, { value: unknown; isSensitive: boolean }>();
     for (const [name, piece] of this.#input.config.outputs) {
       const value = this.evaluate(piece.body['value'] ?? null, { place: below(piece, 'value') });
-      const isSensitive = piece.body['sensitive'] === true || this.#isTainted(piece.body['value'] ?? null);
+      const isSensitive = piece.body['sensitive'] === true || this.#references.isTainted(piece.body['value'] ?? null);
       outputs.set(name, { value: plainOrUndefined(value), isSensitive });
     }
     return outputs;
@@ -131,7 +151,7 @@ export class Evaluation {
   #text(text: string, context: Context): Value {
     if (!text.includes('{')) return text;
     try {
-      return evaluate(parseTemplate(text), this.#scope(context));
+      return evaluate(this.#references.parse(text), this.#scope(context));
     } catch (error) {
       this.#fail(error, context.place, text);
       return unknown;
@@ -275,15 +295,40 @@ export class Evaluation {
     const type = this.#input.typeOf(resource.type);
     const sensitive = new Set<string>();
     const written = Object.entries(resource.body).filter(([name]) => !metaArguments.has(name));
-    const own = mapFrom(written.map(([name, json]) => [name, this.evaluate(json, inside(context, name))] as const));
-    for (const [name, json] of written) if (this.#isTainted(json)) sensitive.add(name);
-    const left = [...(type?.arguments ?? [])].map((name) => [name, null] as const);
+    const evaluated = written.map(([name, json]) => [name, this.evaluate(json, inside(context, name))] as const);
+    const shapes = type?.shapes ?? {};
+    const args = mapFrom(
+      evaluated.map(([name, value]) => [name, this.#shaped(resource, name, value, shapes)] as const),
+    );
+    const own = mapFrom(
+      Object.entries(args).map(([name, value]) => {
+        const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined;
+        return [name, shape === undefined ? value : withComputed(value, shape)] as const;
+      }),
+    );
+    for (const [name, json] of written) if (this.#references.isTainted(json)) sensitive.add(name);
+    const left = [...(type?.arguments ?? [])].map(
+      (name) => [name, type?.filled?.has(name) === true ? unknown : null] as const,
+    );
     const made = Object.entries(type?.computed ?? {}).map(
       ([name, compute]) => [name, compute(own, `${resource.name}${key}`)] as const,
     );
     const values = mapFrom([...left, ...made, ...Object.entries(own)]);
     this.#checkPreconditions(resource, context);
-    return { resource, address: `${resource.address}${key}`, values, sensitive };
+    return { resource, address: `${resource.address}${key}`, values, args, sensitive };
+  }
+
+  #shaped(resource: Resource, name: string, value: Value, shapes: Members): Value {
+    const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined;
+    if (shape === undefined) return value;
+    try {
+      return shaped(value, shape);
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error;
+      const place = error.path.reduce(below, below(resource, name));
+      this.#tell('E_ARGUMENT', `${resource.address}: ${[name, ...error.path].join('.')}: ${error.message}`, place);
+      return unknown;
+    }
   }
 
   #checkPreconditions(resource: Resource, context: Context): void {
@@ -301,53 +346,6 @@ export class Evaluation {
         }
       }
     }
-  }
-
-  /** True when a sensitive variable is anywhere behind it. */
-  #isTainted(json: Json): boolean {
-    if (typeof json === 'string') return json.includes('${') && this.#isTextTainted(json);
-    if (Array.isArray(json)) return json.some((item: Json) => this.#isTainted(item));
-    return (
-      typeof json === 'object' &&
-      json !== null &&
-      Object.values(json as JsonObject).some((item) => this.#isTainted(item))
-    );
-  }
-
-  #isTextTainted(text: string): boolean {
-    let expression: Expression;
-    try {
-      expression = parseTemplate(text);
-    } catch {
-      return false;
-    }
-    return referencesOf(expression).some(([first = '', second = '', third]) =>
-      this.#isReferenceTainted(first, second, third),
-    );
-  }
-
-  /** Of one argument of a resource where the reference names it; of the whole resource otherwise. */
-  #isReferenceTainted(first: string, second: string, third: string | undefined): boolean {
-    const body = this.#input.config.resources.get(`${first}.${second}`)?.body;
-    const isOne = body !== undefined && third !== undefined;
-    return isOne ? this.#isTainted(body[third] ?? null) : this.#isNameTainted(`${first}.${second}`);
-  }
-
-  #isNameTainted(name: string): boolean {
-    const known = this.#tainted.get(name);
-    if (known !== undefined) return known;
-    // Of a circle, which is reported elsewhere.
-    this.#tainted.set(name, false);
-    const [first = '', second = ''] = name.split('.');
-    const { variables, locals, resources } = this.#input.config;
-    const result =
-      first === 'var'
-        ? variables.get(second)?.body['sensitive'] === true
-        : this.#isTainted(
-            first === 'local' ? (locals.get(second)?.value ?? null) : (resources.get(name)?.body ?? null),
-          );
-    this.#tainted.set(name, result);
-    return result;
   }
 
   #memo(key: string, place: Pick<Piece, 'file' | 'steps'>, make: () => Value): Value {

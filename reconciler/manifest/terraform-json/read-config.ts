@@ -40,6 +40,8 @@ export interface Config {
   readonly resources: ReadonlyMap<string, Resource>;
   readonly outputs: ReadonlyMap<string, Piece>;
   readonly imports: readonly Piece[];
+  /** `gantry`, or `gantry.alias`. */
+  readonly providers: ReadonlyMap<string, Piece>;
   readonly folder: string;
   /** What was left out on purpose, for a notice. */
   readonly ignored: readonly string[];
@@ -67,6 +69,7 @@ class Reader {
   readonly #resources = new Map<string, Resource>();
   readonly #outputs = new Map<string, Piece>();
   readonly #imports: Piece[] = [];
+  readonly #providers = new Map<string, Piece>();
   readonly #ignored = new Set<string>();
 
   constructor(report: Report) {
@@ -80,6 +83,7 @@ class Reader {
       resources: this.#resources,
       outputs: this.#outputs,
       imports: this.#imports,
+      providers: this.#providers,
       folder,
       ignored: [...this.#ignored],
     };
@@ -101,7 +105,7 @@ class Reader {
   }
 
   #block(key: string, content: Json, place: Omit<Piece, 'body'>): void {
-    if (key === '//' || key === 'provider') return;
+    if (key === '//') return;
     if (key === 'moved') this.#ignored.add('moved: objects are known by their names, not by addresses');
     if (key === 'moved') return;
     for (const piece of this.#pieces(content, place)) {
@@ -109,6 +113,7 @@ class Reader {
       else if (key === 'locals') this.#addLocals(piece);
       else if (key === 'import') this.#imports.push(piece);
       else if (key === 'resource') this.#addResources(piece);
+      else if (key === 'provider') this.#addProviders(piece);
       else this.#addNamed(key === 'variable' ? this.#variables : this.#outputs, key, piece);
     }
   }
@@ -145,6 +150,14 @@ class Reader {
         const address = `${type}.${name}`;
         this.#put(this.#resources, address, { ...child, type, name, address }, address);
       }
+    }
+  }
+
+  #addProviders(piece: Piece): void {
+    for (const [name, child] of this.#children(piece)) {
+      const alias = child.body['alias'];
+      const key = typeof alias === 'string' ? `${name}.${alias}` : name;
+      this.#put(this.#providers, key, child, `provider ${key}`);
     }
   }
 

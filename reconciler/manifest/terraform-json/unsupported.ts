@@ -3,7 +3,7 @@
 import type { RefusalCode } from './expression/syntax.ts';
 
 /** Changes whenever a text that was evaluated would now be refused, or mean something else. */
-export const subsetVersion = 1;
+export const subsetVersion = 2;
 
 export type StructureCode =
   | 'E_FOREIGN_RESOURCE'
@@ -31,7 +31,9 @@ export type StructureCode =
   | 'E_NO_VALUE'
   | 'E_VARIABLE'
   | 'E_ARGUMENT'
-  | 'E_IMPORT';
+  | 'E_IMPORT'
+  | 'E_PROVIDER'
+  | 'E_PART';
 
 export type Code = RefusalCode | StructureCode;
 
@@ -114,6 +116,14 @@ export const rows: Readonly<Record<Code, Row>> = {
   },
   E_VARIABLE: { what: 'values that a variable cannot take', hint: 'correct the value, the type or the rule' },
   E_ARGUMENT: { what: 'arguments that the resource does not have', hint: 'correct the name' },
+  E_PROVIDER: {
+    what: 'resources of several servers',
+    hint: 'make a stack of the resources of each server, and apply each with its own --host',
+  },
+  E_PART: {
+    what: 'files, commands and snapshots of containers that are not declared beside them',
+    hint: 'declare the container in the same configuration, or use Terraform for this one',
+  },
   E_IMPORT: { what: 'imports under another name', hint: 'the id must end with the name of the resource' },
 };
 

@@ -109,6 +109,8 @@ describe('a synthesized stack', () => {
         manage: {
           protect: true,
           ignore: ['config.limits.cpu', 'config.limits.cpu.*', 'description', 'devices', 'devices.*'],
+          // Of all that it refers to only containers are named by nothing else in a document.
+          depends_on: ['container/db-a', 'container/db-b'],
         },
       })),
       ...['db-a', 'db-b'].map((name) => ({

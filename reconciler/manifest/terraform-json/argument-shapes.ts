@@ -1,0 +1,124 @@
+// What the arguments of our own resource types take, and values made into it as Terraform does by the provider's schema: texts with
+// numbers in them become numbers, what is left out is null, what there is not is refused. Pure.
+import { hint } from '../../../server/api/nearest.ts';
+import {
+  ConversionError,
+  isList,
+  isMap,
+  isSet,
+  keysOf,
+  mapFrom,
+  toBool,
+  toNumber,
+  toText,
+  typeName,
+  unknown,
+  type Value,
+} from './expression/values.ts';
+
+export type Members = Readonly<Record<string, Shape>>;
+export type Shape =
+  | 'text'
+  | 'number'
+  | 'bool'
+  | 'texts'
+  /** Of texts. */
+  | 'map'
+  /** Of maps of texts. */
+  | 'maps'
+  /** Known after an apply; in objects only. */
+  | 'computed'
+  | { readonly object: Members }
+  | { readonly list: Members }
+  | { readonly each: Members };
+
+/** What is wrong with an argument, and where below it. */
+export class ShapeError extends Error {
+  override readonly name = 'ShapeError';
+  readonly path: readonly string[];
+  constructor(path: readonly string[], message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+const primitives = { text: toText, number: toNumber, bool: toBool } as const;
+
+/** Throws ShapeError. Computed members are left out: they are nothing that one writes. */
+export function shaped(value: Value, shape: Shape, path: readonly string[] = []): Value {
+  if (value === null || value === unknown) return value;
+  if (typeof shape === 'string') return shapedText(value, shape, path);
+  if ('object' in shape) return shapedObject(value, shape.object, path);
+  if ('each' in shape) return eachOf(value, path, (item, below) => shapedObject(item, shape.each, below));
+  return listOf(value, path).map((item, at) =>
+    item === null || item === unknown ? item : shapedObject(item, shape.list, [...path, String(at)]),
+  );
+}
+
+function shapedText(value: Value, shape: Exclude<Shape, object>, path: readonly string[]): Value {
+  if (shape === 'texts') return listOf(value, path).map((item, at) => shaped(item, 'text', [...path, String(at)]));
+  if (shape === 'map') return eachOf(value, path, (item, below) => shaped(item, 'text', below));
+  if (shape === 'maps') return eachOf(value, path, (item, below) => shaped(item, 'map', below));
+  if (shape === 'computed') throw new ShapeError(path, 'is set by the provider');
+  return primitive(value, shape, path);
+}
+
+function primitive(value: Value, shape: keyof typeof primitives, path: readonly string[]): Value {
+  try {
+    return primitives[shape](value);
+  } catch (error) {
+    if (!(error instanceof ConversionError)) throw error;
+    throw new ShapeError(path, error.message);
+  }
+}
+
+function listOf(value: Value, path: readonly string[]): readonly Value[] {
+  if (isList(value)) return value;
+  if (isSet(value)) return value.items;
+  throw new ShapeError(path, `a list is wanted, not ${typeName(value)}`);
+}
+
+function eachOf(
+  value: Value,
+  path: readonly string[],
+  convert: (item: Value, path: readonly string[]) => Value,
+): Value {
+  if (!isMap(value)) throw new ShapeError(path, `a map is wanted, not ${typeName(value)}`);
+  return mapFrom(
+    keysOf(value).map((key) => {
+      const item = value[key] ?? null;
+      return [key, item === null || item === unknown ? item : convert(item, [...path, key])] as const;
+    }),
+  );
+}
+
+function shapedObject(value: Value, members: Members, path: readonly string[]): Value {
+  if (!isMap(value)) throw new ShapeError(path, `an object is wanted, not ${typeName(value)}`);
+  const names = Object.keys(members).filter((name) => members[name] !== 'computed');
+  const stranger = Object.keys(value).find((name) => !names.includes(name));
+  if (stranger !== undefined) {
+    const isComputed = Object.hasOwn(members, stranger);
+    const message = isComputed ? 'is set by the provider' : `there is no such attribute${hint(stranger, names)}`;
+    throw new ShapeError([...path, stranger], message);
+  }
+  return mapFrom(
+    names.map((name) => [name, shaped(value[name] ?? null, members[name] ?? 'text', [...path, name])] as const),
+  );
+}
+
+/** The same with what defaults and an apply fill in, for references: everything that is not written. */
+export function withComputed(value: Value, shape: Shape): Value {
+  if (typeof shape === 'string' || value === null || value === unknown) return value;
+  if ('object' in shape) return completed(value, shape.object);
+  if ('each' in shape) {
+    return isMap(value)
+      ? mapFrom(keysOf(value).map((key) => [key, completed(value[key] ?? null, shape.each)] as const))
+      : value;
+  }
+  return isList(value) ? value.map((item) => completed(item, shape.list)) : value;
+}
+
+function completed(value: Value, members: Members): Value {
+  if (!isMap(value)) return value;
+  return mapFrom(Object.keys(members).map((name) => [name, value[name] ?? unknown] as const));
+}

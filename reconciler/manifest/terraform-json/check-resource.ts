@@ -1,0 +1,58 @@
+// What is wrong with a resource before anything of it is evaluated: its type, its arguments, its lifecycle.
+import { hint } from '../../../server/api/nearest.ts';
+import type { Json } from '../../core/document.ts';
+import { listOf } from './evaluate-config.ts';
+import { gantryRefused } from './gantry-types.ts';
+import type { Problem, Report } from './problem.ts';
+import type { Resource } from './read-config.ts';
+import { ownPrefixes, resourceTypeNames, resourceTypeOf } from './resource-types.ts';
+
+const blocks = [
+  '//',
+  'count',
+  'for_each',
+  'depends_on',
+  'provider',
+  'lifecycle',
+  'provisioner',
+  'connection',
+  'dynamic',
+];
+
+export function checkResource(resource: Resource, report: Report): void {
+  const { type, address, file, steps, construct, body } = resource;
+  const tell = (code: Problem['code'], message: string, step?: string): void =>
+    report({
+      code,
+      message,
+      file,
+      steps: step === undefined ? steps : [...steps, step],
+      ...(construct === undefined ? {} : { construct }),
+    });
+  const known = resourceTypeOf(type);
+  if (known === undefined) {
+    const reason = Object.hasOwn(gantryRefused, type) ? gantryRefused[type] : undefined;
+    const isOwn = ownPrefixes.some((prefix) => type.startsWith(prefix));
+    if (reason !== undefined) tell('E_UNKNOWN_RESOURCE', `${address}: ${reason}`);
+    else if (isOwn)
+      tell('E_UNKNOWN_RESOURCE', `${address}: the type ${type} is not available here${hint(type, resourceTypeNames)}`);
+    else tell('E_FOREIGN_RESOURCE', `${address} is of another provider`);
+    return;
+  }
+  if (body['provisioner'] !== undefined || body['connection'] !== undefined)
+    tell('E_PROVISIONER', `${address} has a provisioner`);
+  if (body['dynamic'] !== undefined) tell('E_DYNAMIC', `${address} has a dynamic block`, 'dynamic');
+  for (const name of Object.keys(body)) {
+    if (blocks.includes(name) || known.arguments.has(name)) continue;
+    tell('E_ARGUMENT', `${address} has no argument ${name}${hint(name, [...known.arguments])}`, name);
+  }
+  for (const lifecycle of listOf(body['lifecycle'])) {
+    if (lifecycle['create_before_destroy'] === true)
+      tell('E_CREATE_BEFORE_DESTROY', `${address}: create_before_destroy`, 'lifecycle');
+    if (lengthOf(lifecycle['replace_triggered_by']) > 0)
+      tell('E_REPLACE_TRIGGER', `${address}: replace_triggered_by`, 'lifecycle');
+    if (lifecycle['postcondition'] !== undefined) tell('E_POSTCONDITION', `${address}: a postcondition`, 'lifecycle');
+  }
+}
+
+const lengthOf = (value: Json | undefined): number => (Array.isArray(value) ? value.length : 0);

@@ -1,0 +1,415 @@
+// The resource types of our own provider and how they are said in documents. What a type takes is the provider's schema, which a test
+// compares; what a document cannot say is refused.
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { Json, JsonObject } from '../../core/document.ts';
+import { isMap } from '../../core/kinds/values.ts';
+import type { Members } from './argument-shapes.ts';
+import type { ReferableType } from './evaluate-config.ts';
+import type { Value } from './expression/values.ts';
+import {
+  ArgumentError,
+  computedOf,
+  configOf,
+  isSet,
+  objects,
+  refuse,
+  same,
+  withoutNull,
+  wordOf,
+  type Arguments,
+  type ObjectType,
+  type PartType,
+} from './resource-type.ts';
+
+const timeouts = { object: { create: 'text', read: 'text', update: 'text', delete: 'text' } } as const;
+
+/** Left out they are not null to who refers to them. */
+const filled: ReadonlySet<string> = new Set([
+  'description',
+  'config',
+  'devices',
+  'source',
+  'architecture',
+  'profiles',
+  'ephemeral',
+  'running',
+  'allow_restart',
+  'stop_timeout',
+  'user',
+  'group',
+  'fail_on_error',
+  'timeout',
+  'type',
+  'mode',
+  'uid',
+  'gid',
+  'properties',
+  'public',
+  'auto_update',
+  'stateful',
+  'expires_at',
+]);
+
+interface Simple {
+  readonly kind: KindName;
+  readonly shapes: Members;
+  readonly computed?: readonly string[];
+  readonly refused?: Readonly<Record<string, string>>;
+}
+
+/** Arguments that are keys of the document under the same name. */
+function simple({ kind, shapes, computed = [], refused = {} }: Simple): ObjectType {
+  const names = Object.keys(shapes).filter((name) => !(name in refused));
+  return {
+    kind,
+    ...taking({ ...shapes, timeouts }, kind === 'storage_volume' ? ['source'] : []),
+    computed: computedOf(...computed),
+    document: (args) => {
+      refuse(args, refused);
+      return same(...names)(args);
+    },
+    manage: longest,
+    writtenAs: () => ({ 'manage.timeout': 'timeouts' }),
+  };
+}
+
+const taking = (
+  shapes: Members,
+  nothing: readonly string[] = [],
+): Pick<ReferableType, 'arguments' | 'shapes' | 'filled'> => ({
+  arguments: new Set(Object.keys(shapes)),
+  shapes,
+  filled: new Set(Object.keys(shapes).filter((name) => filled.has(name) && !nothing.includes(name))),
+});
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Documents have one limit for each step. */
+function longest(args: Arguments): JsonObject {
+  const written = isMap(args['timeouts']) ? Object.values(args['timeouts']).filter(isSet).map(wordOf) : [];
+  const lengthOf = (text: string): number => {
+    const [, count, unit = ''] = /^([0-9]+)(ms|s|m|h)$/.exec(text) ?? [];
+    return Number(count) * (units[unit] ?? Number.NaN);
+  };
+  const [first] = written.toSorted((a, b) => lengthOf(b) - lengthOf(a));
+  return first === undefined ? {} : { timeout: first };
+}
+
+const config = { name: 'text', description: 'text', config: 'map' } as const;
+const overrides = { each: { config: 'map' } } as const;
+
+const fileMembers = {
+  content: 'text',
+  source: 'text',
+  mode: 'text',
+  uid: 'number',
+  gid: 'number',
+  sha256: 'computed',
+} as const;
+
+const commandMembers = {
+  command: 'texts',
+  environment: 'map',
+  cwd: 'text',
+  user: 'number',
+  group: 'number',
+  fail_on_error: 'bool',
+  timeout: 'text',
+} as const;
+
+const container: ObjectType = {
+  kind: 'container',
+  ...taking({
+    ...config,
+    source: {
+      object: {
+        type: 'text',
+        alias: 'text',
+        fingerprint: 'text',
+        server: 'text',
+        protocol: 'text',
+        mode: 'text',
+        source: 'text',
+        container_only: 'bool',
+      },
+    },
+    architecture: 'text',
+    instance_type: 'text',
+    target: 'text',
+    profiles: 'texts',
+    ephemeral: 'bool',
+    devices: 'maps',
+    snapshots: { object: { schedule: 'text', pattern: 'text', expiry: 'text', stopped: 'bool' } },
+    running: 'bool',
+    allow_restart: 'bool',
+    stop_timeout: 'number',
+    wait_for: {
+      list: {
+        type: 'text',
+        nic: 'text',
+        command: 'texts',
+        port: 'number',
+        host: 'text',
+        path: 'text',
+        timeout: 'text',
+      },
+    },
+    files: { each: fileMembers },
+    exec: {
+      each: { ...commandMembers, on: 'text', exit_code: 'computed', stdout: 'computed', stderr: 'computed' },
+    },
+    timeouts,
+  }),
+  computed: computedOf(
+    'status',
+    'location',
+    'created_at',
+    'ipv4_address',
+    'ipv6_address',
+    'mac_address',
+    'interfaces',
+    'expanded_config',
+    'expanded_devices',
+  ),
+  document: (args) => ({
+    ...same('name', 'description', 'architecture', 'instance_type', 'profiles', 'ephemeral', 'devices', 'target')(args),
+    source: isMap(args['source']) ? withoutNull(args['source']) : { type: 'none' },
+    ...configOf(args, policyOf(args['snapshots'])),
+    ...filesOf(args['files']),
+    ...execOf(args['exec']),
+    state: args['running'] === false ? 'stopped' : 'running',
+  }),
+  manage: (args) => ({
+    ...(args['allow_restart'] === false ? { disruption: 'none' } : {}),
+    ...waitsOf(args['wait_for']),
+    ...longest(args),
+  }),
+  writtenAs: (args) => ({
+    ...Object.fromEntries(Object.entries(policyKeys).map(([name, key]) => [`config.${key}`, `snapshots.${name}`])),
+    ...Object.fromEntries(namesOf(args['files']).map((path, at) => [`files.${at}`, `files.${path}`])),
+    ...Object.fromEntries(namesOf(args['exec']).map((name, at) => [`exec.${at}`, `exec.${name}`])),
+    'manage.wait': 'wait_for',
+    'manage.timeout': 'timeouts',
+  }),
+};
+
+const policyKeys: Readonly<Record<string, string>> = {
+  schedule: 'snapshots.schedule',
+  pattern: 'snapshots.pattern',
+  expiry: 'snapshots.expiry',
+  stopped: 'snapshots.schedule.stopped',
+};
+
+function policyOf(policy: Json | undefined): JsonObject {
+  if (!isMap(policy)) return {};
+  return Object.fromEntries(
+    Object.entries(withoutNull(policy)).map(([name, value]) => [policyKeys[name] ?? name, value] as const),
+  );
+}
+
+function waitsOf(waits: Json | undefined): JsonObject {
+  const list = objects(waits).map(({ type, nic, command, port, host, path, timeout }): Json => {
+    const limit = isSet(timeout) ? { timeout } : {};
+    if (type === 'command') return { exec: command ?? [], ...limit };
+    if (type === 'ipv4' || type === 'ipv6') return { [type]: nic ?? true, ...limit };
+    if (type === 'tcp') return { tcp: isSet(host) ? placeOf(wordOf(host), port) : (port ?? null), ...limit };
+    if (type === 'file') return { file: path ?? '', ...limit };
+    if (type === 'cloud-init') return { cloud_init: true, ...limit };
+    return { [typeof type === 'string' ? type : 'running']: true, ...limit };
+  });
+  return list.length === 0 ? {} : { wait: list };
+}
+
+const placeOf = (host: string, port: Json | undefined): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${wordOf(port)}`;
+
+/** In the order in which the provider takes them. */
+const namesOf = (map: Json | undefined): readonly string[] => (isMap(map) ? Object.keys(map).toSorted() : []);
+const entryOf = (map: Json | undefined, name: string): JsonObject => {
+  const entry = isMap(map) ? map[name] : undefined;
+  return isMap(entry) ? withoutNull(entry) : {};
+};
+
+/** The provider gives files of its own accord no other mode than this one. */
+const plainMode = { mode: '0644' };
+
+function filesOf(files: Json | undefined): JsonObject {
+  const paths = namesOf(files);
+  return paths.length === 0 ? {} : { files: paths.map((path) => ({ path, ...plainMode, ...entryOf(files, path) })) };
+}
+
+function execOf(commands: Json | undefined): JsonObject {
+  const names = namesOf(commands);
+  return names.length === 0 ? {} : { exec: names.map((name) => ({ name, ...commandOf(entryOf(commands, name)) })) };
+}
+
+/** When it runs, and whether it may fail, have other words in documents. */
+function commandOf({ on, fail_on_error: fails, ...others }: JsonObject): JsonObject {
+  if (isSet(on) && !['create', 'change', 'start'].includes(wordOf(on)))
+    throw new ArgumentError('exec', `exec: on must be one of create, change, start, not ${wordOf(on)}`);
+  return {
+    ...others,
+    ...(on === 'create' ? { once: true } : on === 'start' ? { on_start: true } : {}),
+    ...(fails === false ? { exit_code: 'any' } : {}),
+  };
+}
+
+/** Documents of images are called after their resources: the server knows them by fingerprint alone. */
+const resourceName = (_values: Readonly<Record<string, Value>>, name: string): Value => name;
+
+const image: ObjectType = {
+  kind: 'image',
+  ...taking(
+    {
+      source: {
+        object: {
+          type: 'text',
+          file: 'text',
+          metadata: 'text',
+          url: 'text',
+          server: 'text',
+          protocol: 'text',
+          alias: 'text',
+          fingerprint: 'text',
+          container: 'text',
+        },
+      },
+      properties: 'map',
+      public: 'bool',
+      auto_update: 'bool',
+      timeouts,
+    },
+    ['source'],
+  ),
+  computed: { ...computedOf('architecture', 'created_at', 'size_bytes'), id: resourceName, fingerprint: resourceName },
+  document: (args, name) => ({
+    name,
+    ...same('public', 'auto_update', 'properties')(args),
+    ...imageFilesOf(args['source']),
+  }),
+  manage: longest,
+  writtenAs: () => ({
+    file: 'source.file',
+    metadata: 'source.metadata',
+    rootfs: 'source.file',
+    'manage.timeout': 'timeouts',
+  }),
+};
+
+function imageFilesOf(source: Json | undefined): JsonObject {
+  if (!isMap(source)) return {};
+  const { type = 'file', file, metadata, ...others } = withoutNull(source);
+  if (type === 'remote') return { source: { type: 'image', ...others } };
+  if (type === 'url') return { source: { type: 'url', ...others } };
+  if (type !== 'file' || file === undefined || Object.keys(others).length > 0) {
+    const message = 'from Terraform JSON images are made of files (type file, with file and metadata), url or remote';
+    throw new ArgumentError('source', message);
+  }
+  return metadata === undefined ? { file } : { metadata, rootfs: file };
+}
+
+const containerFile: PartType = {
+  partOf: 'files',
+  ...taking(
+    {
+      container: 'text',
+      path: 'text',
+      type: 'text',
+      content: 'text',
+      source: 'text',
+      target: 'text',
+      mode: 'text',
+      uid: 'number',
+      gid: 'number',
+      timeouts,
+    },
+    ['source'],
+  ),
+  computed: computedOf('sha256'),
+  entry: (args) => {
+    const { container: _container, timeouts: _timeouts, ...entry } = withoutNull(args);
+    const type = entry['type'] ?? 'file';
+    if (type === 'directory') return { mode: '0755', uid: 0, gid: 0, ...entry };
+    if (type !== 'symlink') return { ...plainMode, ...entry };
+    const { uid = 0, gid = 0, ...link } = entry;
+    if (uid !== 0 || gid !== 0) throw new ArgumentError('uid', 'uid: links of documents have no owner of their own');
+    return link;
+  },
+};
+
+const containerExec: PartType = {
+  partOf: 'exec',
+  ...taking({ container: 'text', ...commandMembers, triggers: 'map', destroy_command: 'texts', timeouts }),
+  computed: computedOf('exit_code', 'stdout', 'stderr'),
+  entry: (args, name) => {
+    refuse(args, { destroy_command: 'documents have no command for the end: run it with gantry exec' });
+    const { container: _container, timeouts: _timeouts, destroy_command: _command, ...entry } = withoutNull(args);
+    return { name: commandName(name), ...commandOf(entry) };
+  },
+};
+
+/** `web["a/b"]` -> `web-a-b`. */
+function commandName(address: string): string {
+  const name = address.replaceAll(/[^A-Za-z0-9_-]+/g, '-').replace(/-$/, '');
+  return /^[A-Za-z]/.test(name) ? name : `run-${name}`;
+}
+
+const snapshot: PartType = {
+  partOf: 'snapshots',
+  ...taking({ container: 'text', name: 'text', stateful: 'bool', expires_at: 'text', timeouts }),
+  computed: computedOf('created_at'),
+  entry: (args) => same('name', 'stateful', 'expires_at')(args),
+};
+
+export const gantryTypes: Readonly<Record<string, ObjectType | PartType>> = {
+  gantry_storage_pool: simple({
+    kind: 'storage_pool',
+    shapes: { ...config, driver: 'text', member_overrides: overrides },
+    computed: ['effective_config', 'used_by', 'locations'],
+  }),
+  gantry_network: simple({
+    kind: 'network',
+    shapes: { ...config, type: 'text', member_overrides: overrides },
+    computed: ['effective_config', 'used_by', 'locations'],
+  }),
+  gantry_profile: simple({ kind: 'profile', shapes: { ...config, devices: 'maps' } }),
+  gantry_storage_volume: simple({
+    kind: 'storage_volume',
+    shapes: { ...config, pool: 'text', source: { object: { pool: 'text', name: 'text' } }, target: 'text' },
+    computed: ['effective_config', 'location', 'used_by'],
+    refused: {
+      source: 'copies of volumes are not made from Terraform JSON',
+      target: 'volumes are made on the member that is asked',
+    },
+  }),
+  gantry_certificate: simple({
+    kind: 'certificate',
+    shapes: { name: 'text', certificate: 'text' },
+    computed: ['fingerprint'],
+  }),
+  gantry_project: simple({ kind: 'project', shapes: config, computed: ['effective_config'] }),
+  gantry_server_config: simple({
+    kind: 'server_config',
+    shapes: { config: 'map', trust_password: 'text', trust_password_version: 'number' },
+    computed: ['name'],
+    refused: {
+      trust_password: 'write-only values are for Terraform',
+      trust_password_version: 'write-only values are for Terraform',
+    },
+  }),
+  gantry_image: image,
+  gantry_image_alias: simple({
+    kind: 'image_alias',
+    shapes: { name: 'text', description: 'text', target: 'text' },
+  }),
+  gantry_container: container,
+  gantry_container_file: containerFile,
+  gantry_container_exec: containerExec,
+  gantry_snapshot: snapshot,
+};
+
+/** What the provider has and documents cannot say, with what to do. */
+export const gantryRefused: Readonly<Record<string, string>> = {
+  gantry_cluster_member: 'members are taken over by Terraform alone',
+  gantry_volume_snapshot: 'snapshots of volumes are taken by Terraform alone',
+};

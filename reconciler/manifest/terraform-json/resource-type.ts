@@ -1,0 +1,80 @@
+// What the configuration's types of resources have in common: how their arguments become documents, or parts of the document of a
+// container. Which types there are is in resource-types.ts.
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { Json, JsonObject } from '../../core/document.ts';
+import { isMap } from '../../core/kinds/values.ts';
+import type { ReferableType } from './evaluate-config.ts';
+import { unknown, type Value } from './expression/values.ts';
+
+/** Plain arguments of one resource instance; null where nothing is written. */
+export type Arguments = JsonObject;
+
+/** An argument that cannot be carried over, by its path. */
+export class ArgumentError extends Error {
+  override readonly name = 'ArgumentError';
+  readonly argument: string;
+  constructor(argument: string, message: string) {
+    super(message);
+    this.argument = argument;
+  }
+}
+
+export interface ObjectType extends ReferableType {
+  readonly kind: KindName;
+  /** Keys of the document beside `kind` and `manage`. Throws ArgumentError. */
+  readonly document: (args: Arguments, resourceName: string) => JsonObject;
+  readonly manage?: (args: Arguments) => JsonObject;
+  /** Where a path of the document is written, when elsewhere. */
+  readonly writtenAs?: (args: Arguments) => Readonly<Record<string, string>>;
+}
+
+/** Something inside a container: an entry of a list in its document. */
+export interface PartType extends ReferableType {
+  readonly partOf: 'files' | 'exec' | 'snapshots';
+  /** Throws ArgumentError. The argument `container` names the container. */
+  readonly entry: (args: Arguments, resourceName: string) => JsonObject;
+}
+
+export type ResourceType = ObjectType | PartType;
+
+export const isPart = (type: ResourceType): type is PartType => 'partOf' in type;
+
+const later = (): Value => unknown;
+const ownName = (values: Readonly<Record<string, Value>>): Value => values['name'] ?? unknown;
+
+export const computedOf = (...names: readonly string[]): ReferableType['computed'] => ({
+  id: ownName,
+  ...Object.fromEntries(names.map((name) => [name, later] as const)),
+});
+
+/** The arguments that are keys of the document too. */
+export const same =
+  (...names: readonly string[]) =>
+  (args: Arguments): JsonObject =>
+    Object.fromEntries(names.flatMap((name) => (isSet(args[name]) ? [[name, args[name]] as const] : [])));
+
+export const isSet = (value: Json | undefined): value is Exclude<Json, null> => value !== undefined && value !== null;
+
+/** As a person would read it. */
+export const wordOf = (value: Json | undefined): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null);
+
+export const objects = (value: Json | undefined): readonly JsonObject[] =>
+  (Array.isArray(value) ? (value as readonly Json[]) : isMap(value) ? [value] : []).filter(isMap);
+
+export const withoutNull = (map: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(map).filter(([, value]) => value !== null));
+
+export function configOf(args: Arguments, more: JsonObject): JsonObject {
+  const config = { ...(isMap(args['config']) ? args['config'] : {}), ...more };
+  return Object.keys(config).length === 0 ? {} : { config };
+}
+
+/** Whatever of them is said is refused. */
+export function refuse(args: Arguments, reasons: Readonly<Record<string, string>>): void {
+  for (const [name, reason] of Object.entries(reasons)) {
+    const value = args[name];
+    const isEmpty = !isSet(value) || (typeof value === 'object' && Object.keys(value).length === 0);
+    if (!isEmpty) throw new ArgumentError(name, `${name}: ${reason}`);
+  }
+}
