@@ -1,5 +1,6 @@
 // The dir storage driver: the suite of all drivers as root, and what is special about directories.
 import { execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import {
   chmod,
   link,
@@ -397,6 +398,29 @@ describe('a delete', () => {
       expect(await storage.hasVolume(pool, custom('v'))).toBe(false);
       expect(await readdir(join(source, 'tmp'))).toEqual([]);
     }
+  });
+
+  test('of a container is done for its users when it is moved; who asks for the room, or deletes the pool, waits for the rest', async () => {
+    const { storage, pool, source } = await place();
+    const fill = async (name: string): Promise<void> => {
+      await storage.createVolume(pool, container(name), { kind: 'empty' }, () => {}, never);
+      const path = storage.volumePath(pool, container(name));
+      for (let index = 0; index < 300; index += 1) await writeFile(join(path, 'rootfs', `f${index}`), 'x');
+    };
+    for (const name of ['c', 'd', 'e', 'f', 'g', 'h', 'i']) await fill(name);
+    for (const name of ['c', 'd', 'e', 'f', 'g', 'h', 'i']) {
+      await storage.deleteVolume(pool, container(name));
+      expect(await storage.hasVolume(pool, container(name))).toBe(false);
+    }
+    expect(await storage.listVolumes(pool)).toEqual([]);
+    await storage.resources(pool);
+    expect(await readdir(join(source, 'tmp'))).toEqual([]);
+    await fill('c');
+    await storage.deleteVolume(pool, container('c'));
+    await storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
+    await storage.deleteVolume(pool, container('c'));
+    await storage.deletePool(pool);
+    expect(existsSync(source)).toBe(false);
   });
 
   test.skipIf(!isRoot)('does not empty what is mounted inside', async () => {

@@ -101,15 +101,41 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     });
   }
 
+  const transfer = treeTransfer(parts);
+  const derive = treeDerive(parts);
+
+  /** For what takes room and cannot be done a second time. */
+  const afterRemovals =
+    <Rest extends readonly unknown[]>(make: (pool: PoolSpec, ...rest: Rest) => Promise<void>) =>
+    async (pool: PoolSpec, ...rest: Rest): Promise<void> => {
+      await place.settled(kind.root(pool));
+      await make(pool, ...rest);
+    };
+
+  /** What is deleted but not unlinked yet may be the room that is missing: `make` is then done once more. */
+  async function withRoom(root: string, make: () => Promise<void>): Promise<void> {
+    try {
+      await make();
+    } catch (error) {
+      if (asDriverError('', error).code !== 'NoSpace' || !(await place.settled(root))) throw error;
+      await make();
+    }
+  }
+
   return {
     name: kind.name,
     capabilities: kind.capabilities,
     fillConfig: (pool) => kind.fillConfig(pool),
     createPool: (pool, signal) => kind.createPool(pool, signal),
-    deletePool: (pool) => kind.deletePool(pool),
+    async deletePool(pool) {
+      await place.settled(kind.root(pool));
+      await kind.deletePool(pool);
+    },
     applyConfig: (pool) => kind.applyConfig(pool),
     mountPool: (pool) => kind.mountPool(pool, place.busy),
     resources: async (pool) => {
+      // What was deleted counts as free.
+      await place.settled(kind.root(pool));
       const stats = await statfs(kind.root(pool)).catch((error: unknown) => {
         throw new DriverError('Failed', `cannot read the resources of pool ${pool.name}`, error);
       });
@@ -121,14 +147,14 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     volumePath: pathOf,
     hasVolume: async (pool, volume) => isDirectory(pathOf(pool, volume)),
     async createVolume(pool, volume, source, progress, signal) {
-      const path = pathOf(pool, volume);
+      const [root, path] = [kind.root(pool), pathOf(pool, volume)];
       const what = `create ${volume.type} volume ${volume.name} in pool ${pool.name}`;
       signal.throwIfAborted();
       // The cache has its own lock per image; two volumes made from one image must not wait for each other here.
       await mutex.run(path, async () => {
         if (await exists(path)) throw new DriverError('Exists', `cannot ${what}: it exists`);
         try {
-          await fill(pool, volume, source, progress, signal);
+          await withRoom(root, () => fill(pool, volume, source, progress, signal));
         } catch (error) {
           if (signal.aborted) throw signal.reason;
           throw asDriverError(`cannot ${what}`, error);
@@ -141,7 +167,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       await mutex.run(path, async () => {
         if (volume.type === 'image') return images.whenUnused(path, () => place.remove(root, path));
         await snapshots.deleteAll(pool, volume);
-        await place.remove(root, path);
+        await (volume.type === 'container' ? place.removeBehind(root, path) : place.remove(root, path));
       });
     },
     async renameVolume(pool, volume, newName) {
@@ -188,8 +214,12 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       });
     },
     ...snapshots.methods,
-    ...treeTransfer(parts),
-    ...treeDerive(parts),
+    ...transfer,
+    ...derive,
+    createSnapshot: afterRemovals(snapshots.methods.createSnapshot),
+    restoreSnapshot: afterRemovals(snapshots.methods.restoreSnapshot),
+    importVolume: afterRemovals(transfer.importVolume),
+    deriveVolume: afterRemovals(derive.deriveVolume),
   };
 }
 

@@ -1,6 +1,6 @@
 // How trees appear and vanish in a pool's directory: made in its temporary folder and moved, moved there and then removed.
 import { randomUUID } from 'node:crypto';
-import { lstat, rename } from 'node:fs/promises';
+import { lstat, rename, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText, type Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
@@ -23,10 +23,20 @@ export interface TreePlace {
   scratch(root: string, work: (temporary: string) => Promise<void>): Promise<void>;
   /** Gone for its users as soon as it is moved; a crash after that is cleaned up by mountPool. Nothing there is fine. */
   remove(root: string, path: string): Promise<void>;
+  /** The same, but resolves when it is moved: what is to be unlinked goes on, unless room is short or much is going on already. */
+  removeBehind(root: string, path: string): Promise<void>;
+  /** Resolves when no removal of this pool is under way any more. False: none was. */
+  settled(root: string): Promise<boolean>;
 }
+
+/** With more removals than this under way the next one is waited for, as the disk is what they wait for, too. */
+const mostUnderWay = 4;
+/** Whoever deletes to make room means to use it at once. */
+const roomyPart = 0.25;
 
 export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): TreePlace {
   const busy = new Set<string>();
+  const underWay = new Map<string, Set<Promise<void>>>();
 
   async function make(
     root: string,
@@ -57,17 +67,39 @@ export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): Tre
     }
   }
 
-  async function remove(root: string, path: string): Promise<void> {
+  /** What is left to do once it is moved; undefined: nothing was there. */
+  async function moveAway(root: string, path: string): Promise<(() => Promise<void>) | undefined> {
     const temporary = join(root, temporaryFolder, randomUUID());
     busy.add(temporary);
     try {
       await rename(path, temporary);
-      await discard(temporary);
     } catch (error) {
-      if (!hasCode(error, 'ENOENT')) throw new DriverError('Failed', `cannot delete ${path}`, error);
-    } finally {
       busy.delete(temporary);
+      if (hasCode(error, 'ENOENT')) return undefined;
+      throw new DriverError('Failed', `cannot delete ${path}`, error);
     }
+    return () => discard(temporary).finally(() => busy.delete(temporary));
+  }
+
+  async function remove(root: string, path: string): Promise<void> {
+    const unlink = await moveAway(root, path);
+    await unlink?.();
+  }
+
+  async function removeBehind(root: string, path: string): Promise<void> {
+    const unlink = await moveAway(root, path);
+    if (unlink === undefined) return;
+    const removals = underWay.get(root) ?? new Set<Promise<void>>();
+    underWay.set(root, removals);
+    const removal = unlink().finally(() => removals.delete(removal));
+    removals.add(removal);
+    if (removals.size > mostUnderWay || !(await isRoomy(root))) await removal;
+  }
+
+  async function settled(root: string): Promise<boolean> {
+    const removals = [...(underWay.get(root) ?? [])];
+    await Promise.all(removals);
+    return removals.length > 0;
   }
 
   async function discard(temporary: string): Promise<void> {
@@ -86,8 +118,20 @@ export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): Tre
     make,
     scratch,
     remove,
+    removeBehind,
+    settled,
     build: (root, path, fill) => make(root, fill, (temporary) => rename(temporary, path)),
   };
+}
+
+async function isRoomy(root: string): Promise<boolean> {
+  try {
+    const { blocks, bavail, files, ffree } = await statfs(root);
+    // Some file systems (btrfs) count no files.
+    return bavail >= blocks * roomyPart && ffree >= files * roomyPart;
+  } catch {
+    return false;
+  }
 }
 
 export async function exists(path: string): Promise<boolean> {
