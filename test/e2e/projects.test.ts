@@ -1,15 +1,21 @@
 // Projects as documents, and documents in projects: on a stock LXD, which has them, and refused in words by a daemon without them.
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon } from '../support/daemon.ts';
+import { busyboxMissing } from '../support/busybox-rootfs.ts';
+import { repository } from '../support/e2e-programs.ts';
 import { packImage } from '../support/e2e-bench.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: projects on a stock LXD: ${missing}`);
+
+const noImage = busyboxMissing();
+if (noImage !== undefined) console.log(`skipped: running containers in a project: ${noImage}`);
 
 let dir: string;
 beforeAll(() => {
@@ -162,6 +168,47 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
       expect((await run('destroy', ours, '--auto-approve')).code).toBe(0);
       const live = await lxd.get('/1.0/projects/default');
       expect(Object.keys(live.config as object).filter((key) => key.startsWith('user.'))).toEqual([]);
+    },
+  );
+
+  it.skipIf(noImage !== undefined)(
+    'containers live there: started, waited for, given files and commands, made anew of another image',
+    { timeout: 120_000 },
+    async () => {
+      const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
+      execFileSync('sh', [build, join(dir, 'first.tar.gz')], { stdio: ['ignore', 'ignore', 'inherit'] });
+      const other =
+        'gunzip -c first.tar.gz >second.tar && mkdir -p rootfs/etc && echo second >rootfs/etc/which && ' +
+        'tar -rf second.tar rootfs/etc/which && gzip second.tar';
+      execFileSync('sh', ['-c', other], { cwd: dir });
+      const stack = (image: string, nesting: boolean): readonly string[] => [
+        project(),
+        'kind: storage_pool\nname: p1\ndriver: dir\n',
+        `kind: profile\nname: default\nproject: team\nconfig: { security.nesting: ${nesting} }\ndevices: { root: { type: disk, path: /, pool: p1 } }\n`,
+        `kind: image\nname: ${image}\nproject: team\nfile: ${image}.tar.gz\naliases: [box]\n`,
+        `kind: container
+name: box
+project: team
+source: { type: image, alias: box }
+files: [{ path: /etc/greeting, content: "hello\\n" }]
+exec: [{ name: mark, command: [touch, /marked], creates: /marked }]
+manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s }] }
+`,
+      ];
+      await apply(stack('first', false));
+      expect((await run('status', stack('first', false))).stdout).toMatch(/container\/box@team\s+Running/);
+      const restarted = await run('plan', stack('first', true));
+      expect(restarted.stdout).toContain('container/box@team (restart)');
+      const before = (await lxd.get('/1.0/containers/box?project=team')) as { config: Record<string, string> };
+      await apply(stack('second', false));
+      const after = (await lxd.get('/1.0/containers/box?project=team')) as { config: Record<string, string> };
+      expect(after.config['volatile.base_image']).not.toBe(before.config['volatile.base_image']);
+      expect(await lxd.get('/1.0/containers?project=team')).toHaveLength(1);
+      // The first image is no longer declared, and would keep the project.
+      await apply(stack('second', false), '--set', 'default', '--prune');
+      const gone = await run('destroy', stack('second', false), '--auto-approve');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
     },
   );
 

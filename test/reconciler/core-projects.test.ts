@@ -99,6 +99,14 @@ describe('names in documents of a project', () => {
     expect(step).toMatchObject({ name: 'new@team', project: 'team', body: { name: 'new' } });
   });
 
+  test('include the default profile, which comes with the project and can only be changed', () => {
+    const ofTeam = inTeam('profile', 'default', { config: { 'limits.cpu': '1' } });
+    const made = plan([team, ofTeam], withTeam(undefined));
+    expect(steps(made)).toEqual(['project/team#create', 'profile/default@team#update']);
+    const gone = planDestroy({ documents: [ofTeam], observed: withTeam(shared, teamsProfile('default')) });
+    expect(steps(gone)).toEqual(['profile/default@team#update']);
+  });
+
   test('lead to a project that must be there', () => {
     expect(codes(plan([inTeam('profile', 'web')], withTeam(undefined)))).toEqual([
       'missing-reference profile/web@team',

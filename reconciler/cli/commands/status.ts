@@ -1,6 +1,7 @@
 // `gantry status`: each declared object beside its live state, addresses, and whether a plan would change it.
 import type { Client } from '../../../server/client/client.ts';
 import type { ContainerState } from '../../../server/api/container.ts';
+import { plainName } from '../../core/scoped-name.ts';
 import type { Plan, ResourceChange } from '../../core/plan.ts';
 import { globalAddresses } from '../../../server/client/describe-state.ts';
 import type { CliContext } from '../context.ts';
@@ -38,11 +39,11 @@ async function containerStates(
   client: Client,
   plan: Plan,
 ): Promise<ReadonlyMap<string, ContainerState>> {
-  const names = plan.changes
-    .filter(({ kind, action }) => kind === 'container' && action !== 'create')
-    .map(({ name }) => name);
-  const read = names.map(async (name) => {
-    const reply = await client.containerState(name, context.stop).catch(() => undefined);
+  const declared = plan.changes.filter(({ kind, action }) => kind === 'container' && action !== 'create');
+  const read = declared.map(async ({ name, live }) => {
+    const { project } = (live ?? {}) as { readonly project?: string };
+    const there = project === undefined ? client : client.inProject(project);
+    const reply = await there.containerState(plainName(name, project), context.stop).catch(() => undefined);
     return reply === undefined ? [] : [[name, reply.metadata] as const];
   });
   return new Map((await Promise.all(read)).flat());

@@ -1,4 +1,7 @@
 // The profile kind. What a profile edit costs is decided where its users are known: in reach.ts.
+import { hasExtension } from '../../../server/api/capability.ts';
+import type { Profile } from '../../../server/api/profile.ts';
+import type { Live, Observed } from '../observed.ts';
 import { configProblems, deviceProblems } from '../effects.ts';
 import { deviceReferences } from './devices.ts';
 import type { CoreKind } from './kind.ts';
@@ -8,7 +11,7 @@ export const profile: CoreKind = {
   fields: { description: 'scalar', config: 'map', devices: 'devices' },
   blanks: { description: '' },
   putFields: ['config', 'description', 'devices'],
-  live: (observed, name) => observed.profiles.get(name),
+  live: (observed, name) => observed.profiles.get(name) ?? comingWithItsProject(observed, name),
   liveNames: (observed) => observed.profiles.keys(),
   apiName: (document) => document.name,
   references: (document) => deviceReferences(document.values['devices']),
@@ -18,5 +21,15 @@ export const profile: CoreKind = {
     ...configProblems(presentTexts(values['config']), true),
     ...deviceProblems(presentDevices(values['devices'])),
   ],
-  isPermanent: (name) => name === 'default',
+  isPermanent: (name) => /^default(@|$)/.test(name),
 };
+
+/** A project that is to be made will have it; it cannot be made, only changed. */
+function comingWithItsProject({ projects, server }: Observed, name: string): Live<Profile> | undefined {
+  const project = /^default@(.+)$/.exec(name)?.[1];
+  const isServed = hasExtension(server.extensions, 'projects') && server.unserved?.includes('projects') !== true;
+  if (project === undefined || !isServed || projects.has(project)) return undefined;
+  const description = `Default LXD profile for project ${project}`;
+  const object = { name: 'default', description, config: {}, devices: {}, used_by: [], project };
+  return { object };
+}
