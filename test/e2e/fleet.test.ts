@@ -1,15 +1,15 @@
 // The example of a fleet, by its README: two daemons, one hosts file, on the simulation and with real containers.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../support/daemon.ts';
 import { startGantryd, type Gantryd } from '../support/e2e-gantryd.ts';
-import { buildPrograms, repository, runProcess, type Programs } from '../support/e2e-programs.ts';
+import { buildShellPrograms, exampleFolder, typeExample } from '../support/e2e-example.ts';
+import { runProcess, type Programs } from '../support/e2e-programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../support/e2e-remains.ts';
-import { expectOutput, readTranscript, withoutChance } from '../support/e2e-transcript.ts';
 
-const example = join(repository, 'examples', 'fleet');
+const example = exampleFolder('fleet');
 const missing = await realRuntimeMissing();
 const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the example of a fleet: ${noImage}`);
@@ -18,10 +18,7 @@ const networks = ['fleeta0', 'fleetb0'];
 
 let programs: Programs;
 beforeAll(() => {
-  programs = buildPrograms();
-  mkdirSync(join(programs.root, 'path'), { recursive: true });
-  const script = `#!/bin/sh\nexec ${process.execPath} ${programs.gantry} "$@"\n`;
-  writeFileSync(join(programs.root, 'path', 'gantry'), script, { mode: 0o755 });
+  programs = buildShellPrograms();
 });
 afterAll(() => programs.remove());
 
@@ -37,14 +34,11 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
     const text = readFileSync(join(example, 'hosts.yaml'), 'utf8');
     expect(text).toContain('unix:///tmp/fleet/alpha/');
     writeFileSync(hosts, text.replaceAll('/tmp/fleet', base));
-    const env = { PATH: `${programs.root}/path:${process.env['PATH'] ?? ''}`, XDG_STATE_HOME: join(base, 'state') };
-    for (const { command, output } of readTranscript(readFileSync(join(example, 'README.md'), 'utf8'))) {
-      const ran = await runProcess(['sh', '-c', `exec 2>&1; ${command}`], { cwd: programs.root, env });
-      expect(ran.code, `$ ${command}\n${ran.stdout}`).toBe(0);
-      const told = ran.stdout.replaceAll(base, '/tmp/fleet');
-      expectOutput(command, output, told);
-      if (command === 'gantry plan -f examples/fleet --hosts examples/fleet/hosts.yaml') expectGoldenPlan(told);
-    }
+    await typeExample(programs, {
+      name: 'fleet',
+      env: { XDG_STATE_HOME: join(base, 'state') },
+      printed: (told) => told.replaceAll(base, '/tmp/fleet'),
+    });
     for (const gantryd of daemons) {
       if (runtime === 'lxc') expect(hostParts(gantryd.dir, networks)).toEqual(nothing);
       for (const kind of ['containers', 'images', 'storage-pools'])
@@ -53,13 +47,6 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   } finally {
     for (const gantryd of daemons) await remove(gantryd, networks);
   }
-}
-
-function expectGoldenPlan(plan: string): void {
-  const golden = join(example, 'golden-plan.txt');
-  const text = withoutChance(plan);
-  if (process.env['UPDATE'] === '1' || !existsSync(golden)) writeFileSync(golden, text);
-  expect(text, 'examples/fleet/golden-plan.txt; UPDATE=1 rewrites it').toBe(readFileSync(golden, 'utf8'));
 }
 
 describe('the example of a fleet', () => {

@@ -1,17 +1,15 @@
 // The example of a host from nothing, by its README: a preseed and more, on the simulation, with real containers and on a stock LXD.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { cli } from '../support/cli-io.ts';
 import { realRuntimeMissing } from '../support/daemon.ts';
 import { startGantryd } from '../support/e2e-gantryd.ts';
-import { buildPrograms, repository, runProcess, type Programs } from '../support/e2e-programs.ts';
+import { buildShellPrograms, typeExample } from '../support/e2e-example.ts';
+import { runProcess, type Programs } from '../support/e2e-programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../support/e2e-remains.ts';
-import { expectOutput, readTranscript, withoutChance } from '../support/e2e-transcript.ts';
 import { startStockLxd, stockLxdMissing } from '../support/stock-lxd.ts';
 
-const example = join(repository, 'examples', 'host-bootstrap');
 const missing = await realRuntimeMissing();
 const noImage = busyboxMissing();
 const missingLxd = stockLxdMissing() ?? missing;
@@ -22,23 +20,14 @@ const network = 'boot0';
 
 let programs: Programs;
 beforeAll(() => {
-  programs = buildPrograms();
-  mkdirSync(join(programs.root, 'path'), { recursive: true });
-  const script = `#!/bin/sh\nexec ${process.execPath} ${programs.gantry} "$@"\n`;
-  writeFileSync(join(programs.root, 'path', 'gantry'), script, { mode: 0o755 });
+  programs = buildShellPrograms();
 });
 afterAll(() => programs.remove());
 
 async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   const gantryd = await startGantryd(programs, { runtime });
   try {
-    const env = { GANTRY_SOCKET: gantryd.socketPath, PATH: `${programs.root}/path:${process.env['PATH'] ?? ''}` };
-    for (const { command, output } of readTranscript(readFileSync(join(example, 'README.md'), 'utf8'))) {
-      const ran = await runProcess(['sh', '-c', `exec 2>&1; ${command}`], { cwd: programs.root, env });
-      expect(ran.code, `$ ${command}\n${ran.stdout}`).toBe(0);
-      expectOutput(command, output, ran.stdout);
-      if (command === 'gantry plan -f examples/host-bootstrap') expectGoldenPlan(ran.stdout);
-    }
+    await typeExample(programs, { name: 'host-bootstrap', env: { GANTRY_SOCKET: gantryd.socketPath } });
     if (runtime === 'lxc') expect(hostParts(gantryd.dir, [network])).toEqual(nothing);
     for (const kind of ['containers', 'images', 'storage-pools']) expect(await gantryd.get(`/1.0/${kind}`)).toEqual([]);
     expect((await gantryd.get('/1.0/profiles/default')).devices).toEqual({});
@@ -46,13 +35,6 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   } finally {
     await remove(gantryd, [network]);
   }
-}
-
-function expectGoldenPlan(plan: string): void {
-  const golden = join(example, 'golden-plan.txt');
-  const text = withoutChance(plan);
-  if (process.env['UPDATE'] === '1' || !existsSync(golden)) writeFileSync(golden, text);
-  expect(text, 'examples/host-bootstrap/golden-plan.txt; UPDATE=1 rewrites it').toBe(readFileSync(golden, 'utf8'));
 }
 
 describe('the example of a host from nothing', () => {

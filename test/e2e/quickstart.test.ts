@@ -1,53 +1,36 @@
 // The quickstart's README, command by command, against gantryd on the simulation and on real containers.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realRuntimeMissing } from '../support/daemon.ts';
 import { startGantryd } from '../support/e2e-gantryd.ts';
-import { buildPrograms, repository, runGantry, runProcess, type Programs } from '../support/e2e-programs.ts';
+import { buildShellPrograms, exampleFolder, typeExample } from '../support/e2e-example.ts';
+import { runGantry, runProcess, type Programs } from '../support/e2e-programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../support/e2e-remains.ts';
-import { expectOutput, readTranscript, withoutChance } from '../support/e2e-transcript.ts';
+import { readTranscript } from '../support/e2e-transcript.ts';
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
 
-const example = join(repository, 'examples', 'quickstart');
+const example = exampleFolder('quickstart');
 const missing = await realRuntimeMissing();
 const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the quickstart: ${noImage}`);
 
 let programs: Programs;
 beforeAll(() => {
-  programs = buildPrograms();
-  for (const name of ['gantry', 'gantryd'] as const) {
-    const path = join(programs.root, 'path', name);
-    mkdirSync(join(programs.root, 'path'), { recursive: true });
-    writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${programs[name]} "$@"\n`, { mode: 0o755 });
-  }
+  programs = buildShellPrograms();
 });
 afterAll(() => programs.remove());
 
 async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   const gantryd = await startGantryd(programs, { runtime });
   try {
-    const env = { GANTRY_SOCKET: gantryd.socketPath, PATH: `${programs.root}/path:${process.env['PATH'] ?? ''}` };
-    for (const { command, output } of readTranscript(readFileSync(join(example, 'README.md'), 'utf8'))) {
-      const ran = await runProcess(['sh', '-c', `exec 2>&1; ${command}`], { cwd: programs.root, env });
-      expect(ran.code, `$ ${command}\n${ran.stdout}`).toBe(0);
-      expectOutput(command, output, ran.stdout);
-      if (command === 'gantry plan -f examples/quickstart') expectGoldenPlan(ran.stdout);
-    }
+    await typeExample(programs, { name: 'quickstart', env: { GANTRY_SOCKET: gantryd.socketPath } });
     if (runtime === 'lxc') expect(hostParts(gantryd.dir, ['quick0'])).toEqual(nothing);
     expect(await gantryd.get('/1.0/containers')).toEqual([]);
     expect(await gantryd.get('/1.0/images')).toEqual([]);
   } finally {
     await remove(gantryd, ['quick0']);
   }
-}
-
-function expectGoldenPlan(plan: string): void {
-  const golden = join(example, 'golden-plan.txt');
-  const text = withoutChance(plan);
-  if (process.env['UPDATE'] === '1' || !existsSync(golden)) writeFileSync(golden, text);
-  expect(text, 'examples/quickstart/golden-plan.txt; UPDATE=1 rewrites it').toBe(readFileSync(golden, 'utf8'));
 }
 
 describe('the README of the quickstart', () => {

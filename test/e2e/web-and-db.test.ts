@@ -1,17 +1,16 @@
 // The example of two services, by its README and beyond: what the port of the host answers, over changes, kills and a new container.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { get, type ClientRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../support/daemon.ts';
 import { startGantryd, type Gantryd } from '../support/e2e-gantryd.ts';
-import { buildPrograms, repository, runProcess, type Programs } from '../support/e2e-programs.ts';
+import { buildShellPrograms, typeExample } from '../support/e2e-example.ts';
+import { runProcess, type Programs } from '../support/e2e-programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../support/e2e-remains.ts';
-import { expectOutput, readTranscript, withoutChance } from '../support/e2e-transcript.ts';
 import { until } from '../support/until.ts';
 
-const example = join(repository, 'examples', 'web-and-db');
 const missing = await realRuntimeMissing();
 const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: the example web-and-db: ${noImage}`);
@@ -19,10 +18,7 @@ const network = 'shop0';
 
 let programs: Programs;
 beforeAll(() => {
-  programs = buildPrograms();
-  mkdirSync(join(programs.root, 'path'), { recursive: true });
-  const script = `#!/bin/sh\nexec ${process.execPath} ${programs.gantry} "$@"\n`;
-  writeFileSync(join(programs.root, 'path', 'gantry'), script, { mode: 0o755 });
+  programs = buildShellPrograms();
 });
 afterAll(() => programs.remove());
 
@@ -36,25 +32,19 @@ async function shell(gantryd: Gantryd, command: string): Promise<string> {
 async function walkThrough(runtime: 'lxc' | 'sim', between: (gantryd: Gantryd) => Promise<void>): Promise<void> {
   const gantryd = await startGantryd(programs, { runtime });
   try {
-    for (const { command, output } of readTranscript(readFileSync(join(example, 'README.md'), 'utf8'))) {
-      if (command.startsWith('gantry destroy')) await between(gantryd);
-      const told = await shell(gantryd, command);
-      expectOutput(command, output, told);
-      if (command === 'gantry plan -f examples/web-and-db') expectGoldenPlan(told);
-    }
+    await typeExample(programs, {
+      name: 'web-and-db',
+      env: { GANTRY_SOCKET: gantryd.socketPath },
+      before: async (command) => {
+        if (command.startsWith('gantry destroy')) await between(gantryd);
+      },
+    });
     if (runtime === 'lxc') expect(hostParts(gantryd.dir, [network])).toEqual(nothing);
     for (const kind of ['containers', 'images', 'storage-pools']) expect(await gantryd.get(`/1.0/${kind}`)).toEqual([]);
     expect(existsSync(join(gantryd.dir, 'storage-pools', 'shop'))).toBe(false);
   } finally {
     await remove(gantryd, [network]);
   }
-}
-
-function expectGoldenPlan(plan: string): void {
-  const golden = join(example, 'golden-plan.txt');
-  const text = withoutChance(plan);
-  if (process.env['UPDATE'] === '1' || !existsSync(golden)) writeFileSync(golden, text);
-  expect(text, 'examples/web-and-db/golden-plan.txt; UPDATE=1 rewrites it').toBe(readFileSync(golden, 'utf8'));
 }
 
 function ask(): Promise<string> {
