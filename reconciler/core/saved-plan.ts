@@ -113,7 +113,11 @@ function withoutSecrets(document: Document): Document {
 }
 
 function cutSecrets(value: Json, path: readonly string[], declared: DeclaredSecrets): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => cutSecrets(item, path, declared));
+  if (Array.isArray(value)) {
+    return (value as readonly Json[]).map((item, index) =>
+      declared?.includes([...path, index].join('.')) === true ? cutOut : cutSecrets(item, path, declared),
+    );
+  }
   if (isMap(value))
     return Object.fromEntries(
       Object.entries(value).map(([key, item]) => [key, cutSecrets(item, [...path, key], declared)]),

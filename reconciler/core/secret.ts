@@ -29,7 +29,11 @@ export function isSecret(segments: readonly string[], value: Json | undefined, d
 /** The value with every secret in it replaced. */
 export function redact(value: Json, segments: readonly string[] = [], declared?: DeclaredSecrets): Json {
   if (typeof value !== 'object' || value === null) return isSecret(segments, value, declared) ? hidden : value;
-  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => redact(item, segments, declared));
+  if (Array.isArray(value)) {
+    return (value as readonly Json[]).map((item, index) =>
+      isDeclared([...segments, String(index)], declared) ? hidden : redact(item, segments, declared),
+    );
+  }
   return Object.fromEntries(
     Object.entries(value as JsonObject).map(([key, item]) => [key, redact(item, [...segments, key], declared)]),
   );
