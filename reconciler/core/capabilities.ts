@@ -1,6 +1,6 @@
 // What documents ask for and this server cannot do: told with the name of the missing API extension before anything is planned. Pure.
 import { lackOfExtension, unservedExtension } from '../../server/api/capability.ts';
-import { kinds } from '../../server/api/kinds.ts';
+import { kinds, type KindRow } from '../../server/api/kinds.ts';
 import { incapable } from './capability-words.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Document } from './document.ts';
@@ -15,7 +15,7 @@ export function capabilityProblems(objects: readonly Document[], observed: Obser
       observed.server.unserved?.includes(extension) === true
         ? unservedExtension(extension)
         : lackOfExtension(observed.server.extensions, extension);
-    const { since, label } = kinds[object.kind] as { readonly since?: string; readonly label: string };
+    const { since, label }: KindRow = kinds[object.kind];
     const lack = since === undefined ? undefined : lackOf(since);
     if (lack !== undefined) return [incapable(object, '', `have a ${label}`, lack)];
     const ofMembers = memberProblems(object, observed);

@@ -2,7 +2,7 @@
 import { containerConfigKey, containerConfigKeys } from '../../server/api/container-config.ts';
 import { deviceTypes, type DeviceTypeName } from '../../server/api/devices/index.ts';
 import { hostsSchema } from '../../server/api/hosts-schema.ts';
-import { kindNames, kinds, type KindName } from '../../server/api/kinds.ts';
+import { kindNames, kinds, type KindName, type KindRow } from '../../server/api/kinds.ts';
 import { documentSchema, type JsonSchema } from '../../server/api/manifest-schema.ts';
 import { findProjectConfigKey, projectConfigKeys } from '../../server/api/project-config.ts';
 import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network-config.ts';
@@ -72,7 +72,11 @@ function walkSchema(kind: KindName | 'hosts', path: string, rest: string): Expla
     path,
     type: rest === '' ? 'kind' : typeOf(schema),
     doc: doc === '' ? (fieldDocs[rest] ?? '') : doc,
-    facts: [...schemaFacts(schema), ...(isField && kind !== 'hosts' ? fieldEffect(kind, rest) : [])],
+    facts: [
+      ...kindFacts(kind, rest),
+      ...schemaFacts(schema),
+      ...(isField && kind !== 'hosts' ? fieldEffect(kind, rest) : []),
+    ],
     members: listed,
   };
 }
@@ -128,12 +132,19 @@ const costs = {
   recreate: 'recreate: needs deletion and creation',
 } as const;
 
+function kindFacts(kind: keyof typeof kinds | 'hosts', rest: string): Fact[] {
+  if (rest !== '' || kind === 'hosts') return [];
+  const { since }: KindRow = kinds[kind];
+  return since === undefined ? [] : [['since', `API extension ${since}`]];
+}
+
 function fieldEffect(kind: KindName, field: string): Fact[] {
   const { fields, effectOf } = coreKind(kind);
   if (fields[field] === 'scalar' || fields[field] === 'list')
     return [['a change is', costs[effectOf([field], {}, 'x')]]];
+  if (kind === 'image' && field === 'source') return [['a change is', 'another image beside the old one']];
   return field in fields ||
-    ['state', 'manage', 'labels', 'name', 'kind', 'aliases', 'exec', 'snapshots'].includes(field)
+    ['state', 'manage', 'labels', 'name', 'kind', 'project', 'aliases', 'exec', 'snapshots'].includes(field)
     ? []
     : [['a change is', 'nothing: it counts at creation only']];
 }
