@@ -1,5 +1,5 @@
-// Two services from one profile, each with a limit, a role and daily snapshots, and the data of one in a volume. For Terraform and
-// for gantry.
+// Two services from one profile, each with a limit, a role, a file that says it, and daily snapshots, and the data of one in a volume.
+// For Terraform and for gantry.
 import { App, TerraformOutput } from 'cdktn';
 import { GantryStack, nic, rootDisk, volumeDisk, type Devices } from 'gantry/cdktn';
 
@@ -31,6 +31,8 @@ for (const [name, { memory, devices }] of Object.entries(services)) {
     limits: { memory },
     devices,
     config: { 'user.role': name },
+    files: { '/etc/role': { content: `${name}\n`, mode: '0644' } },
+    exec: { greet: { command: ['echo', `this is ${name}`], on: 'create' } },
     snapshots: { schedule: '@daily', expiry: '7d' },
     stopTimeout: 3,
   });

@@ -26,11 +26,19 @@ export interface Named {
 type Ref<K extends KindName> = string | (Named & { readonly kind: K });
 
 interface Common {
-  /** Of containers, images, aliases, profiles, networks and volumes: the project that they are in. */
-  readonly project?: Ref<'project'>;
   readonly description?: string;
   readonly labels?: Readonly<Record<string, Text>>;
   readonly manage?: ManageBlock;
+}
+
+/** Of what can be in a project. */
+interface Scoped extends Common {
+  readonly project?: Ref<'project'>;
+}
+
+/** Config of single members of a cluster. */
+interface OnMembers {
+  readonly member_overrides?: Readonly<Record<string, { readonly config: Config }>>;
 }
 
 export interface Stack {
@@ -39,23 +47,23 @@ export interface Stack {
   project(name: string, spec?: Common & { readonly config?: Config }): Named & { readonly kind: 'project' };
   storagePool(
     name: string,
-    spec: Common & { readonly driver: string; readonly config?: Config },
+    spec: Common & OnMembers & { readonly driver: string; readonly config?: Config },
   ): Named & { readonly kind: 'storage_pool' };
   storageVolume(
     name: string,
-    spec: Common & { readonly pool: Ref<'storage_pool'>; readonly config?: Config },
+    spec: Scoped & { readonly pool: Ref<'storage_pool'>; readonly config?: Config },
   ): Named & { readonly kind: 'storage_volume' };
   network(
     name: string,
-    spec?: Common & { readonly type?: string; readonly config?: Config },
+    spec?: Scoped & OnMembers & { readonly type?: string; readonly config?: Config },
   ): Named & { readonly kind: 'network' };
   profile(
     name: string,
-    spec?: Common & { readonly config?: Config; readonly devices?: Devices },
+    spec?: Scoped & { readonly config?: Config; readonly devices?: Devices },
   ): Named & { readonly kind: 'profile' };
   image(
     name: string,
-    spec: Common &
+    spec: Scoped &
       (
         | { readonly file: string }
         | { readonly metadata: string; readonly rootfs: string }
@@ -66,11 +74,13 @@ export interface Stack {
         readonly properties?: Config;
       },
   ): Named & { readonly kind: 'image' };
-  imageAlias(name: string, spec: Common & { readonly target: Ref<'image'> }): Named & { readonly kind: 'image_alias' };
+  imageAlias(name: string, spec: Scoped & { readonly target: Ref<'image'> }): Named & { readonly kind: 'image_alias' };
   container(name: string, spec: ContainerSpec): Named & { readonly kind: 'container' };
 }
 
-export interface ContainerSpec extends Common {
+export interface ContainerSpec extends Scoped {
+  /** In a cluster: the member that makes it. */
+  readonly target?: string;
   /** An alias or an image of the stack, or a source as the API has it. */
   readonly source: Ref<'image_alias'> | Ref<'image'> | JsonObject;
   readonly profiles?: readonly Ref<'profile'>[];
@@ -114,6 +124,8 @@ export interface ExecSpec {
   readonly once?: boolean;
   readonly on_change?: readonly string[];
   readonly on_start?: boolean;
+  /** Again when one of these changes. */
+  readonly triggers?: Config;
   readonly unless?: Command;
   readonly creates?: string;
   readonly exit_code?: number | readonly number[] | 'any';

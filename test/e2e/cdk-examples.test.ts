@@ -51,6 +51,7 @@ describe.each(examples)('examples/$flavour', { timeout: 120_000 }, ({ flavour, s
     expect(applied.stdout, applied.stderr).toContain(`Apply complete! ${objects} added, 0 changed, 0 destroyed.`);
     const again = await gantry(daemon, 'plan', '-f', out, '-detailed-exitcode');
     expect(again, again.stdout + again.stderr).toMatchObject({ code: 0 });
+    expect(planned.stderr + again.stderr).not.toContain('warning');
   }
 
   async function applyByTerraform(daemon: TestDaemon, out: string, terraform: Terraform): Promise<void> {
@@ -67,6 +68,10 @@ describe.each(examples)('examples/$flavour', { timeout: 120_000 }, ({ flavour, s
     try {
       await applyByGantry(daemon, out);
       for (const name of containers) expect(await statusOf(daemon, name)).toBe('Running');
+      if (flavour === 'cdktn') {
+        const file = await daemon.call('GET', '/1.0/containers/cdkservices-db/files?path=/etc/role');
+        expect(file.bytes.toString()).toBe('db\n');
+      }
       const destroyed = await gantry(daemon, 'destroy', '-y', '-f', out);
       expect(destroyed.stdout).toContain(`${objects} destroyed.`);
     } finally {

@@ -10,6 +10,7 @@ import { filesOf, type Files } from '../../server/client/files.ts';
 import { cli } from '../support/cli-io.ts';
 import { realRuntimeMissing } from '../support/daemon.ts';
 import { containerWith, openBench, type Bench } from '../support/e2e-bench.ts';
+import { contentOf } from '../support/file-contents.ts';
 import { stockLxdMissing } from '../support/stock-lxd.ts';
 
 const missing = await realRuntimeMissing();
@@ -22,15 +23,6 @@ const hosts = [
   { host: 'lxc', reason: missing },
   { host: 'lxd', reason: missingLxd },
 ] as const;
-
-async function contentOf(files: Files, path: string): Promise<string> {
-  const entry = await files.read(path);
-  if (entry.type === 'symlink') return `-> ${entry.target}`;
-  if (entry.type === 'directory') return entry.names.toSorted().join(' ');
-  const chunks: Buffer[] = [];
-  for await (const chunk of entry.body as AsyncIterable<Buffer>) chunks.push(chunk);
-  return `${(entry.mode & 0o777).toString(8)} ${entry.uid}:${entry.gid} ${Buffer.concat(chunks).toString()}`;
-}
 
 for (const { host, reason } of hosts) {
   describe.skipIf(reason !== undefined)(`inside of a container on ${host}`, () => {

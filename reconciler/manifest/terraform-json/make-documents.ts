@@ -226,10 +226,13 @@ function addNeeds(
   evaluation: Evaluation,
 ): void {
   const needed = new Set<string>();
-  const add = (holder: Draft | undefined): void => {
-    if (holder !== undefined && holder !== draft) needed.add(documentAddress(holder));
-  };
+  const own = draft.instance.resource;
   for (const { resource } of draft.instances) {
+    const add = (holder: Draft | undefined): void => {
+      // What is inside refers to its container, perhaps by all that were made beside it.
+      const isOwn = holder === draft || (resource !== own && holder?.instance.resource === own);
+      if (holder !== undefined && !isOwn) needed.add(documentAddress(holder));
+    };
     for (const target of dependsOn(resource)) {
       const found = all.filter(({ address, resource: { address: whole } }) => address === target || whole === target);
       if (found.length === 0) {
