@@ -30,6 +30,7 @@ export interface CliOptions {
   readonly parallelism?: string;
   readonly target?: readonly string[];
   readonly replace?: readonly string[];
+  readonly exclude?: readonly string[];
   readonly allowRestart?: boolean;
   readonly allowRecreate?: boolean;
   readonly allowDestroy?: boolean;
@@ -148,6 +149,7 @@ export function manifestPaths(args: readonly string[], options: CliOptions): rea
 export const planOptionsOf = (options: CliOptions): PlanOptions => ({
   targets: (options.target ?? []).map(parseAddress),
   replace: (options.replace ?? []).map(parseAddress),
+  ...(options.exclude === undefined ? {} : { exclude: options.exclude.map(parseAddress) }),
   allowRestart: options.allowRestart === true,
   allowRecreate: options.allowRecreate === true,
   allowDestroy: options.allowDestroy === true,

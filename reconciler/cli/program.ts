@@ -73,6 +73,12 @@ function withGuards(command: Command): Command {
   return command
     .addOption(new Option('--target <kind/name>', 'only this and what it needs; may be repeated').argParser(collect))
     .addOption(
+      new Option(
+        '--exclude <kind/name>',
+        'not this, nor what needs it (destroy: nor what it needs); may be repeated',
+      ).argParser(collect),
+    )
+    .addOption(
       new Option('--replace <kind/name>', 'recreate it even without a change; may be repeated').argParser(collect),
     )
     .addOption(new Option('--force-conflicts', 'take over keys that another set owns'))

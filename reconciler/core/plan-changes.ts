@@ -17,7 +17,7 @@ import { decidePrune } from './prune.ts';
 import { seedProblems } from './seeds.ts';
 import { makeSteps } from './sketch.ts';
 import { summarize } from './summary.ts';
-import { reachable, unknownAddresses } from './targets.ts';
+import { reachable, reverseEdges, unknownAddresses, without } from './targets.ts';
 
 export function planChanges(input: PlanInput): Plan {
   const options = input.options ?? {};
@@ -97,12 +97,14 @@ export function finishPlan(
 
 const targetProblems = (options: PlanOptions, objects: readonly Document[]): readonly Diagnostic[] => [
   ...unknownAddresses('--target', options.targets ?? [], objects),
+  ...unknownAddresses('--exclude', options.exclude ?? [], objects),
   ...unknownAddresses('--replace', options.replace ?? [], objects),
 ];
 
-function selectObjects(graph: Graph, options: PlanOptions): ReadonlySet<Address> | undefined {
-  const { targets } = options;
-  return targets === undefined || targets.length === 0 ? undefined : reachable(targets, graph.needs);
+function selectObjects(graph: Graph, { targets = [], exclude = [] }: PlanOptions): ReadonlySet<Address> | undefined {
+  const wanted = targets.length === 0 ? undefined : reachable(targets, graph.needs);
+  if (exclude.length === 0) return wanted;
+  return without(wanted ?? graph.order.map(({ address }) => address), reachable(exclude, reverseEdges(graph.needs)));
 }
 
 /** What stands in the way of making an object that is not there. */

@@ -16,24 +16,28 @@ import { readyIds } from './ready.ts';
 import type { Plan, PlanInput, ResourceChange, SetOwner, Step } from './plan.ts';
 import { scopesOf } from './scope.ts';
 import { makeSteps, type Sketch } from './sketch.ts';
-import { reachable, reverseEdges, unknownAddresses, type Edges } from './targets.ts';
+import { reachable, reverseEdges, unknownAddresses, without, type Edges } from './targets.ts';
 import { findUsage, type Usage } from './usage.ts';
 
 export function planDestroy(input: PlanInput): Plan {
   const resolved = resolveImages(input.documents, input.observed, input.owner, input.images ?? new Map());
   const { objects, diagnostics } = normalizeDocuments(resolved);
-  const targets = input.options?.targets ?? [];
+  const { targets = [], exclude = [] } = input.options ?? {};
   const graph = buildGraph(objects, input.observed);
   // A missing reference is no obstacle: what is gone need not be deleted.
   const problems = [
     ...diagnostics.filter((problem) => problem.code !== 'same-image'),
     ...graph.diagnostics.filter((problem) => problem.code === 'reference-cycle'),
     ...unknownAddresses('--target', targets, objects),
+    ...unknownAddresses('--exclude', exclude, objects),
   ];
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('destroy', problems);
   const usage = findUsage(input.observed);
   const users = withLiveUsers(objects, reverseEdges(graph.needs), usage);
-  const wanted = targets.length === 0 ? undefined : reachable(targets, users);
+  const meant = targets.length === 0 ? undefined : reachable(targets, users);
+  // What stays keeps what it uses.
+  const kept = reachable(exclude, reverseEdges(users));
+  const wanted = exclude.length === 0 ? meant : without(meant ?? objects.map(({ address }) => address), kept);
   const selected = wanted === undefined ? objects : objects.filter((object) => wanted.has(object.address));
   const { order } = sortByNeeds(selected, users);
   const byAddress = new Map(selected.map((object) => [object.address, object]));

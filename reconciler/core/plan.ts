@@ -212,6 +212,8 @@ export interface Plan {
 export interface PlanOptions {
   /** Only these and what they need. */
   readonly targets?: readonly Address[];
+  /** Not these, and (a destroy: not what they need) not what needs them. */
+  readonly exclude?: readonly Address[];
   /** Recreate these even without a change. */
   readonly replace?: readonly Address[];
   /** Lift `manage.disruption` for this run. */

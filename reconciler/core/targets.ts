@@ -1,4 +1,4 @@
-// Narrows a set of objects to those named by --target, with what they need (or, for a destroy, with what needs them).
+// Narrows a set of objects to those named by --target, with what they need (or, for a destroy, with what needs them), and by --exclude.
 import { hint } from '../../server/api/nearest.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Address, Document } from './document.ts';
@@ -23,6 +23,9 @@ export function reachable(targets: readonly Address[], edges: Edges): ReadonlySe
   for (const address of found) for (const next of edges.get(address) ?? []) found.add(next);
   return found;
 }
+
+export const without = (addresses: Iterable<Address>, left: ReadonlySet<Address>): ReadonlySet<Address> =>
+  new Set([...addresses].filter((address) => !left.has(address)));
 
 export function unknownAddresses(
   option: string,
