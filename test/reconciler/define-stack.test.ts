@@ -69,3 +69,26 @@ test('a name that is declared twice is refused at once', () => {
     }),
   ).toThrow('profile/web is declared twice');
 });
+
+test('projects are referred to like all else, and members and sources are said as in YAML', async () => {
+  const stack = defineStack((s) => {
+    const team = s.project('team', { config: { 'limits.containers': 3 } });
+    const members = { node2: { config: { source: '/dev/sdb' } } };
+    s.storagePool('fast', { driver: 'zfs', member_overrides: members });
+    const base = s.image('base', { project: team, source: { type: 'url', url: 'https://images.example/base' } });
+    s.profile('web', {});
+    s.profile('web', { project: team });
+    s.container('c1', { project: team, target: 'node2', profiles: ['web'], source: base });
+  });
+  const loaded = await loadManifests({ paths: ['-'], stdin: stack.toYaml() });
+  expect(loaded.diagnostics).toEqual([]);
+  expect(loaded.documents.map(({ address, project = '' }) => `${address} ${project}`.trim())).toEqual([
+    'project/team',
+    'storage_pool/fast',
+    'image/base@team team',
+    'profile/web',
+    'profile/web@team team',
+    'container/c1@team team',
+  ]);
+  expect(loaded.documents[1]?.values['member_overrides']).toEqual({ node2: { source: '/dev/sdb' } });
+});
