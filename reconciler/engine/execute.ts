@@ -7,6 +7,7 @@ import type { EngineEvent, Failure } from './events.ts';
 import { bindImages, type Made } from './bind.ts';
 import { failureOf, StepTimeoutError } from './failure.ts';
 import type { EngineClient, Note, StepContext } from './steps/context.ts';
+import { StepQueue } from './step-queue.ts';
 import { runStep } from './steps/run-step.ts';
 
 export interface ExecuteDeps {
@@ -55,18 +56,25 @@ class Run {
   readonly #failures: Failure[] = [];
   readonly #made = new Map<string, string>();
   readonly #byId: ReadonlyMap<string, Step>;
-  #running = new Map<string, Promise<void>>();
+  readonly #queue: StepQueue;
+  /** Failed since the last look at what needs them. */
+  #failed: string[] = [];
+  #running = 0;
+  #wake = (): void => {};
 
   constructor(steps: readonly Step[], deps: ExecuteDeps, signal: AbortSignal) {
     this.#steps = steps;
     this.#byId = new Map(steps.map((step) => [step.id, step]));
+    this.#queue = new StepQueue(steps);
     this.#deps = deps;
     this.#signal = signal;
     this.#nowMs = deps.nowMs ?? Date.now;
   }
 
   async finish(): Promise<RunResult> {
-    for (this.#advance(); this.#running.size > 0; this.#advance()) await Promise.race(this.#running.values());
+    for (this.#advance(); this.#running > 0; this.#advance()) {
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
     const of = (outcome: Outcome): string[] =>
       this.#steps.filter(({ id }) => this.#outcomes.get(id) === outcome).map(({ id }) => id);
     const isInterrupted = this.#isStopping();
@@ -77,23 +85,27 @@ class Run {
     return this.#signal.aborted || this.#deps.stop?.aborted === true;
   }
 
-  /** Steps are in a valid serial order, so one pass settles every skip that follows from another. */
   #advance(): void {
-    for (const step of this.#steps) {
-      if (this.#outcomes.has(step.id) || this.#running.has(step.id)) continue;
-      const blocker = step.needs.find(
-        (id) => this.#outcomes.get(id) === 'failed' || this.#outcomes.get(id) === 'skipped',
-      );
-      if (blocker !== undefined) this.#skip(step, `${blocker} did not succeed`);
-      else if (this.#isStopping()) this.#skip(step, 'the run was interrupted');
-      else if (this.#deps.failFast === true && this.#failures.length > 0) this.#skip(step, 'another step failed');
-      else if (this.#isReady(step)) this.#start(step);
+    for (const id of this.#failed.splice(0)) {
+      for (const step of this.#queue.dropDependents(id)) this.#skip(step, `${this.#blockerOf(step)} did not succeed`);
+    }
+    if (this.#isStopping()) this.#skipAll('the run was interrupted');
+    else if (this.#deps.failFast === true && this.#failures.length > 0) this.#skipAll('another step failed');
+    const most = Math.max(1, this.#deps.parallelism ?? 4);
+    while (this.#running < most) {
+      const step = this.#queue.take();
+      if (step === undefined) return;
+      this.#start(step);
     }
   }
 
-  #isReady(step: Step): boolean {
-    const isFree = this.#running.size < Math.max(1, this.#deps.parallelism ?? 4);
-    return isFree && step.needs.every((id) => this.#outcomes.get(id) === 'done');
+  /** What it needs is settled before it is, for that stands before it in the plan. */
+  #blockerOf({ needs }: Step): string {
+    return needs.find((id) => this.#outcomes.get(id) === 'failed' || this.#outcomes.get(id) === 'skipped') ?? '';
+  }
+
+  #skipAll(because: string): void {
+    for (const step of this.#queue.dropAll()) this.#skip(step, because);
   }
 
   #skip(step: Step, because: string): void {
@@ -102,8 +114,11 @@ class Run {
   }
 
   #start(step: Step): void {
-    const running = this.#perform(step).finally(() => this.#running.delete(step.id));
-    this.#running.set(step.id, running);
+    this.#running += 1;
+    void this.#perform(step).finally(() => {
+      this.#running -= 1;
+      this.#wake();
+    });
   }
 
   async #perform(step: Step): Promise<void> {
@@ -113,12 +128,14 @@ class Run {
     try {
       const note = await this.#limited(step);
       this.#outcomes.set(step.id, 'done');
+      this.#queue.done(step.id);
       const atMs = this.#nowMs();
       const elapsedMs = atMs - startedMs;
       emit({ type: 'apply_complete', step, atMs, elapsedMs, ...(note === undefined ? {} : { note }) });
     } catch (error) {
       const failure = failureOf(step, error, this.#signal.aborted);
       this.#outcomes.set(step.id, 'failed');
+      this.#failed.push(step.id);
       this.#failures.push(failure);
       const atMs = this.#nowMs();
       emit({ type: 'apply_errored', step, atMs, elapsedMs: atMs - startedMs, failure });

@@ -1,4 +1,5 @@
 // Time limits joined with the caller's abort signal, without leaving listeners behind on long-lived signals.
+import { setMaxListeners } from 'node:events';
 
 /** Thrown inside `within` when the limit passes; callers translate it into their own words. */
 export class DeadlineError extends Error {
@@ -15,11 +16,13 @@ export async function within<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   signal?.throwIfAborted();
+  // Many calls at once may have one signal: that is no leak.
+  if (signal !== undefined) setMaxListeners(0, signal);
   const controller = new AbortController();
   const forward = (): void => controller.abort(signal?.reason);
   signal?.addEventListener('abort', forward, { once: true });
-  const limit = new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`);
-  const timer = timeoutMs === undefined ? undefined : setTimeout(() => controller.abort(limit), timeoutMs);
+  const expire = (): void => controller.abort(new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`));
+  const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
   try {
     return await work(controller.signal);
   } catch (error) {
