@@ -2,6 +2,7 @@
 import type { Effect } from '../../server/api/field.ts';
 import { formatBytes } from '../../server/api/bytes.ts';
 import { isTrue } from '../../server/api/container-config.ts';
+import { statusCodes } from '../../server/api/status.ts';
 import { createBody, replacementBody } from './bodies.ts';
 import type { Change } from './change.ts';
 import type { PlanContext } from './context.ts';
@@ -383,13 +384,15 @@ function insideOfExisting(
   { owner }: PlanContext,
 ): Inside {
   const ran = owner === undefined ? undefined : recordsIn(live.object).get(owner.set)?.ran;
+  // No command ends in a frozen container.
+  const isStill = (live.object as JsonObject)['status_code'] === statusCodes.frozen && power.action === undefined;
   return decideInside(document, {
     live: live.object as JsonObject,
     ...(ran === undefined ? {} : { ran }),
     owner,
     changes: diff.changes,
     starts: power.action === 'start' || power.action === 'restart',
-    willRun: power.action === 'start' || (power.isRunning && power.action !== 'stop'),
+    willRun: power.action === 'start' || (power.isRunning && power.action !== 'stop' && !isStill),
   });
 }
 

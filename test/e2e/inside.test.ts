@@ -9,7 +9,7 @@ import { createClient, type Client } from '../../server/client/client.ts';
 import { filesOf, type Files } from '../../server/client/files.ts';
 import { cli } from '../support/cli-io.ts';
 import { realRuntimeMissing } from '../support/daemon.ts';
-import { containerWith, openBench, type Bench } from '../support/e2e-bench.ts';
+import { containerWith, openBench, packImage, type Bench } from '../support/e2e-bench.ts';
 import { contentOf } from '../support/file-contents.ts';
 import { stockLxdMissing } from '../support/stock-lxd.ts';
 
@@ -161,6 +161,31 @@ for (const { host, reason } of hosts) {
         // A container made anew knows nothing of that.
         const replaced = await bench.apply('--replace', `container/${name}`);
         expect(replaced.stderr).toContain('exec["first"] ended with code 0');
+        await bench.expectSettled();
+      },
+    );
+
+    it.skipIf(host !== 'sim')(
+      'a container that is rebuilt of a new image has its files and runs its commands again',
+      { timeout: 60_000 },
+      async () => {
+        const policy = [
+          'manage: { image: rebuild }',
+          'files: [{ path: /etc/motd, content: hi }]',
+          'exec: [{ name: setup, command: [cat, /etc/motd], once: true }]',
+          'snapshots: [{ name: fresh }]',
+        ];
+        const name = declare(...policy);
+        await bench.apply();
+        await bench.expectSettled();
+        const image = bench.parts['image'] ?? '';
+        packImage(bench.dir, `next${count}.tar.gz`, `next${count}`);
+        bench.parts['image'] = image.replace(/file: .*/, `file: next${count}.tar.gz`);
+        const run = await bench.apply();
+        expect(run.stdout).toContain(`container/${name} (rebuild)`);
+        expect(await contentOf(filesIn(name), '/etc/motd')).toBe('644 0:0 hi');
+        expect(await contentOf(filesIn(name), '/etc/mark')).toContain(`next${count}`);
+        expect((await bench.get(`/1.0/containers/${name}/snapshots/fresh`)) as object).toMatchObject({ name: 'fresh' });
         await bench.expectSettled();
       },
     );

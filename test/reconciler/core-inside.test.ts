@@ -144,6 +144,14 @@ describe('a command is due', () => {
     expect(stepsOf(plan(boot, { ...after, containers: stopped }))).toEqual(['start', 'exec it']);
   });
 
+  test('not in a frozen container, but in one that is started again', () => {
+    const live = liveContainer('c1', { status: 'Frozen', status_code: 110 });
+    const observed = world({ profiles: [liveProfile('default')], containers: [live] });
+    expect(stepsOf(plan(exec({}), observed))).toEqual(['update']);
+    const changed = exec({}, { config: { 'security.privileged': 'true' } });
+    expect(stepsOf(plan(changed, observed))).toEqual(['update', 'restart', 'exec it']);
+  });
+
   test('while what it makes is not there, whatever ran', () => {
     const make = exec({ creates: '/made' });
     const after = applied(make);

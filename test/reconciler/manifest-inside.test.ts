@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Document } from '../../reconciler/core/document.ts';
+import { defineStack } from '../../reconciler/manifest/define-stack.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
 import type { Loaded } from '../../reconciler/manifest/types.ts';
 
@@ -258,5 +259,27 @@ snapshots:
       expect.stringMatching(/^bad-value 7: snapshots.named.1.expires_at must be a time/) as string,
       'duplicate 8: there are two snapshots a',
     ]);
+  });
+});
+
+test('a stack in TypeScript says the same', async () => {
+  const stack = defineStack((s) => {
+    s.container('c1', {
+      source: { type: 'none' },
+      files: [
+        { path: '/etc/pw', content: { from_env: 'PW' }, mode: '0600' },
+        { path: '/var/x', type: 'directory' },
+      ],
+      exec: [{ name: 'setup', command: 'true', on_change: ['/etc/pw'], exit_code: [0, 3] }],
+      snapshots: { schedule: '@daily', named: [{ name: 'fresh' }] },
+    });
+  });
+  const { documents, diagnostics } = await loadManifests({ paths: ['-'], stdin: stack.toYaml(), env: { PW: 'hush' } });
+  expect(diagnostics).toEqual([]);
+  expect(documents[0]?.values).toMatchObject({
+    files: { '/etc/pw': { mode: '0600' }, '/var/x': { type: 'directory' } },
+    exec: { setup: { on_change: ['/etc/pw'], exit_codes: [0, 3] } },
+    snapshots: { fresh: {} },
+    config: { 'snapshots.schedule': '@daily' },
   });
 });
