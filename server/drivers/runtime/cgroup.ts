@@ -1,6 +1,6 @@
 // Finds, reads, writes and removes control groups of both generations by path. Knows nothing of containers' configuration.
 import { closeSync, constants, openSync, readFileSync, readdirSync, rmdirSync, writeSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../driver-error.ts';
 import type { CgroupValue } from './limits.ts';
 
@@ -174,6 +174,8 @@ export function isFrozen(tree: CgroupTree, group: string): boolean {
     : /^frozen 1$/m.test(readGroupFile(tree, group, 'cgroup.events') ?? '');
 }
 
+const hastyMs = 1;
+
 /** Freezes or thaws and waits until the kernel says so. The runtime's own tools sleep a second here; a 1 ms poll does not. */
 export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean, timeoutMs: number): Promise<void> {
   const write = (): void => {
@@ -188,7 +190,8 @@ export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean
     tree.version === 1
       ? (readGroupFile(tree, group, 'freezer.state') ?? 'THAWED') === 'THAWED'
       : !isFrozen(tree, group);
-  const deadline = performance.now() + timeoutMs;
+  const begun = performance.now();
+  const deadline = begun + timeoutMs;
   write();
   while (frozen ? !isFrozen(tree, group) : !isThawed()) {
     if (performance.now() > deadline) {
@@ -197,7 +200,8 @@ export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean
         `The kernel did not ${frozen ? 'freeze' : 'thaw'} all processes in ${timeoutMs} ms`,
       );
     }
-    await sleep(1);
+    // Most are frozen within a fraction of what a timer takes.
+    await (performance.now() < begun + hastyMs ? turn() : sleep(1));
     // v1: processes born while freezing are only caught by writing again.
     if (tree.version === 1 && frozen) write();
   }
