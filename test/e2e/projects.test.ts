@@ -55,7 +55,8 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
   const apply = async (parts: readonly string[], ...more: readonly string[]): Promise<CliRun> => {
     const applied = await run('apply', parts, '--auto-approve', ...more);
     expect(applied.code, applied.stdout + applied.stderr).toBe(0);
-    const second = await run('plan', parts, '--detailed-exitcode');
+    const flags = more.filter((_, index) => more[index] === '--project' || more[index - 1] === '--project');
+    const second = await run('plan', parts, '--detailed-exitcode', ...flags);
     expect(second.code, `a second plan\n${second.stdout}${second.stderr}`).toBe(0);
     return applied;
   };
@@ -212,7 +213,29 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
     },
   );
 
-  it('a kind that the project shares with default is refused there', async () => {
+  it(
+    'a connection in a project means that one by names without a project, and default by its name',
+    { timeout: 60_000 },
+    async () => {
+      expect((await lxd.call('POST', '/1.0/projects', { name: 'team', config: {} })).status).toBeLessThan(300);
+      const parts = [
+        'kind: profile\nname: mine\ndescription: Of the team\n',
+        'kind: profile\nname: mine\nproject: default\ndescription: Of all\n',
+        'kind: storage_pool\nname: p2\ndriver: dir\n',
+        'kind: storage_volume\nname: v\npool: p2\nproject: team\n',
+      ];
+      await apply(parts, '--project', 'team');
+      expect(await lxd.get('/1.0/profiles/mine?project=team')).toMatchObject({ description: 'Of the team' });
+      expect(await lxd.get('/1.0/profiles/mine')).toMatchObject({ description: 'Of all' });
+      expect(await lxd.get('/1.0/storage-pools/p2/volumes/custom?project=team')).toHaveLength(1);
+      const gone = await run('destroy', parts, '--auto-approve', '--project', 'team');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect((await lxd.call('DELETE', '/1.0/projects/team')).status).toBe(200);
+      expect(await lxd.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
+    },
+  );
+
+  it('a kind that the project shares with default is refused there', { timeout: 60_000 }, async () => {
     const shared = await run('plan', [
       project('config: { features.profiles: false }\n'),
       'kind: profile\nname: small\nproject: team\n',
