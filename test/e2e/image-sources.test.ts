@@ -101,7 +101,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
     afterAll(async () => {
       await Promise.all(servers.map((server) => server.close()));
       await host.close();
-    });
+    }, 120_000);
     const serve = async (...all: Parameters<typeof fakeServer>): Promise<FakeServer> => {
       const server = await fakeServer(...all);
       servers.push(server);
@@ -315,7 +315,7 @@ describe('a slow source', () => {
 });
 
 describe('a source that makes no sense', () => {
-  it('is refused offline, with its place', async () => {
+  it('is refused offline, with its place', { timeout: 30_000 }, async () => {
     const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtis-'));
     const problems = async (source: string, more = ''): Promise<string> => {
       writeFileSync(join(dir, 'a.yaml'), image(source, more));

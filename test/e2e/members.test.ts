@@ -77,7 +77,7 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
     lxd = await startStockLxd();
     await makeCluster(lxd);
   }, 120_000);
-  afterAll(() => lxd.cleanUp());
+  afterAll(() => lxd.cleanUp(), 120_000);
 
   it(
     'one document makes a pool and a network on all members, and a container on the one it names',

@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
   beforeAll(async () => {
     lxd = await startStockLxd();
   }, 120_000);
-  afterAll(() => lxd.cleanUp());
+  afterAll(() => lxd.cleanUp(), 120_000);
 
   it(
     'a project is made, changed, found unchanged, pruned of what is no longer written, and taken away',
@@ -268,7 +268,7 @@ describe('on a daemon without projects', () => {
     }
   });
 
-  it('what is wrong with a project is told offline', async () => {
+  it('what is wrong with a project is told offline', { timeout: 30_000 }, async () => {
     const file = join(dir, 'wrong.yaml');
     writeFileSync(file, project('config: { features.image: true, limits.containers: many }\n'));
     const checked = await cli(['validate', '-f', file]);
