@@ -1,5 +1,6 @@
 // Runs a host program given as argv (never a shell line), with a time limit and bounded output.
 import { spawn } from 'node:child_process';
+import { mortal } from './mortal.ts';
 
 export interface ExecOptions {
   readonly input?: string | Uint8Array;
@@ -7,6 +8,8 @@ export interface ExecOptions {
   readonly cwd?: string;
   /** Default 30 s. The program gets SIGKILL at the limit. */
   readonly timeoutMs?: number;
+  /** Whether it is killed with this process; default false. */
+  readonly isMortal?: boolean;
   /** Exit codes that count as success; default [0]. */
   readonly okCodes?: readonly number[];
   /** Bytes kept of each stream; the rest is dropped. Default 1 MiB. */
@@ -43,12 +46,13 @@ export async function exec(
   options: ExecOptions = {},
   signal?: AbortSignal,
 ): Promise<ExecResult> {
-  const [file, ...args] = argv;
+  const [file] = argv;
   if (file === undefined) throw new ExecError('empty command', argv, -1, '');
+  const [started = file, ...given] = options.isMortal === true ? mortal(argv) : argv;
   const maxBytes = options.maxBytes ?? 1024 * 1024;
   const okCodes = options.okCodes ?? [0];
   return new Promise((resolve, reject) => {
-    const child = spawn(file, args, {
+    const child = spawn(started, given, {
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       cwd: options.cwd,
       ...(options.env === undefined ? {} : { env: options.env }),

@@ -1,6 +1,11 @@
 // Running host programs: all output is there, limits hold, and a grandchild that keeps the pipes open delays nobody for long.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { exec, ExecError } from '../../server/lib/exec.ts';
+import { mortal } from '../../server/lib/mortal.ts';
+import { until } from '../support/until.ts';
 
 describe('exec', () => {
   test('returns everything that was written, also with many programs at once', async () => {
@@ -47,5 +52,29 @@ describe('exec', () => {
   test('keeps no more output than asked for', async () => {
     const { stdout } = await exec(['sh', '-c', 'head -c 100000 /dev/zero | tr "\\0" x'], { maxBytes: 10 });
     expect(stdout).toBe('x'.repeat(10));
+  });
+
+  test('that is mortal ends with the process that started it, however that ends', async () => {
+    if (mortal(['true']).length === 1)
+      return console.log('skipped: programs that end with us: setpriv cannot do it here');
+    const [file = '', ...args] = mortal(['sh', '-c', 'echo $$; exec sleep 60']);
+    const parent = spawn(
+      process.execPath,
+      ['-e', `require('child_process').spawn(${JSON.stringify(file)}, ${JSON.stringify(args)}, { stdio: 'inherit' })`],
+      { stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+    const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(said.toString());
+    expect(() => process.kill(pid, 0)).not.toThrow();
+    parent.kill('SIGKILL');
+    await until(() => {
+      try {
+        // A zombie that nobody has buried yet is dead, too.
+        return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+      } catch {
+        return true;
+      }
+    }, 20_000);
+    expect((await exec(['sh', '-c', 'exit 3'], { isMortal: true, okCodes: [3] })).code).toBe(3);
   });
 });

@@ -340,7 +340,6 @@ class LxcRuntime implements RuntimeDriver {
   }
 
   betweenBoots = (listener: BetweenBoots): (() => void) => this.#spool.betweenBoots(listener);
-
   onExit(listener: (exit: RuntimeExit) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

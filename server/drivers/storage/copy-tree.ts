@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { exec, ExecError } from '../../lib/exec.ts';
+import { mortal } from '../../lib/mortal.ts';
 import { DriverError } from '../driver-error.ts';
 import { hasCode, toolEnv } from './remove-tree.ts';
 
@@ -18,7 +19,7 @@ export const keptStderrBytes = 16_384;
 export async function copyTree(source: string, target: string, signal: AbortSignal): Promise<void> {
   await exec(
     ['cp', '-a', '--reflink=auto', '-T', '--', source, target],
-    { timeoutMs: dayMs, env: toolEnv, maxBytes: keptStderrBytes },
+    { timeoutMs: dayMs, env: toolEnv, maxBytes: keptStderrBytes, isMortal: true },
     signal,
   );
 }
@@ -27,7 +28,7 @@ export async function copyTree(source: string, target: string, signal: AbortSign
 export async function shareTree(source: string, target: string, signal: AbortSignal): Promise<void> {
   await exec(
     ['cp', '-al', '-T', '--', source, target],
-    { timeoutMs: dayMs, env: toolEnv, maxBytes: keptStderrBytes },
+    { timeoutMs: dayMs, env: toolEnv, maxBytes: keptStderrBytes, isMortal: true },
     signal,
   );
 }
@@ -77,11 +78,15 @@ export async function copyGuestTreeInto(
   ];
   const owners = asRoot ? [...keepAll, '--same-owner'] : ['--no-same-owner'];
   const unpack = ['--extract', '--file=-', '--same-permissions', '--delay-directory-restore', `--directory=${target}`];
-  const reader = spawn('tar', [...(asRoot ? keepAll : []), ...pack], {
+  const [tar = '', ...head] = mortal(['tar']);
+  const reader = spawn(tar, [...head, ...(asRoot ? keepAll : []), ...pack], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: toolEnv,
   });
-  const writer = spawn('tar', [...owners, ...unpack], { stdio: [reader.stdout, 'ignore', 'pipe'], env: toolEnv });
+  const writer = spawn(tar, [...head, ...owners, ...unpack], {
+    stdio: [reader.stdout, 'ignore', 'pipe'],
+    env: toolEnv,
+  });
   const kill = (): void => {
     reader.kill('SIGKILL');
     writer.kill('SIGKILL');

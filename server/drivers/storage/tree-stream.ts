@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { DriverError } from '../driver-error.ts';
 import type { ExecError } from '../../lib/exec.ts';
 import { keepOutput } from '../../lib/keep-output.ts';
+import { mortal } from '../../lib/mortal.ts';
 import { ended, keepAll, keptStderrBytes } from './copy-tree.ts';
 import { toolEnv } from './remove-tree.ts';
 
@@ -18,10 +19,11 @@ export async function readFrom(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const [file = '', ...args] = argv;
+  const [program = ''] = argv;
+  const [file = '', ...args] = mortal(argv);
   const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: toolEnv });
   keepOutput(child.stdout);
-  const end = ended(child, file, 'reading');
+  const end = ended(child, program, 'reading');
   end.catch(() => {});
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
@@ -51,7 +53,8 @@ export async function writeTo(
   signal: AbortSignal,
 ): Promise<void> {
   signal.throwIfAborted();
-  const [file = '', ...args] = argv;
+  const [program = ''] = argv;
+  const [file = '', ...args] = mortal(argv);
   const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe'], env: toolEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
@@ -62,7 +65,7 @@ export async function writeTo(
     if (source.broken() !== undefined) kill();
   });
   try {
-    const how = await ended(child, file, 'writing');
+    const how = await ended(child, program, 'writing');
     child.stdin.destroy();
     signal.throwIfAborted();
     const broken = source.broken();
