@@ -27,6 +27,7 @@ import { mapOf } from './kinds/values.ts';
 import { bodyForMembers, targetOf } from './members.ts';
 import type { Live } from './observed.ts';
 import { recordsIn } from './ownership.ts';
+import { allows, lookedAt, policyGuard } from './policy.ts';
 import type { Affected, Guard, ResourceChange } from './plan.ts';
 import { deleting, kill, start, waits, type Sketch } from './sketch.ts';
 import { isRunning } from './usage.ts';
@@ -60,6 +61,7 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const before = ownershipBefore(document, live.object, context.observed, context.owner);
   const { values, secrets } = document;
   const diff = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);
+  if (!allows(document.manage, 'update')) return { change: lookedAt(document, live, diff), sketches: [] };
   const decision = decideExisting(document, live, aside !== undefined, diff, before, context);
   return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
 }
@@ -266,7 +268,8 @@ function decideRebuild(
   context: PlanContext,
 ): Decision {
   const guard =
-    ownership.guard ?? (isProtected(document, live) ? protectedGuard(document.address, 'rebuild') : undefined);
+    ownership.guard ??
+    (isProtected(document, live) ? protectedGuard(document.address, 'rebuild') : policyGuard(document, 'rebuild'));
   const wasRunning = isRunning(live.object as Parameters<typeof isRunning>[0]);
   const starts = document.manage.power === 'ignore' ? wasRunning : document.state !== 'stopped';
   const inside = insideOfNew(document, context, starts);
@@ -310,6 +313,8 @@ function guardReplace(
 ): Guard | undefined {
   const { address } = document;
   if (isProtected(document, live)) return protectedGuard(address, 'replace');
+  const policy = policyGuard(document, 'replace');
+  if (policy !== undefined) return policy;
   const users = context.usersOf(usageAddress(document));
   if (document.kind !== 'container' && users.length > 0) return inUseGuard(address, 'replace', users);
   const isAllowed = isForced || context.options.allowRecreate === true || document.manage.disruption === 'recreate';

@@ -25,6 +25,8 @@ export type PowerState = 'running' | 'stopped';
 /** How much a plan may disturb the object: nothing, a restart, or deletion and creation. */
 export type Disruption = 'none' | 'restart' | 'recreate';
 
+export type PolicyWord = 'observe' | 'create' | 'update' | 'delete';
+
 /** Of `manage.ignore`. */
 export interface IgnoreRule {
   /** A path pattern: `config.limits.cpu`, `devices.eth0.*`. */
@@ -57,6 +59,8 @@ export interface Manage {
   readonly dependsOn: readonly Address[];
   readonly wait: readonly WaitCondition[];
   readonly power: 'managed' | 'ignore';
+  /** What may be done to it; absent: everything. */
+  readonly policy?: readonly PolicyWord[];
   /** For each step of the object. */
   readonly timeoutMs: number;
 }

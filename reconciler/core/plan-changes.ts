@@ -12,6 +12,7 @@ import { normalizeDocuments } from './normalize.ts';
 import type { Observed } from './observed.ts';
 import { compareObjects } from './order.ts';
 import type { Plan, PlanInput, PlanOptions, ResourceChange, Step } from './plan.ts';
+import { allows, notCreated } from './policy.ts';
 import { readyIds } from './ready.ts';
 import { decidePrune } from './prune.ts';
 import { seedProblems } from './seeds.ts';
@@ -114,6 +115,7 @@ function creationProblems(object: Document, observed: Observed): readonly Diagno
   const kind = coreKind(object.kind);
   if (kind.live(observed, kind.apiName(object)) !== undefined) return [];
   if (object.kind === 'server_config') return [unseenServer(object)];
+  if (!allows(object.manage, 'create')) return [notCreated(object)];
   if (object.kind === 'container' && object.values['source'] === undefined) return [missingSource(object)];
   if (object.kind === 'network' && observed.networks.has(object.name)) return [takenName(object)];
   return [];

@@ -3,7 +3,14 @@ import type { WaitCondition } from '../../server/api/wait-condition.ts';
 import { hint } from '../../server/api/nearest.ts';
 import { waitNames } from '../../server/api/manifest-schema.ts';
 import { isKindName, kindNames } from '../../server/api/kinds.ts';
-import { defaultManage, type Address, type Json, type JsonObject, type Manage } from '../core/document.ts';
+import {
+  defaultManage,
+  type Address,
+  type Json,
+  type JsonObject,
+  type Manage,
+  type PolicyWord,
+} from '../core/document.ts';
 import { parseHostPattern } from '../core/host-pattern.ts';
 import { asText, mapOf, textsOf } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';
@@ -19,7 +26,7 @@ export function readManage(value: Json | undefined, findings: Finding[], nowMs: 
     mode: (block['mode'] ?? defaultManage.mode) as Manage['mode'],
     image: (block['image'] ?? defaultManage.image) as Manage['image'],
     ...(block['prune'] === undefined ? {} : { prune: block['prune'] as Exclude<Manage['prune'], undefined> }),
-    onDelete: (block['on_delete'] ?? defaultManage.onDelete) as Manage['onDelete'],
+    ...readPolicy(block, findings),
     ...(typeof block['set'] === 'string' ? { set: block['set'] } : {}),
     ...(block['hosts'] === undefined ? {} : { hosts: readHosts(block['hosts'], findings) }),
     disruption: (block['disruption'] ?? defaultManage.disruption) as Manage['disruption'],
@@ -32,6 +39,23 @@ export function readManage(value: Json | undefined, findings: Finding[], nowMs: 
     power: (block['power'] ?? defaultManage.power) as Manage['power'],
     timeoutMs: readDuration(block['timeout'], defaultManage.timeoutMs, 'manage.timeout', findings),
   };
+}
+
+/** Who may not delete lets go. */
+function readPolicy(block: JsonObject, findings: Finding[]): Pick<Manage, 'policy' | 'onDelete'> {
+  const onDelete = (block['on_delete'] ?? defaultManage.onDelete) as Manage['onDelete'];
+  if (!Array.isArray(block['policy'])) return { onDelete };
+  const policy = block['policy'] as readonly PolicyWord[];
+  if (policy.includes('delete')) return { onDelete, policy };
+  if (block['on_delete'] === 'delete')
+    findings.push(
+      wrong(
+        'bad-value',
+        'manage.on_delete',
+        'manage.on_delete cannot be delete: manage.policy does not allow to delete',
+      ),
+    );
+  return { onDelete: 'orphan', policy };
 }
 
 /** One text or several, as they are written. */

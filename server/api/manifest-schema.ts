@@ -173,6 +173,13 @@ const manage: JsonSchema = {
       },
       description: 'Paths neither compared nor written, for ever or until a day; * stands for any text.',
     },
+    policy: {
+      type: 'array',
+      items: { enum: ['observe', 'create', 'update', 'delete'] },
+      minItems: 1,
+      description:
+        'What may be done to it; default: everything. Without update it is compared and told, never written or owned; without delete destroy and prune let go of it.',
+    },
     power: { enum: ['managed', 'ignore'], default: 'managed', description: 'ignore: never start, stop or restart it.' },
     disruption: {
       enum: ['none', 'restart', 'recreate'],
@@ -205,7 +212,6 @@ export const laterKeys: Readonly<Record<string, string>> = {};
 
 export const laterManageKeys: Readonly<Record<string, string>> = {
   wave: 'order objects with manage.depends_on',
-  policy: 'use manage.protect and manage.ignore',
 };
 
 /** The schema of the flat documents of one kind, after variables were put in. */
