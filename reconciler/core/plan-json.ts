@@ -106,8 +106,17 @@ function bodiesOf(plan: Plan): Bodies {
 }
 
 function afterOf(change: ResourceChange, bodies: Bodies): JsonObject {
-  return bodies.created.get(change.address) ?? applyEdits((change.live ?? {}) as JsonObject, change.changes);
+  const created = bodies.created.get(change.address);
+  if (created === undefined) return applyEdits((change.live ?? {}) as JsonObject, change.changes);
+  // Files are in no body.
+  const files = change.changes.filter(({ segments }) => segments[0] === 'files');
+  return applyEdits({ ...created, ...filesOf(change) }, files);
 }
+
+const filesOf = ({ live }: ResourceChange): JsonObject => {
+  const files = (live as JsonObject | undefined)?.['files'];
+  return files === undefined ? {} : { files };
+};
 
 /** Members that a person can set; counters, times and lists of users would only be noise to a policy. */
 function visible(change: ResourceChange, object: JsonObject): JsonObject {

@@ -4,6 +4,7 @@ import type { Document, JsonObject } from '../../reconciler/core/document.ts';
 import { fileIdentity, isTriggeredBy, pathText, triggerOf } from '../../reconciler/core/inside.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
 import { planChanges } from '../../reconciler/core/plan-changes.ts';
+import { planJson } from '../../reconciler/core/plan-json.ts';
 import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
 import type { Plan, SetOwner } from '../../reconciler/core/plan.ts';
 import { keyHash } from '../../reconciler/engine/key-hash.ts';
@@ -199,6 +200,16 @@ test('values are spelled for people: short hashes, commands as they are typed, s
   expect(text).toContain('+ files["/l"]   = link to a\n');
   expect(text).toContain('+ exec["shell"] = a | b\n');
   expect(text).toContain('+ exec["words"] = echo "two words" (secret)\n');
+});
+
+test('policies see files with their hashes, but for those that are secret', () => {
+  const values = { files: { '/a': file('1'), '/pw': file('2') } };
+  const json = planJson(plan(container(values, { secrets: ['files./pw.content'] }), empty()));
+  const [change] = json['resource_changes'] as readonly {
+    change: { after: JsonObject; after_sensitive: JsonObject };
+  }[];
+  expect(change?.change.after['files']).toEqual({ '/a': file('1'), '/pw': { ...file('2'), content: '(secret)' } });
+  expect(change?.change.after_sensitive).toMatchObject({ files: { '/pw': { content: true } } });
 });
 
 test('paths and triggers', () => {
