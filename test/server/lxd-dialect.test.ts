@@ -90,6 +90,13 @@ describe('answers', () => {
   });
 });
 
+test('a template that is there is replaced by POST, as lxc config template edit sends it', async () => {
+  const at = '/1.0/containers/two/metadata/templates?path=a.tpl';
+  for (const text of ['first', 'second']) expect((await lxd('POST', at, Buffer.from(text))).status).toBe(200);
+  expect((await lxd('GET', at)).bytes.toString()).toBe('second');
+  expect((await daemon.call('POST', at, Buffer.from('third'))).status).toBe(409);
+});
+
 test('the server is one of LXD, by its words, and promises only what is served', async () => {
   const { metadata } = await lxd('GET', '/1.0');
   expect(metadata).toMatchObject({ auth: 'trusted', auth_methods: ['tls'], environment: { server: 'lxd' } });

@@ -13,6 +13,7 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ),
     ...replaced(routes, 'images.list', (list) => filtered(list, (image) => urlOf('images', image['fingerprint']))),
     ...replaced(routes, 'operations.list', byStatus),
+    ...replaced(routes, 'containers.templates.post', (create) => overwriting(routes, create)),
   };
 }
 
@@ -49,6 +50,17 @@ function filtered(list: RouteHandler, url: (object: Listed) => string): RouteHan
     const fits = parseFilter(text);
     const found = (await objectsOf(list, context)).filter((object) => fits(typed(object) as Listed));
     return sync(recursionOf(context.query) > 0 ? found : found.map(url));
+  };
+}
+
+/** Real system section 0: a template that is there is replaced by POST. */
+function overwriting(routes: RouteTable, create: RouteHandler): RouteHandler {
+  const { 'containers.templates.get': list, 'containers.templates.put': replace } = routes;
+  return async (context) => {
+    const reply = await list?.(withQuery(context, { path: '' }));
+    const names = reply?.kind === 'sync' && Array.isArray(reply.metadata) ? reply.metadata : [];
+    const isThere = replace !== undefined && names.includes(context.query['path'] ?? '');
+    return isThere ? replace(context) : create(context);
   };
 }
 
