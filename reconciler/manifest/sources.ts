@@ -44,10 +44,21 @@ export async function readSources(input: LoadInput, signal?: AbortSignal): Promi
   return { texts, diagnostics };
 }
 
+const notHcl =
+  'is HCL and not read: write it as Terraform JSON (*.tf.json; @cdktf/hcl2json turns one into the other), as a manifest, or apply it with Terraform';
+
 async function filesOf(path: string): Promise<readonly string[]> {
-  if (path === '-' || !(await stat(path)).isDirectory()) return [path];
+  if (path === '-') return [path];
+  if (!(await stat(path)).isDirectory()) {
+    if (path.endsWith('.tf')) throw new Error(notHcl);
+    return [path];
+  }
   const all = await readdir(path);
   const names = all.filter((name) => /\.(ya?ml|tf\.json)$/.test(name)).sort();
+  const hcl = all.find((name) => name.endsWith('.tf'));
+  // Terraform would take both for one configuration: half of it is never applied.
+  if (hcl !== undefined && names.every((name) => name.endsWith('.tf.json')))
+    throw new Error(`holds ${hcl}, which ${notHcl}`);
   if (names.length > 0) return names.map((name) => join(path, name));
   const stacks = all.includes('stacks') ? await stacksBelow(join(path, 'stacks')) : [];
   if (stacks.length === 0) throw new Error('holds no *.yaml, *.yml or *.tf.json file');

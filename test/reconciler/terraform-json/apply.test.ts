@@ -124,6 +124,33 @@ describe('Terraform JSON', () => {
     expect(refused.stderr).toMatch(/main\.tf\.json:7:/);
   });
 
+  test('HCL is refused with what to do, alone, beside JSON and by its name, and never left out in silence', async () => {
+    writeFileSync(join(folder, 'main.tf'), 'resource "gantry_profile" "p" { name = "p" }\n');
+    const told = async (path: string): Promise<string> => (await cli(['validate', '-f', path])).stderr;
+    expect(await told(folder)).toContain('holds main.tf, which is HCL and not read: write it as Terraform JSON');
+    expect(await told(join(folder, 'main.tf'))).toContain('main.tf is HCL and not read');
+    write('more.tf.json', { locals: {} });
+    expect(await told(folder)).toContain('holds main.tf');
+    // Beside manifests it is somebody else's.
+    writeFileSync(join(folder, 'more.yaml'), 'kind: profile\nname: p\n');
+    expect(await cli(['validate', '-f', folder])).toMatchObject({ code: 0 });
+  });
+
+  test('numbers and booleans of JSON are what they are, and a wrong value inside a container is told where it is written', async () => {
+    write('main.tf.json', {
+      locals: { n: 2 },
+      resource: {
+        gantry_container: {
+          c: { count: 1, name: 'tfe${local.n == 2}', files: { '/etc/motd': { content: '', mode: '9' } } },
+        },
+        gantry_container_file: { f: { container: 'tfetrue', path: '/x/../y', content: '' } },
+      },
+    });
+    const { stderr } = await cli(['validate', '-f', folder]);
+    expect(stderr).toMatch(/mode must be octal text[^]*main\.tf\.json:13:/);
+    expect(stderr).toMatch(/must be an absolute path[^]*main\.tf\.json:21:/);
+  });
+
   test('tfvars that are no object are told', async () => {
     write('main.tf.json', { variable: { x: { default: '' } } });
     writeFileSync(join(folder, 'terraform.tfvars.json'), '[]');
