@@ -142,8 +142,14 @@ describe('a dry run on a copy of the daemon', () => {
     ).replace('c1', 'c4');
     bench.parts['far'] =
       'kind: container\nname: c5\nprofiles: [small]\nstate: stopped\nsource: { type: image, server: https://images.invalid, protocol: simplestreams, alias: none }\n';
+    bench.parts['sixth'] = containerWith(
+      'files: [{ path: /etc/motd, content: hello }]\nexec: [{ name: setup, command: [/bin/true] }]\nsnapshots: [{ name: first }]\n',
+    ).replace('c1', 'c6');
     const tried = await untouched(() => gantry('plan', '--dry-run=server'));
     expect(tried.code, tried.stdout).toBe(1);
+    expect(tried.stdout).toMatch(/not tried +container\/c6: files \(the files of containers are not in the copy\)/);
+    expect(tried.stdout).toMatch(/not tried +container\/c6: exec/);
+    expect(tried.stdout).toMatch(/would succeed +container\/c6: snapshot/);
     expect(tried.stdout).toMatch(/would be refused +image\/broken: create/);
     expect(tried.stdout).toMatch(/not tried +container\/c4: wait \(only the container itself can tell\)/);
     expect(tried.stdout).toMatch(/would succeed +container\/c5: create/);
