@@ -7,8 +7,10 @@ import { documentSchema, type JsonSchema } from '../../server/api/manifest-schem
 import { findProjectConfigKey, projectConfigKeys } from '../../server/api/project-config.ts';
 import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network-config.ts';
 import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server-config.ts';
+import { isSeedKey } from '../../server/api/seed-keys.ts';
 import { poolConfigKeys, volumeConfigKeys, type StorageConfigKey } from '../../server/api/storage-config.ts';
 import { coreKind } from './kinds/index.ts';
+import { isNewerSeed } from './seeds.ts';
 
 type Fact = readonly [string, string];
 
@@ -169,12 +171,22 @@ interface ConfigFacts {
   readonly more?: readonly Fact[];
 }
 
+const seedForm: Fact = ['form', 'a text, or a map that becomes one; maps are compared as maps'];
+
+const newerSeed: ConfigFacts = {
+  type: 'lines',
+  doc: 'What cloud-init reads at a first boot, on servers with the API extension cloud_init.',
+  effect: 'none',
+  more: [seedForm],
+};
+
 /** A key as it is written, or a pattern of the table (`environment.*`). */
 function configKey(kind: KindName, key: string): ConfigFacts | undefined {
   if (kind === 'container' || kind === 'profile') {
     const fact = containerConfigKey(key)?.fact ?? patternFact(key);
-    if (fact === undefined) return undefined;
+    if (fact === undefined) return isNewerSeed(key) ? newerSeed : undefined;
     const more: Fact[] = fact.computed === true ? [['computed', 'the server sets it']] : [];
+    if (isSeedKey(key)) more.push(seedForm);
     if (fact.profile === false) more.push(['profiles', 'may not hold it']);
     return { type: fact.type, doc: fact.doc, effect: fact.effect, otherwise: fact.default, more };
   }

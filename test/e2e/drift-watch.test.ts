@@ -1,6 +1,6 @@
 // Drift as it comes: a watch tells what changed, who did it and when, and when it is as declared again; it only reads, and finds its
 // way back after the server was away. What it saw helps later looks.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -171,6 +171,11 @@ for (const { host, reason } of hosts) {
       const some = await cli(words, { env });
       expect([some.code, some.stdout]).toEqual([2, expect.stringContaining('user.note: is "d", declared "a"')]);
       expect((await cli([...words, '--no-exit-code'], { env })).code).toBe(0);
+      const fleet = join(bench.dir, 'fleet.hosts');
+      const two = ['a', 'b'].map((name) => `  - { name: ${name}, address: "unix://${bench.daemon.socketPath}" }\n`);
+      writeFileSync(fleet, `kind: hosts\nhosts:\n${two.join('')}`);
+      const several = await cli(['drift', file(), '--watch', '--hosts', fleet], { env });
+      expect([several.code, several.stderr]).toEqual([64, expect.stringContaining('--watch is for one host')]);
       expect((await cli([...words, '-o', 'markdown'], { env })).code).toBe(64);
       expect((await cli([...words, '--interval', '1ms'], { env })).code).toBe(64);
       expect((await cli(['drift', file(), '--watch', '--host', 'unix:///nowhere/socket'], { env })).code).toBe(7);

@@ -79,5 +79,6 @@ async function whyOnlyOne(
 ): Promise<string | undefined> {
   if (several === undefined) return undefined;
   if (dryRunKind(context.options) === 'server') return '--dry-run=server';
+  if (name === 'drift' && (context.options as { readonly watch?: boolean }).watch === true) return '--watch';
   return name === 'apply' && (await savedPlanAt(args, context)) !== undefined ? 'a kept plan' : undefined;
 }
