@@ -172,7 +172,7 @@ for (const { host, reason } of hosts) {
       expect([some.code, some.stdout]).toEqual([2, expect.stringContaining('user.note: is "d", declared "a"')]);
       expect((await cli([...words, '--no-exit-code'], { env })).code).toBe(0);
       const fleet = join(bench.dir, 'fleet.hosts');
-      const two = ['a', 'b'].map((name) => `  - { name: ${name}, address: "unix://${bench.daemon.socketPath}" }\n`);
+      const two = ['a', 'b'].map((name) => `  - { name: ${name}, address: "unix:///nowhere/${name}" }\n`);
       writeFileSync(fleet, `kind: hosts\nhosts:\n${two.join('')}`);
       const several = await cli(['drift', file(), '--watch', '--hosts', fleet], { env });
       expect([several.code, several.stderr]).toEqual([64, expect.stringContaining('--watch is for one host')]);
