@@ -20,6 +20,9 @@ const collect = (value: string, earlier: readonly string[] | undefined): readonl
   value,
 ];
 
+export const dryRunOption = (): Option =>
+  new Option('--dry-run <kind>', 'client: only the plan; server: carry it out on a copy of the daemon in memory');
+
 function addRun({ add, program, withHost, withManifests, withApply }: HistoryParts): void {
   add(
     'run',
@@ -77,11 +80,13 @@ function addHistory({ add, program, withHost, withApply }: HistoryParts): void {
     (command) =>
       withSet(
         withApply(withHost(command.argument('[number]', 'of the revision (default: the last good one before this)'))),
-      ).addOption(
-        new Option('-f, --file <path>', 'manifests of now, for secrets that the revision does not keep').argParser(
-          collect,
+      )
+        .addOption(dryRunOption())
+        .addOption(
+          new Option('-f, --file <path>', 'manifests of now, for secrets that the revision does not keep').argParser(
+            collect,
+          ),
         ),
-      ),
     async (context, args) => (await import('./commands/rollback.ts')).rollback(context, args[0]),
     program,
   );

@@ -4,7 +4,7 @@ import { addBackupCommands } from './backup-commands.ts';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { anotherHost, hostsOption, refuseRolloutFlags, withRollout, withSelector } from './fleet-flags.ts';
-import { addHistoryCommands } from './history-commands.ts';
+import { addHistoryCommands, dryRunOption } from './history-commands.ts';
 import { addImageCommands } from './image-commands.ts';
 import { addSnapshotCommands } from './snapshot-commands.ts';
 import type { CliOptions } from './options.ts';
@@ -63,9 +63,7 @@ function withPlan(command: Command): Command {
   return withGuards(withSelector(command))
     .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
     .addOption(new Option('--lock-file <file>', 'pinned images (default: gantry.lock beside the first manifest)'))
-    .addOption(
-      new Option('--dry-run <kind>', 'client: only the plan; server: carry it out on a copy of the daemon in memory'),
-    );
+    .addOption(dryRunOption());
 }
 
 /** What a plan is about, and what it may do. */

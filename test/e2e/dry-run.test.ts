@@ -187,6 +187,14 @@ describe('a dry run on a copy of the daemon', () => {
     await bench.apply();
   });
 
+  it('tries a way back, too', async () => {
+    const host = ['--host', proxy.host];
+    const back = await untouched(() => cli(['rollback', '--dry-run=server', '--allow-recreate', ...host], { env }));
+    expect(back.code, back.stderr).toBe(0);
+    expect(back.stdout).toMatch(/would succeed +\S+: /);
+    expect((await cli(['rollback', '--dry-run=never', ...host], { env })).code).toBe(64);
+  });
+
   it('of the client is the plan and nothing more, whatever was approved', async () => {
     bench.parts['profile'] = memory('72MiB');
     const run = await untouched(() => gantry('apply', '--dry-run=client', '--auto-approve', '--detailed-exitcode'));

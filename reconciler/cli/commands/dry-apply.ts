@@ -17,15 +17,18 @@ export async function dryApply(
 ): Promise<ExitCode> {
   const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
   if (saved !== undefined) {
-    return withClient(context, async (client) => tell(context, client, await planAgain(context, client, saved), kind));
+    return withClient(context, async (client) =>
+      dryRunOf(context, client, await planAgain(context, client, saved), kind),
+    );
   }
   const loaded = await loadSet(context, args);
   return withClient(context, async (client) =>
-    tell(context, client, await planOf(context, client, loaded, mode), kind, loaded.locate),
+    dryRunOf(context, client, await planOf(context, client, loaded, mode), kind, loaded.locate),
   );
 }
 
-async function tell(
+/** Of a plan that is made already. */
+export async function dryRunOf(
   context: CliContext,
   client: Client,
   planned: Planned,

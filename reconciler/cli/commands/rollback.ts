@@ -12,7 +12,7 @@ import type { Loaded } from '../../manifest/types.ts';
 import { confirm } from '../confirm.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { planOptionsOf } from '../options.ts';
+import { dryRunKind, planOptionsOf } from '../options.ts';
 import { documentsOf, parseRevision, readRevisions, revisionAt, type Revisions } from '../revisions.ts';
 import { messageOf } from '../revision.ts';
 import { loadSet, planFor, printPlan, withClient, type Planned } from '../session.ts';
@@ -21,6 +21,7 @@ import { carryOutOr, resume } from './apply.ts';
 
 export async function rollback(context: OpenContext, number: string | undefined): Promise<ExitCode> {
   messageOf(context);
+  dryRunKind(context.options);
   const wanted = number === undefined ? undefined : parseRevision(number);
   const given = (context.options.file ?? []).length === 0 ? undefined : await loadSet(context, []);
   return withClient(context, async (client) => {
@@ -57,6 +58,8 @@ function previous(revisions: Revisions): Revision {
 async function once(context: OpenContext, client: Client, back: Back, round: number): Promise<ExitCode> {
   const planned = await planBack(context, client, back);
   const { plan } = planned;
+  const dryRun = dryRunKind(context.options);
+  if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryRunOf(context, client, planned, dryRun);
   await printPlan(context, plan, 'apply');
   if (plan.steps.length === 0) {
     if (plan.guards.length > 0) return exitCodes.guard;
