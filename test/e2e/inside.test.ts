@@ -165,7 +165,9 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it.skipIf(host !== 'sim')(
+    const onSim = host === 'sim' ? it : undefined;
+    // Only there is another image made in no time.
+    onSim?.(
       'a container that is rebuilt of a new image has its files and runs its commands again',
       { timeout: 60_000 },
       async () => {
