@@ -1,13 +1,19 @@
 // The btrfs storage driver: the suite of all drivers, and what is special about subvolumes, pool files and mounts.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { countSubvolumes, defaultSize, mountedAt } from '../../server/drivers/storage/btrfs-commands.ts';
+import {
+  countSubvolumes,
+  defaultSize,
+  isMountedBelow,
+  mountedAt,
+} from '../../server/drivers/storage/btrfs-commands.ts';
 import { btrfsMissing, openBtrfsStorage } from '../../server/drivers/storage/btrfs.ts';
+import { openDirStorage } from '../../server/drivers/storage/dir.ts';
 import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../server/drivers/storage/driver.ts';
 import { silentLog } from '../../server/lib/log.ts';
 import { codeOf, storageConformance } from '../conformance/storage.ts';
@@ -307,6 +313,26 @@ describe.skipIf(why !== undefined)('volumes', () => {
       await until(() => subvolumes(join(where.root, 'p')) === 0, 20_000);
     });
 
+    test('go with a volume of a directory pool that lies on btrfs, small or large', async () => {
+      const where = await place();
+      const pool = await made(where);
+      const root = join(where.storage.volumePath(pool, container('c')), '..', '..', 'other');
+      await mkdir(root);
+      const dir = openDirStorage({ root, ownership: 'keep', log: silentLog, unpackImage: async () => {} });
+      const inDir = { name: 'd', driver: 'dir', config: { source: join(root, 'd') } };
+      await dir.createPool(inDir, never);
+      for (const files of [1, 1100]) {
+        await dir.createVolume(inDir, container('c'), { kind: 'empty' }, () => {}, never);
+        const sub = join(dir.volumePath(inDir, container('c')), 'rootfs', 'sub');
+        execFileSync('btrfs', ['subvolume', 'create', sub], { stdio: 'ignore' });
+        for (let each = 0; each < files; each += 1) writeFileSync(join(sub, String(each)), '');
+        await dir.deleteVolume(inDir, container('c'));
+        await until(async () => (await readdir(join(root, 'd', 'tmp'))).length === 0, 20_000);
+      }
+      await dir.deletePool(inDir);
+      await rm(root, { recursive: true });
+    });
+
     test('that have no readable name are told and left out of nothing, and go with their volume', async () => {
       const { where, pool, rootfs } = await guest();
       const { storage } = where;
@@ -360,6 +386,12 @@ test('the output of btrfs and the table of mounts are read as they are', () => {
     '45 27 0:40 / /a/b rw shared:1 - tmpfs tmpfs rw',
     '46 27 0:41 / /a/b rw - btrfs /dev/loop1 rw',
   ].join('\n');
+  expect(['/a', '/a/b', '/a/bc', '/a/with'].map((path) => isMountedBelow(mounts, path))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
   expect([mountedAt(mounts, '/a/with space'), mountedAt(mounts, '/a/b'), mountedAt(mounts, '/a')]).toEqual([
     'btrfs',
     'btrfs',

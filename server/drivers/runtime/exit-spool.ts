@@ -14,8 +14,8 @@ import {
 import { errorText, type Log } from '../../lib/log.ts';
 import { quoteShell } from './lxc-names.ts';
 
-/** Twentieths of a second that a reboot waits for the daemon at most. */
-const patience = 200;
+/** Hundredths of a second that a reboot waits for the daemon at most. */
+const patience = 1000;
 
 export type BetweenBoots = (name: string) => Promise<void>;
 
@@ -35,7 +35,7 @@ export class ExitSpool {
   hookCommand(key: string): string {
     const file = quoteShell(`${this.#dir}/${key}`);
     const isAwaited = `[ "$LXC_TARGET" = reboot ] && [ -e ${file} ] && kill -0 "$(cat ${quoteShell(this.#pidFile)})"`;
-    const waiting = `i=0; while [ $i -lt ${patience} ] && ${isAwaited}; do sleep 0.05; i=$((i+1)); done 2>/dev/null`;
+    const waiting = `i=0; while [ $i -lt ${patience} ] && ${isAwaited}; do sleep 0.01; i=$((i+1)); done 2>/dev/null`;
     return `/bin/echo "$LXC_TARGET" > ${file}; ${waiting}; true`;
   }
 

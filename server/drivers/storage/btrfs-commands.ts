@@ -113,14 +113,19 @@ export const saysHasFileSystem = (stderr: string): boolean => /appears to contai
 export const saysBusy = (stderr: string): boolean => /target is busy/.test(stderr);
 
 /** File system type of the last mount at `target` in a mountinfo text; undefined when nothing is mounted there. */
-export function mountedAt(mountinfo: string, target: string): string | undefined {
-  let found: string | undefined;
-  for (const line of mountinfo.split('\n')) {
+export const mountedAt = (mountinfo: string, target: string): string | undefined =>
+  mountsIn(mountinfo).findLast(({ path }) => path === target)?.type;
+
+/** At the directory, or anywhere in it. */
+export const isMountedBelow = (mountinfo: string, directory: string): boolean =>
+  mountsIn(mountinfo).some(({ path }) => path === directory || path.startsWith(`${directory}/`));
+
+function mountsIn(mountinfo: string): readonly { readonly path: string; readonly type: string }[] {
+  return mountinfo.split('\n').map((line) => {
     const [left = '', right = ''] = line.split(' - ');
-    const path = left
-      .split(' ')[4]
-      ?.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(parseInt(code, 8)));
-    if (path === target) found = right.split(' ')[0];
-  }
-  return found;
+    const path = (left.split(' ')[4] ?? '').replace(/\\([0-7]{3})/g, (_, code: string) =>
+      String.fromCharCode(parseInt(code, 8)),
+    );
+    return { path, type: right.split(' ')[0] ?? '' };
+  });
 }

@@ -1,8 +1,9 @@
 // Deletes a directory tree without following symbolic links or entering other file systems; small trees without a process.
-import { chmod, lstat, readdir, rmdir, unlink } from 'node:fs/promises';
+import { chmod, lstat, readdir, readFile, realpath, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../lib/exec.ts';
+import { isMountedBelow } from './btrfs-commands.ts';
 
 /** Up to here unlinking by the few threads of this process is quicker than starting a program. */
 const smallTree = 1000;
@@ -60,8 +61,10 @@ async function list(directory: string, device: number, listed: Listed): Promise<
   for (const entry of entries) (entry.isDirectory() ? below : listed.files).push(join(directory, entry.name));
   listed.directories.push(...below);
   const isListed = await all(below, async (path) => {
-    if ((await lstat(path)).dev !== device) throw new Error(`${path} is a mount point`);
-    return list(path, device, listed);
+    const { dev } = await lstat(path);
+    // A subvolume of btrfs looks like one, and is a guest's to make.
+    if (dev !== device && (await hasMounts(path))) throw new Error(`${path} is a mount point, or has one in it`);
+    return list(path, dev, listed);
   });
   return !isListed.includes(false);
 }
@@ -85,8 +88,19 @@ async function listEvenIfClosed(directory: string) {
   }
 }
 
+/** Whether anything is mounted at the path or below; true where that cannot be told. */
+async function hasMounts(path: string): Promise<boolean> {
+  const [table, real] = await Promise.all([
+    readFile('/proc/self/mountinfo', 'utf8').catch(() => undefined),
+    realpath(path),
+  ]);
+  return table === undefined || isMountedBelow(table, real);
+}
+
 async function removeLarge(path: string): Promise<void> {
-  const remove = ['rm', '-rf', '--one-file-system', '--', path];
+  // With the flag it leaves subvolumes of btrfs where they are.
+  const bounds = (await hasMounts(path)) ? ['--one-file-system'] : [];
+  const remove = ['rm', '-rf', ...bounds, '--', path];
   try {
     await exec(remove, { timeoutMs: hourMs, env: toolEnv });
   } catch (error) {
