@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClientOptions } from '../../server/client/client.ts';
 import type { CliIo } from './io.ts';
-import type { CliOptions } from './options.ts';
+import { parseCount, type CliOptions } from './options.ts';
 import { CliError, usageError } from './usage-error.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -31,7 +31,10 @@ export async function clientOptionsOf(options: CliOptions): Promise<ClientOption
       ? {}
       : { serverCertificate: isFingerprint ? serverCert : await readPem('--server-cert', serverCert, 'CERTIFICATE') }),
   };
+  const parallelism = parseCount('--parallelism', options.parallelism);
   return {
+    // As many steps as may run at once, each with a connection of its own.
+    ...(parallelism === undefined ? {} : { connections: Math.max(8, parallelism) }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
     ...(options.project === undefined ? {} : { project: options.project }),
   };
