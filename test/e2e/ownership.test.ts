@@ -27,7 +27,8 @@ interface Live {
 const live = (bench: Bench, path = 'containers/c1'): Promise<Live> => bench.get(`/1.0/${path}`) as Promise<Live>;
 const notes = async (bench: Bench): Promise<readonly string[]> => {
   const { config } = (await bench.get('/1.0')) as { config: Record<string, string> };
-  return Object.keys(config).filter((key) => key.startsWith('user.gantry.'));
+  const kept = /^user\.gantry\.(?!history\.|documents\.)/;
+  return Object.keys(config).filter((key) => kept.test(key));
 };
 
 /** Another image than the one before: the same with one more file in it. */
