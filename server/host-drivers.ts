@@ -63,6 +63,7 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
     close: async () => {
       await opened.runtime.close();
       await opened.network.close();
+      for (const driver of Object.values(storage)) await driver.close?.();
     },
   };
 }

@@ -121,7 +121,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     });
     expect([ended.status, ended.err]).toEqual(['Failure', expect.stringMatching(/no space is left/)]);
     expect((await daemon.call('GET', '/1.0/containers/toobig')).status).toBe(404);
-    expect(readdirSync(join(daemon.dir, 'storage-pools', 'fast', 'tmp'))).toEqual([]);
+    await until(() => readdirSync(join(daemon.dir, 'storage-pools', 'fast', 'tmp')).length === 0);
     await daemon.ok('DELETE', '/1.0/containers/big');
   });
 

@@ -117,6 +117,8 @@ export interface StorageCapabilities {
 export interface StorageDriver {
   readonly name: string;
   readonly capabilities: StorageCapabilities;
+  /** Resolves when nothing goes on behind an answer any more. */
+  close?(): Promise<void>;
   /** The config with driver defaults filled in (for example `source`). Throws DriverError Invalid with path and remedy. */
   fillConfig(pool: PoolSpec): Promise<Record<string, string>>;
   /** Idempotent; refuses a source that holds foreign data (DriverError InUse). */

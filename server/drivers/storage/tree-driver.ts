@@ -2,6 +2,7 @@
 // Snapshots are tree-snapshots.ts; how trees are made is the kind's.
 import { chmod, mkdir, readdir, rename, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
@@ -23,6 +24,9 @@ export interface TreeDriverDeps {
 }
 
 type Progress = (text: string) => void;
+
+/** What is not unlinked by then is left to mountPool. */
+const closeMs = 5_000;
 
 export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDriver {
   const mutex = new KeyedMutex();
@@ -123,6 +127,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
   }
 
   return {
+    close: async () => void (await Promise.race([place.settled(), sleep(closeMs, undefined, { ref: false })])),
     name: kind.name,
     capabilities: kind.capabilities,
     fillConfig: (pool) => kind.fillConfig(pool),

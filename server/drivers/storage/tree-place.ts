@@ -23,20 +23,22 @@ export interface TreePlace {
   scratch(root: string, work: (temporary: string) => Promise<void>): Promise<void>;
   /** Gone for its users as soon as it is moved; a crash after that is cleaned up by mountPool. Nothing there is fine. */
   remove(root: string, path: string): Promise<void>;
-  /** The same, but resolves when it is moved: what is to be unlinked goes on, unless room is short or much is going on already. */
+  /** The same, but resolves when it is moved: it is unlinked a little later, unless room is short or much is going on already. */
   removeBehind(root: string, path: string): Promise<void>;
-  /** Resolves when no removal of this pool is under way any more. False: none was. */
-  settled(root: string): Promise<boolean>;
+  /** Resolves when no removal of this pool (of any) is under way any more. False: none was. */
+  settled(root?: string): Promise<boolean>;
 }
 
 /** With more removals than this under way the next one is waited for, as the disk is what they wait for, too. */
 const mostUnderWay = 4;
+/** Records that are written meanwhile would wait for every unlink: the file system writes both to its journal together. */
+const laterMs = 100;
 /** Whoever deletes to make room means to use it at once. */
 const roomyPart = 0.25;
 
 export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): TreePlace {
   const busy = new Set<string>();
-  const underWay = new Map<string, Set<Promise<void>>>();
+  const underWay = new Map<string, Set<Removal>>();
 
   async function make(
     root: string,
@@ -89,17 +91,16 @@ export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): Tre
   async function removeBehind(root: string, path: string): Promise<void> {
     const unlink = await moveAway(root, path);
     if (unlink === undefined) return;
-    const removals = underWay.get(root) ?? new Set<Promise<void>>();
+    const removals = underWay.get(root) ?? new Set<Removal>();
     underWay.set(root, removals);
-    const removal = unlink().finally(() => removals.delete(removal));
+    const removal = later(unlink, () => removals.delete(removal));
     removals.add(removal);
-    if (removals.size > mostUnderWay || !(await isRoomy(root))) await removal;
+    if (removals.size > mostUnderWay || !(await isRoomy(root))) await finish([removal]);
   }
 
-  async function settled(root: string): Promise<boolean> {
-    const removals = [...(underWay.get(root) ?? [])];
-    await Promise.all(removals);
-    return removals.length > 0;
+  async function settled(root?: string): Promise<boolean> {
+    const wanted = root === undefined ? [...underWay.values()] : [underWay.get(root) ?? new Set<Removal>()];
+    return finish(wanted.flatMap((removals) => [...removals]));
   }
 
   async function discard(temporary: string): Promise<void> {
@@ -122,6 +123,30 @@ export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): Tre
     settled,
     build: (root, path, fill) => make(root, fill, (temporary) => rename(temporary, path)),
   };
+}
+
+interface Removal {
+  start(this: void): void;
+  readonly done: Promise<void>;
+}
+
+function later(work: () => Promise<void>, after: () => void): Removal {
+  let start = (): void => {};
+  const started = new Promise<void>((resolve) => {
+    start = resolve;
+  });
+  const timer = setTimeout(() => start(), laterMs);
+  const done = started.then(work).finally(() => {
+    clearTimeout(timer);
+    after();
+  });
+  return { start: () => start(), done };
+}
+
+async function finish(removals: readonly Removal[]): Promise<boolean> {
+  for (const { start } of removals) start();
+  for (const { done } of removals) await done;
+  return removals.length > 0;
 }
 
 async function isRoomy(root: string): Promise<boolean> {
