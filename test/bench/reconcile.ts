@@ -18,9 +18,10 @@ const run = promisify(execFile);
 const cliPath = fileURLToPath(new URL('../../bin/gantry.js', import.meta.url));
 const rounds = 3;
 
-/** Put before the program by NODE_OPTIONS: the most memory that it had. */
+/** Put before the program by NODE_OPTIONS: the most memory that it had, and its CPU time, which other load disturbs less. */
 const hook = `const {appendFileSync}=require('node:fs');
-process.on('exit',()=>{appendFileSync(process.env.BENCH_RSS_FILE,process.resourceUsage().maxRSS/1024+'\\n')});
+process.on('exit',()=>{const {maxRSS,userCPUTime,systemCPUTime}=process.resourceUsage();
+appendFileSync(process.env.BENCH_USAGE_FILE,maxRSS/1024+' '+(userCPUTime+systemCPUTime)/1000+'\\n')});
 `;
 
 export const reconcileGroup: Group = async (context) => {
@@ -90,7 +91,7 @@ class Bench {
       ...process.env,
       XDG_STATE_HOME: join(this.#dir, 'cli'),
       NODE_OPTIONS: `--require ${join(this.#dir, 'hook.cjs')}`,
-      BENCH_RSS_FILE: join(this.#dir, 'rss'),
+      BENCH_USAGE_FILE: join(this.#dir, 'usage'),
     };
   }
 
@@ -172,27 +173,29 @@ class Bench {
       await proxy.close();
     }
     const most = Math.max(...countsOf(proxy.requests).values());
-    const bare = await this.#withMemory(() => plan('--host', this.#host));
+    const bare = await this.#measured(() => plan('--host', this.#host));
     await writeFile(this.#stack, manifest(count - 2, 'b'));
-    const dry = await this.#withMemory(() => plan('--dry-run=server', '--host', this.#host));
+    const dry = await this.#measured(() => plan('--dry-run=server', '--host', this.#host));
     await writeFile(this.#stack, manifest(count - 2));
     signal.throwIfAborted();
     return [
       row(`plan of ${count} objects that are there, whole program`, 'ms', bare.ms, { atMost: 3000 }),
       row('requests for any one list in it', 'calls', [most], { atMost: 1 }),
+      row('CPU time of it', 'ms', bare.cpu),
       row('most memory of it', 'MB', bare.mb),
       row(`dry run of one change on a copy of ${count} objects`, 'ms', dry.ms),
+      row('CPU time of it, the copy included', 'ms', dry.cpu),
       row('most memory of it, the copy included', 'MB', dry.mb),
     ];
   }
 
-  async #withMemory(
-    work: () => Promise<unknown>,
-  ): Promise<{ readonly ms: readonly number[]; readonly mb: readonly number[] }> {
-    await rm(join(this.#dir, 'rss'), { force: true });
+  async #measured(work: () => Promise<unknown>): Promise<Record<'ms' | 'cpu' | 'mb', readonly number[]>> {
+    const file = join(this.#dir, 'usage');
+    await rm(file, { force: true });
     const ms = await timesOf(rounds, work, this.#context.signal);
-    const mb = readFileSync(join(this.#dir, 'rss'), 'utf8').trim().split('\n').map(Number);
-    return { ms, mb };
+    const lines = readFileSync(file, 'utf8').trim().split('\n');
+    const column = (index: number): readonly number[] => lines.map((line) => Number(line.split(' ')[index]));
+    return { ms, cpu: column(1), mb: column(0) };
   }
 
   /** From a change by somebody else until the line of `gantry drift --watch` that tells of it. */
