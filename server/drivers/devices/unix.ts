@@ -46,7 +46,7 @@ function numbersOf(
     };
   }
   if (!required) return undefined;
-  const why = found === undefined ? 'does not exist on the host' : `is no ${word} device`;
+  const why = found === undefined ? 'does not exist on the host as a device' : `is no ${word} device`;
   throw new DriverError(
     'NotFound',
     `unix-${kind} ${device}: ${source} ${why}; with required: "false" it is plugged in once it appears`,
