@@ -66,6 +66,10 @@ export const rows: Readonly<Record<Code, Row>> = {
     what: 'values that an operator or function cannot take',
     hint: 'correct the value, or guard it with try()',
   },
+  E_SET_OR_LIST: {
+    what: 'a set and a computed list as the two results of a condition',
+    hint: 'make both one or the other, with toset() or tolist()',
+  },
   E_BIG_NUMBER: { what: 'numbers that are not kept exactly', hint: 'write it as a string' },
   E_FOREIGN_RESOURCE: {
     what: 'resources of other providers',

@@ -226,6 +226,15 @@ const chosen = [
   'setunion(["a"], ["b", "a"])',
   'setintersection(["a", "b"], ["b"])',
   'setsubtract(["a", "b"], ["b"])',
+  'setintersection([1, true], ["1"])',
+  'local.on ? ["b", "a", "b"] : toset(["c"])',
+  'local.on ? [] : toset(["c"])',
+  'local.on ? [2, 1] : toset(["c"])',
+  'local.on ? toset(["b", "a"]) : []',
+  '[for k in (local.on ? [for n in local.names : n] : toset([])) : k]',
+  'format("%.2f|%.1f|%.0f|%.0f|%.0f|%.2f|%.2f", 0.125, 0.25, 0.5, 1.5, -2.5, 0.375, 2.675)',
+  'setunion(["a"], [1, true])',
+  'setsubtract([1], ["1"])',
   'alltrue([true, "true"])',
   'anytrue([])',
   'alltrue([])',
@@ -445,7 +454,10 @@ describe.skipIf(missing !== undefined)('expressions', () => {
       .map((each) => `\${${each}}`);
     const found = disagreements(templates, false);
     for (const each of found) console.log(`differs: ${each}`);
-    // Sets and empty lists whose static type only Terraform knows, and ties of binary fractions: about three in a thousand.
+    // What is refused is told. Silent are types that only Terraform's static checker knows (of empty lists, of defaults), and fractions
+    // to the 150th digit: one to three in a thousand.
+    const silent = found.filter((each) => !each.includes(', ours refuses: '));
+    expect(silent.length, `SEED=${seed}`).toBeLessThanOrEqual(Math.ceil(templates.length / 200));
     expect(found.length, `SEED=${seed}`).toBeLessThanOrEqual(templates.length / 100);
   });
 });

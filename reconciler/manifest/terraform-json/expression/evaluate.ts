@@ -12,6 +12,7 @@ import {
   mapFrom,
   numberText,
   same,
+  setOf,
   tidy,
   toBool,
   toNumber,
@@ -253,8 +254,21 @@ function conditional({ condition, yes, no }: Expression & { readonly type: 'if' 
   // Only its type matters, which a branch that cannot be evaluated does not tell.
   if ('error' in other) return chosen.value;
   if (isMap(other.value) && Object.keys(other.value).length === 0) return chosen.value;
+  if (isSet(chosen.value) !== isSet(other.value)) return withSet(chosen.value, other.value, yes, no);
   const [value = null] = unify([chosen.value, other.value]);
   return value;
+}
+
+const itemsOf = (value: Value): readonly Value[] | undefined =>
+  isSet(value) ? value.items : isList(value) ? value : undefined;
+
+/** A list that is written out becomes a set beside one; one that was computed has a type that only Terraform knows. */
+function withSet(chosen: Value, other: Value, yes: Expression, no: Expression): Value {
+  const [a, b] = [itemsOf(chosen), itemsOf(other)];
+  if (a === undefined || b === undefined) return unify([chosen, other])[0] ?? null;
+  if (![yes, no].some(({ type }) => type === 'list' || type === 'for-list'))
+    throw fail('E_SET_OR_LIST', 'one result of the condition is a set, the other a list', yes);
+  return setOf(unify([...a, ...b]).slice(0, a.length));
 }
 
 function object({ items }: Expression & { readonly type: 'object' }, place: Place): Value {

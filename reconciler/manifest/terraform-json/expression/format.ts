@@ -53,7 +53,7 @@ function one(spec: Verb, arg: Value): string {
     case 'X':
       return numeric(spec, wholeNumber(arg), (value) => based(spec.letter, value));
     case 'f':
-      return numeric(spec, wanted(toNumber(arg)), (value) => value.toFixed(Math.min(spec.precision ?? 6, 100)));
+      return numeric(spec, wanted(toNumber(arg)), (value) => fixed(value, Math.min(spec.precision ?? 6, 100)));
     case 'e':
       return numeric(spec, wanted(toNumber(arg)), (value) => scientific(value, spec.precision ?? 6));
     default:
@@ -97,4 +97,12 @@ function padded({ flags, width }: Verb, value: string): string {
   const missing = Math.max(0, width - charactersOf(value).length);
   const blank = (flags.includes('0') && !flags.includes('-') ? '0' : ' ').repeat(missing);
   return flags.includes('-') ? value + blank : blank + value;
+}
+
+/** As Go rounds: what lies exactly between two goes to the even one. */
+function fixed(value: number, digits: number): string {
+  const scaled = Math.abs(value) * 10 ** digits;
+  const isTie = scaled < 2 ** 51 && Math.floor(scaled) + 0.5 === scaled && Number.isInteger(Math.abs(value) * 2 ** 40);
+  if (!isTie || Math.floor(scaled) % 2 === 1) return value.toFixed(digits);
+  return (Math.sign(value) * (Math.floor(scaled) / 10 ** digits)).toFixed(digits);
 }

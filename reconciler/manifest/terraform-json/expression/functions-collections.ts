@@ -125,10 +125,14 @@ const onList = (run: (items: readonly Value[]) => Value): FunctionRow => ({
   most: 1,
   run: (args) => run(list(args, first)),
 });
+/** Each becomes a set before they meet: a list of truths and numbers cannot, whatever the others are. */
+const asSets = (args: readonly Value[]): readonly (readonly Value[])[] =>
+  args.map((_, index) => unify(list(args, index)));
+
 const sets = (keep: (item: Value, others: readonly (readonly Value[])[]) => boolean): FunctionRow => ({
   least: 2,
   run: (args) => {
-    const [head = [], ...others] = unify(args.map((_, index) => list(args, index))) as readonly (readonly Value[])[];
+    const [head = [], ...others] = unify(asSets(args)) as readonly (readonly Value[])[];
     return setOf(head.filter((item) => keep(item, others)));
   },
 });
@@ -158,7 +162,7 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
   index: { least: 2, most: 2, run: (args) => indexIn(sequence(args, first), args[second] ?? null) },
   zipmap: { least: 2, most: 2, run: (args) => zip(textsOf(list(args, first)), list(args, second)) },
   chunklist: { least: 2, most: 2, run: (args) => chunks(list(args, first), whole(args, second)) },
-  setunion: { least: 1, run: (args) => setOf(args.flatMap((_, index) => list(args, index))) },
+  setunion: { least: 1, run: (args) => setOf(asSets(args).flat()) },
   setintersection: sets((item, others) => others.every((other) => isIn(other, item))),
   setsubtract: sets((item, others) => !others.some((other) => isIn(other, item))),
   sensitive: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },

@@ -54,7 +54,8 @@ export type RefusalCode =
   | 'E_REFERENCE'
   | 'E_TYPE'
   | 'E_VALUE'
-  | 'E_BIG_NUMBER';
+  | 'E_BIG_NUMBER'
+  | 'E_SET_OR_LIST';
 
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
