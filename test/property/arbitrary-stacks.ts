@@ -210,7 +210,7 @@ function preseed(documents: readonly Written[]): object {
 
 /** Terraform takes `${` and `%{` for its own. */
 function escaped(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll('${', '$${').replaceAll('%{', '%%{');
+  if (typeof value === 'string') return value.replaceAll(/[$%]\{/g, (opening) => `${opening[0]}${opening}`);
   if (Array.isArray(value)) return value.map(escaped);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, escaped(one)]));
