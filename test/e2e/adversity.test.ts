@@ -27,6 +27,7 @@ const day = 24 * 60 * 60 * 1000;
 
 /** Through a proxy that makes trouble. */
 async function gantry(trouble: Trouble, args: readonly string[], setting: CliSetting = {}): Promise<CliRun> {
+  await proxy?.close();
   proxy = await troubled(bench.daemon.socketPath, trouble);
   writeFileSync(join(bench.dir, 'stack.yaml'), Object.values(bench.parts).join('---\n'));
   return cli([...args, '-f', join(bench.dir, 'stack.yaml'), '--host', proxy.host], setting);
@@ -107,7 +108,6 @@ describe('another writer', () => {
     expect(run.code, run.stderr).toBe(4);
     expect(run.stdout).toMatch(/config\.limits\.memory.*\bdefault\b|\bdefault\b.*config\.limits\.memory/);
     expect(await memory()).toBe('68MiB');
-    await proxy?.close();
     const forced = await gantry({}, ['apply', '--auto-approve', '--force-conflicts']);
     expect(forced.code, forced.stderr).toBe(0);
     expect(await memory()).toBe('70MiB');
@@ -166,7 +166,6 @@ describe('a clock that is wrong', () => {
       expect(run.code, run.stderr).toBe(5);
       expect(run.stderr).toContain('a talk');
       expect((await cli(['force-unlock', '-y', ...host])).code).toBe(0);
-      await proxy?.close();
     }
     expect(await memory()).not.toBe('73MiB');
   });
@@ -228,7 +227,6 @@ describe('what no daemon takes', () => {
       expect(run.code, name).toBe(1);
       expect(run.stderr, name).toMatch(/--> .*stack\.yaml:\d+:\d+/);
       expect(proxy?.changes, name).toEqual([]);
-      await proxy?.close();
     }
     bench.parts = {
       ...original,

@@ -84,11 +84,10 @@ export async function troubled(socketPath: string, trouble: Trouble): Promise<Br
     upgrades: () => upgrades,
     close: () =>
       new Promise((resolve) => {
+        rmSync(dir, { recursive: true, force: true });
+        server.close(() => resolve());
         vanish();
-        server.close(() => {
-          rmSync(dir, { recursive: true, force: true });
-          resolve();
-        });
+        server.closeAllConnections();
       }),
   };
 }
