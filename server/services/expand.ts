@@ -1,5 +1,6 @@
 // Pure: what a container's config and devices are once its profiles are applied, and who uses what by name.
 import type { ConfigMap, DeviceMap } from '../api/common.ts';
+import { resolveDevice } from '../api/devices/index.ts';
 import type { ContainerDocument, ProfileDocument } from '../records/documents.ts';
 
 export interface Expanded {
@@ -28,7 +29,7 @@ export function expand(
 /** The network that a nic of these properties sits on, if any. */
 export function nicNetwork(device: ConfigMap): string | undefined {
   if (device['type'] !== 'nic') return undefined;
-  const parent = device['parent'];
+  const { parent } = resolveDevice(device);
   if (parent === undefined) return undefined;
   return device['vlan'] === undefined ? parent : `${parent}.${device['vlan']}`;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { realRuntimeMissing } from '../support/daemon.ts';
-import { containerWith, openBench, type Bench, type BenchHost } from '../support/e2e-bench.ts';
+import { containerWith, network, openBench, type Bench, type BenchHost } from '../support/e2e-bench.ts';
 import { stockLxdMissing } from '../support/stock-lxd.ts';
 
 const missing = await realRuntimeMissing();
@@ -96,6 +96,35 @@ for (const { host, reason } of hosts) {
       expect(applied.code, applied.stdout + applied.stderr).toBe(0);
       expect((await run('plan', out, '--set', 'other', '--detailed-exitcode')).code).toBe(0);
       await bench.expectSettled();
+    });
+
+    it('a nic may name its network, as fresh LXD hosts have it', { timeout: 90_000 }, async () => {
+      bench.parts['named'] = `kind: profile
+name: named
+devices:
+  root: { type: disk, path: /, pool: p1 }
+  eth0: { type: nic, network: ${network}, name: eth0 }
+`;
+      bench.parts['c2'] = `${containerWith('').replace('c1', 'c2').replace('small', 'named')}manage:
+  wait: [{ ipv4: eth0, timeout: 60s }]
+`;
+      await bench.apply();
+      await bench.expectSettled();
+      const { used_by: users } = (await bench.get(`/1.0/networks/${network}`)) as { used_by: readonly string[] };
+      expect(users.map((url) => url.replace('/1.0/instances/', '/1.0/containers/'))).toEqual(
+        expect.arrayContaining(['/1.0/profiles/named', '/1.0/containers/c2']),
+      );
+      const file = join(bench.dir, 'named.yaml');
+      const exported = await run('export', 'profile/named', '-o', file);
+      expect(exported.stderr).not.toContain('left out');
+      expect(readFileSync(file, 'utf8')).toContain(`network: ${network}`);
+      expect((await run('plan', file, '--detailed-exitcode')).code).toBe(0);
+      bench.parts['named'] = bench.parts['named'].replace(`network: ${network}`, 'network: nothere0');
+      const wrong = await bench.gantry('plan');
+      expect(wrong.code).toBe(1);
+      expect(wrong.stderr).toContain('nothere0');
+      delete bench.parts['named'];
+      delete bench.parts['c2'];
     });
 
     it('one object with a variable for its secret plans to nothing', { timeout: 60_000 }, async () => {

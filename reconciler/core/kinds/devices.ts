@@ -20,6 +20,10 @@ export function deviceReferences(devices: Json | undefined): readonly Reference[
         });
       }
     }
+    const network = textOf(device['network']);
+    if (device['type'] === 'nic' && network !== undefined && network !== '') {
+      references.push({ kind: 'network', name: network, path: `devices.${name}.network`, severity: 'error' });
+    }
     const parent = textOf(device['parent']);
     if (device['type'] === 'nic' && parent !== undefined && parent !== '') {
       // macvlan, physical and sriov sit on host interfaces, which servers list only in part.

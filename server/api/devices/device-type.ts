@@ -27,6 +27,8 @@ export interface DeviceType {
   readonly hotplug: boolean;
   /** The property that tells kinds apart, which `only` speaks of. */
   readonly kind?: string;
+  /** The device with what follows from its properties written out. Asked before anything else. */
+  readonly resolve?: (device: DeviceConfig) => DeviceConfig;
   /** Rules between properties; paths are property names. Asked only about properties that are fine one by one. */
   readonly rules?: (device: DeviceConfig) => Problem[];
 }

@@ -54,7 +54,12 @@ export function validateDevices(devices: Devices, _context: DeviceContext = {}):
   return [...problems, ...rootProblems(devices), ...clashes(devices)];
 }
 
-function deviceProblems(device: DeviceConfig): Problem[] {
+/** The device with what follows from its properties written out, for those who act on it. */
+export const resolveDevice = (device: DeviceConfig): DeviceConfig =>
+  deviceType(device['type'])?.resolve?.(device) ?? device;
+
+function deviceProblems(given: DeviceConfig): Problem[] {
+  const device = resolveDevice(given);
   const typeName = device['type'] ?? '';
   const type = deviceType(typeName);
   if (type === undefined) {

@@ -14,7 +14,8 @@ export const nic: DeviceType = {
   hotplug: true,
   kind: 'nictype',
   properties: {
-    nictype: live(is.oneOf(...nicTypes), 'How it reaches the network.', { required: true }),
+    network: live(is.interfaceName, 'Managed network to be bridged to: says nictype and parent.', bridged),
+    nictype: live(is.oneOf(...nicTypes), 'How it reaches the network; left out with network.'),
     parent: live(is.interfaceName, 'Bridge or interface of the host.', { only: parented }),
     name: live(is.interfaceName, 'Name in the container. Unset: the lowest free ethN.'),
     host_name: live(is.interfaceName, 'Name on the host. Unset: made up.', {
@@ -32,12 +33,29 @@ export const nic: DeviceType = {
     'maas.subnet.ipv4': live(is.any, 'MAAS subnet to register the interface in.', { only: parented }),
     'maas.subnet.ipv6': live(is.any, 'MAAS subnet to register the interface in.', { only: parented }),
   },
+  resolve: resolveNic,
   rules: nicRules,
 };
+
+/** Who names a managed network means a bridged nic on its bridge. */
+function resolveNic(device: DeviceConfig): DeviceConfig {
+  const network = device['network'] ?? '';
+  if (network === '') return device;
+  return { ...device, nictype: textOr(device['nictype'], 'bridged'), parent: textOr(device['parent'], network) };
+}
+
+const textOr = (text: string | undefined, otherwise: string): string =>
+  text === undefined || text === '' ? otherwise : text;
 
 function nicRules(device: DeviceConfig): Problem[] {
   const problems: Problem[] = [];
   const kind = device['nictype'] ?? '';
+  if (kind === '') {
+    problems.push(problem('nictype', `is required: one of ${nicTypes.join(', ')}; or network, for a managed network`));
+  }
+  if (isSet(device, 'network') && device['parent'] !== device['network']) {
+    problems.push(problem('parent', `is ${device['parent']}, and the network ${device['network']}: give one of them`));
+  }
   if (parented.includes(kind) && !isSet(device, 'parent')) {
     problems.push(problem('parent', `is required for nictype ${kind}: the bridge or interface of the host`));
   }

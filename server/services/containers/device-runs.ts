@@ -1,6 +1,7 @@
 // Turns the devices of a container into what a runtime and the daemon act on. Looks at the host, changes nothing.
 import { join } from 'node:path';
 import type { ConfigMap } from '../../api/common.ts';
+import { resolveDevice } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { type DeviceRun, nothing } from '../../drivers/devices/device.ts';
 import { type HostPaths, thisHost } from '../../drivers/devices/host-paths.ts';
@@ -26,8 +27,9 @@ export async function deviceRuns(
 ): Promise<ReadonlyMap<string, DeviceRun>> {
   const takenNames = new Set(fixedNames(document.config, expanded));
   const runs = new Map<string, DeviceRun>();
-  for (const [device, properties] of Object.entries(expanded.devices).sort(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [device, given] of Object.entries(expanded.devices).sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (only !== undefined && !only.has(device)) continue;
+    const properties = resolveDevice(given);
     if (options.host?.isElsewhere === true && needsHost(properties)) {
       runs.set(device, nothing);
       continue;

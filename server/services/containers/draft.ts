@@ -36,6 +36,7 @@ export function checkDraft(
     }),
     ...validateDevices(draft.devices),
     ...rootProblems(records, expanded.devices, root?.pool, previous),
+    ...networkProblems(records, expanded.devices),
   ];
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
   return { pool: root?.pool ?? '' };
@@ -152,6 +153,19 @@ function rootProblems(
       return { path: `devices.${name}.pool`, message: `there is no storage pool ${device['pool']}${hint}` };
     });
   return unknown;
+}
+
+/** Of a parent nobody knows before the start; a network that is named is one of ours. */
+function networkProblems(records: Records, devices: DeviceMap): Problem[] {
+  return Object.entries(devices).flatMap(([name, { type, network = '' }]) => {
+    if (type !== 'nic' || network === '' || records.networks.has(network)) return [];
+    const near = nearestName(
+      network,
+      records.networks.list().map((each) => each.name),
+    );
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    return [{ path: `devices.${name}.network`, message: `there is no managed network ${network}${hint}` }];
+  });
 }
 
 /** volatile.<nic>.hwaddr for every nic that has no address yet; the rest of the config unchanged. */
