@@ -163,19 +163,24 @@ const containerDocument = (name: string): fc.Arbitrary<Document> =>
       ignore: fc.constantFrom([], [], ['config.limits.cpu'], ['config.user.*', 'devices.eth1']),
     })
     .map(({ values, state, protect, disruption, power, image, alias, waits, ignore }) =>
-      document('container', name, { ...values, source: { type: 'image', alias } }, {
-        secrets: execSecrets,
-        contents: contentsOf((values.files ?? {}) as JsonObject),
-        ...(state === undefined ? {} : { state: state }),
-        manage: {
-          protect,
-          ignore: ignore.map((path) => ({ path })),
-          disruption: disruption,
-          power: power,
-          image: image,
-          wait: waits ? [{ type: 'running', timeoutMs: 1000 }] : [],
+      document(
+        'container',
+        name,
+        { ...values, source: { type: 'image', alias } },
+        {
+          secrets: execSecrets,
+          contents: contentsOf((values.files ?? {}) as JsonObject),
+          ...(state === undefined ? {} : { state: state }),
+          manage: {
+            protect,
+            ignore: ignore.map((path) => ({ path })),
+            disruption: disruption,
+            power: power,
+            image: image,
+            wait: waits ? [{ type: 'running', timeoutMs: 1000 }] : [],
+          },
         },
-      }),
+      ),
     );
 
 const poolDocument = (name: string): fc.Arbitrary<Document> =>
