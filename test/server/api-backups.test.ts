@@ -542,7 +542,7 @@ describe('uploads that are no backup', () => {
     expect(operation.err).toMatch(message);
     expect(operation.err).not.toMatch(/image/);
     expect((await daemon.call('GET', '/1.0/containers/hostile')).status).toBe(404);
-    expect(await readdir(join(daemon.dir, 'storage-pools', 'default', 'tmp'))).toEqual([]);
+    await until(async () => (await readdir(join(daemon.dir, 'storage-pools', 'default', 'tmp'))).length === 0);
     expect(await readdir(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
   });
 
