@@ -50,7 +50,9 @@ export async function exec(context: OpenContext, words: readonly string[], flags
     );
     const restore = isTerminal ? takeTerminal(io, session) : () => {};
     const interrupt = (): void => session.signal(interruptSignal);
-    context.stop.addEventListener('abort', interrupt, { once: true });
+    // It may have come before there was a command to tell.
+    if (context.stop.aborted) interrupt();
+    else context.stop.addEventListener('abort', interrupt, { once: true });
     try {
       return await session.exited;
     } finally {
