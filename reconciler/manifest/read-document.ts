@@ -14,7 +14,7 @@ import {
   type PowerState,
 } from '../core/document.ts';
 import { coreKind } from '../core/kinds/index.ts';
-import { asText, mapOf } from '../core/kinds/values.ts';
+import { asText, isMap, mapOf } from '../core/kinds/values.ts';
 import { labelConfig, labelProblems, presentLabels } from '../core/labels.ts';
 import { hasConfig } from '../core/ownership.ts';
 import { isScoped } from '../core/scope.ts';
@@ -52,7 +52,7 @@ const schemas = new Map<KindName, JsonSchema>();
 
 /** `nowMs`: what rules with an end are judged by. */
 export function readDocument(value: Json, nowMs = Date.now(), base = 'default'): ReadResult {
-  if (!isObject(value)) {
+  if (!isMap(value)) {
     return only(wrong('not-a-document', '', 'a document must be a map that begins with `kind:`'));
   }
   const flat = flatForm(value);
@@ -65,9 +65,6 @@ export function readDocument(value: Json, nowMs = Date.now(), base = 'default'):
   return readKind(kind, flat, nowMs, base);
 }
 
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const only = (finding: Finding): ReadResult => ({ findings: [finding] });
 
 /** The shape of Kubernetes tools, so that their overlays work: metadata.name, metadata.labels, spec. */
@@ -75,18 +72,18 @@ const isEnvelope = (value: JsonObject): boolean => 'apiVersion' in value && 'kin
 
 /** A document without the envelope. */
 export const flatForm = (value: Json): JsonObject =>
-  !isObject(value) ? {} : isEnvelope(value) ? openEnvelope(value) : value;
+  !isMap(value) ? {} : isEnvelope(value) ? openEnvelope(value) : value;
 
 function openEnvelope(value: JsonObject): JsonObject {
   const { apiVersion: _apiVersion, metadata, spec, ...rest } = value;
-  const { name, labels, ...others } = isObject(metadata) ? metadata : {};
+  const { name, labels, ...others } = isMap(metadata) ? metadata : {};
   return {
     ...rest,
     // Annotations and the like are for other tools; our own words may stand under metadata or spec.
     ...('manage' in others ? { manage: others['manage'] ?? null } : {}),
     ...(name === undefined ? {} : { name }),
     ...(labels === undefined ? {} : { labels }),
-    ...(isObject(spec) ? spec : {}),
+    ...(isMap(spec) ? spec : {}),
   };
 }
 
@@ -167,7 +164,7 @@ function valuesOf(kind: KindName, value: JsonObject): JsonObject {
   // The name of a certificate is one of its fields, since the server knows it by another.
   const name = kind === 'certificate' ? { name: value['name'] ?? '', type: value['type'] ?? 'client' } : {};
   const { member_overrides: written } = value;
-  const overrides = isObject(written) ? { member_overrides: configsOf(written) } : {};
+  const overrides = isMap(written) ? { member_overrides: configsOf(written) } : {};
   return { ...Object.fromEntries(entries), ...overrides, ...name };
 }
 
@@ -213,7 +210,7 @@ function withoutLaterKeys(flat: JsonObject): { readonly value: JsonObject; reado
     if (remedy === undefined) value[key] = item;
     else refuse(key, remedy);
   }
-  if (isObject(flat['manage'])) value['manage'] = manageOfToday(flat['manage'], refuse);
+  if (isMap(flat['manage'])) value['manage'] = manageOfToday(flat['manage'], refuse);
   return { value, findings };
 }
 
@@ -233,7 +230,7 @@ const laterWaits = ['ready', 'delay', 'agent'];
 function waitOfToday(value: Json, refuse: (path: string, remedy: string) => void): Json {
   if (!Array.isArray(value)) return value;
   return (value as readonly Json[]).map((item, index) => {
-    const words = typeof item === 'string' ? [item] : isObject(item) ? Object.keys(item) : [];
+    const words = typeof item === 'string' ? [item] : isMap(item) ? Object.keys(item) : [];
     const later = words.find((word) => laterWaits.includes(word));
     if (later === undefined) return item;
     refuse(`manage.wait.${index}.${later}`, 'wait for running, ipv4, ipv6, exec, tcp, file or cloud_init');
@@ -309,7 +306,7 @@ const withoutSecret = (path: string, message: string): string =>
 
 /** Booleans of maps as the texts they will be. */
 function textual(value: JsonObject): JsonObject {
-  const text = (item: Json): Json => (typeof item === 'boolean' ? String(item) : isObject(item) ? textual(item) : item);
+  const text = (item: Json): Json => (typeof item === 'boolean' ? String(item) : isMap(item) ? textual(item) : item);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, text(item)]));
 }
 

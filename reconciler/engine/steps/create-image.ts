@@ -12,7 +12,7 @@ export async function createImage(
   signal: AbortSignal,
 ): Promise<Note> {
   const { client } = context;
-  if (await exists(context, step.name, signal)) return 'the server already has these files';
+  if (await imageExists(context, step.name, signal)) return 'the server already has these files';
   const properties = textsOf(step.body['properties']);
   try {
     await perform(
@@ -39,7 +39,7 @@ export async function createImage(
   return undefined;
 }
 
-async function exists(context: StepContext, fingerprint: string, signal: AbortSignal): Promise<boolean> {
+export async function imageExists(context: StepContext, fingerprint: string, signal: AbortSignal): Promise<boolean> {
   try {
     await context.client.get('image', fingerprint, signal);
     return true;

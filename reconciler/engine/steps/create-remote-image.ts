@@ -8,7 +8,7 @@ import type { JsonObject } from '../../core/document.ts';
 import { sourceName } from '../../core/kinds/image-source.ts';
 import { asText, mapOf, textOf } from '../../core/kinds/values.ts';
 import type { CreateStep } from '../../core/plan.ts';
-import { reportUpload } from './create-image.ts';
+import { imageExists, reportUpload } from './create-image.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 
 export async function createRemoteImage(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
@@ -79,7 +79,7 @@ async function carryOver(
   const from = createClient(server);
   try {
     const fingerprint = await fingerprintAt(from, source, server, signal);
-    if (await isThere(context, fingerprint, signal)) return fingerprint;
+    if (await imageExists(context, fingerprint, signal)) return fingerprint;
     const exported = await from.exportImage(fingerprint, signal);
     const onProgress = (sent: number, total: number): void => reportUpload(context, sent, total);
     const isPublic = step.body['public'] === true;
@@ -105,16 +105,6 @@ async function fingerprintAt(from: Client, source: JsonObject, server: string, s
     signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(isNotFound(error) ? `${server} has no image ${name}` : why, { cause: error });
-  }
-}
-
-async function isThere(context: StepContext, fingerprint: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    await context.client.get('image', fingerprint, signal);
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
   }
 }
 

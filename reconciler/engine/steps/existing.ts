@@ -2,6 +2,7 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
+import { isMap } from '../../core/kinds/values.ts';
 import type { CreateStep } from '../../core/plan.ts';
 import { StaleError, type EngineClient } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
@@ -77,6 +78,4 @@ function difference(path: string, wanted: Json, live: Json): readonly string[] {
 
 const plain = (value: Json): Json => (typeof value === 'boolean' || typeof value === 'number' ? String(value) : value);
 const isEmpty = (value: Json): boolean => value === null || value === '';
-const isMap = (value: Json): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isEmptyMap = (value: JsonObject): boolean => Object.keys(value).length === 0;

@@ -2,22 +2,13 @@
 import { hint } from '../../../server/api/nearest.ts';
 import type { Json } from '../../core/document.ts';
 import { listOf } from './evaluate-config.ts';
+import { metaArguments } from './evaluate-config.ts';
 import { gantryRefused } from './gantry-types.ts';
 import type { Problem, Report } from './problem.ts';
 import type { Resource } from './read-config.ts';
 import { ownPrefixes, resourceTypeNames, resourceTypeOf } from './resource-types.ts';
 
-const blocks = [
-  '//',
-  'count',
-  'for_each',
-  'depends_on',
-  'provider',
-  'lifecycle',
-  'provisioner',
-  'connection',
-  'dynamic',
-];
+const blocks = [...metaArguments, 'dynamic'];
 
 export function checkResource(resource: Resource, report: Report): void {
   const { type, address, file, steps, construct, body } = resource;

@@ -49,7 +49,7 @@ export interface Instance {
 }
 
 /** Arguments of any resource that are about Terraform, not about the object. */
-const metaArguments: ReadonlySet<string> = new Set([
+export const metaArguments: ReadonlySet<string> = new Set([
   '//',
   'count',
   'for_each',
