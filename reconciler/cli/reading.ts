@@ -24,5 +24,10 @@ export const readerOf = (
   get: (kind, name, signal, target) => client.get(kind, name, signal, target),
   members: (signal) => client.members(signal),
   http: onlyReading(client.http),
+  operations: {
+    list: (signal) => client.operations.list(signal),
+    get: (id, signal) => client.operations.get(id, signal),
+    wait: (operation, signal, onUpdate) => client.operations.wait(operation, signal, onUpdate),
+  },
   inProject: (project) => readerOf(client.inProject(project)),
 });

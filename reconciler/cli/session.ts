@@ -6,8 +6,7 @@ import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Document } from '../core/document.ts';
 import type { Observed } from '../core/observed.ts';
 import type { Plan, PlanInput, PlanOptions, SetOwner } from '../core/plan.ts';
-import type { Http } from '../../server/client/http.ts';
-import type { ObservedClient } from '../engine/observe.ts';
+import type { WholeClient } from '../engine/observe-all.ts';
 import type { Loaded, LoadInput } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -147,10 +146,7 @@ export async function makePlan(context: CliContext, client: Client, loaded: Load
 }
 
 /** All that a plan needs of a client: nothing that writes. */
-export interface ReadClient extends ObservedClient {
-  readonly http: Http;
-  inProject(project: string): ReadClient;
-}
+export type ReadClient = WholeClient;
 
 /** The same, with what it was made from. */
 export async function planOf(
@@ -168,13 +164,9 @@ export async function planOf(
 
 /** Everything on the server, with the files that the set owns: what an export needs. */
 export async function observeWhole(context: CliContext, client: ReadClient, set: string): Promise<Observed> {
-  const [{ observe }, { observeInside }] = await Promise.all([
-    import('../engine/observe.ts'),
-    import('../engine/observe-inside.ts'),
-  ]);
-  const lists = await observe(client, context.stop, context.options.project);
+  const { observeAll } = await import('../engine/observe-all.ts');
   const asked = { documents: [], set, nowMs: context.io.nowMs(), keepsContents: true };
-  return observeInside(client, lists, asked, context.stop);
+  return observeAll(client, asked, context.stop, context.options.project);
 }
 
 interface PlanRequest {
@@ -191,22 +183,16 @@ interface PlanRequest {
 }
 
 export async function planFor(context: CliContext, client: ReadClient, request: PlanRequest): Promise<Planned> {
-  const [{ observe }, { observeInside }, { checkPlan }, { ownerOf }, { compareSeeds }] = await Promise.all([
-    import('../engine/observe.ts'),
-    import('../engine/observe-inside.ts'),
+  const [{ observeAll }, { checkPlan }, { ownerOf }, { compareSeeds }] = await Promise.all([
+    import('../engine/observe-all.ts'),
     import('../core/check.ts'),
     import('../engine/key-hash.ts'),
     import('../manifest/cloud-config.ts'),
   ]);
   const { documents, options, mode, locate = (found) => found } = request;
-  const lists = await observe(client, context.stop, context.options.project);
-  const owner = ownerOf(request.set, lists);
-  const observed = await observeInside(
-    client,
-    lists,
-    { documents, set: owner.set, nowMs: context.io.nowMs() },
-    context.stop,
-  );
+  const asked = { documents, set: request.set, nowMs: context.io.nowMs() };
+  const observed = await observeAll(client, asked, context.stop, context.options.project);
+  const owner = ownerOf(request.set, observed);
   const images = request.images ?? (await readPins(context, request.paths ?? []));
   const input: PlanInput = { documents, observed, options, owner, images, compareSeeds };
   const plan =

@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { statusCodes } from '../../server/api/status.ts';
 import type { Snapshot } from '../../server/api/snapshot.ts';
+import { ClientError, isBusy, isNotFound } from '../../server/client/client-error.ts';
 import { discard, readIfThere, sha256Of } from '../../server/client/file-work.ts';
 import { filesOf, type FileEntry as LiveEntry, type Files } from '../../server/client/files.ts';
 import type { Http } from '../../server/client/http.ts';
@@ -15,8 +16,9 @@ import { ownedAt, recordsIn } from '../core/ownership.ts';
 import { posix } from '../core/posix.ts';
 import { projectOfLive } from '../core/scope.ts';
 import { plainName } from '../core/scoped-name.ts';
+import { settle, type SettleClient } from './steps/existing.ts';
 
-export interface InsideClient {
+export interface InsideClient extends SettleClient {
   readonly http: Http;
   inProject(project: string): InsideClient;
 }
@@ -39,9 +41,14 @@ export interface Asked {
   readonly keepsContents?: boolean;
 }
 
+/** Something was at work on a container, and has ended: what was seen of the world before is of the past. */
+export class MovedError extends Error {
+  override readonly name = 'MovedError';
+}
+
 /**
  * The world with `files`, `made` and `snapshots` on the containers that `documents` or the set's records ask for. Throws when the
- * inside of one cannot be read: a plan that passes over what it does not know would be wrong.
+ * inside of one cannot be read: a plan that passes over what it does not know would be wrong. MovedError: the world has to be read again.
  */
 export async function observeInside(
   client: InsideClient,
@@ -61,8 +68,16 @@ export async function observeInside(
     for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
       const { key, live, wanted } = one;
       const project = projectOfLive(observed, live.object);
-      const { http } = project === undefined ? client : client.inProject(project);
-      const inside = await look({ http, name: plainName(key, project), wanted, nowMs, keepsContents }, signal);
+      const own = project === undefined ? client : client.inProject(project);
+      const name = plainName(key, project);
+      const inside = await look({ http: own.http, name, wanted, nowMs, keepsContents }, signal).catch(
+        async (error: unknown) => {
+          // Files that are not there are no error: the container itself is gone.
+          if (!isBusy(error) && !isNotFound(error)) throw error;
+          await settle(own, 'container', name, signal);
+          throw new MovedError(`container/${name} was busy, or went`, { cause: error });
+        },
+      );
       containers.set(key, { ...live, object: Object.assign({}, live.object, inside) });
     }
   };
@@ -125,7 +140,15 @@ async function named<T>(name: string, path: string, reading: Promise<T>): Promis
     return await reading;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`cannot look at ${path} in container/${name}: ${why}`, { cause: error });
+    const message = `cannot look at ${path} in container/${name}: ${why}`;
+    if (!(error instanceof ClientError)) throw new Error(message, { cause: error });
+    // What may be done about it is still known by its code.
+    throw new ClientError(error.code, message, {
+      status: error.status,
+      details: error.details,
+      ...(error.operation === undefined ? {} : { operation: error.operation }),
+      cause: error,
+    });
   }
 }
 

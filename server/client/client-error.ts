@@ -57,6 +57,9 @@ export function codeForStatus(status: number): string {
 export const isNotFound = (error: unknown): boolean => error instanceof ClientError && error.status === 404;
 export const isPreconditionFailed = (error: unknown): boolean => error instanceof ClientError && error.status === 412;
 
+/** An operation owns the object for now. No code of its own says so: the daemon and real LXD both answer with this word. */
+export const isBusy = (error: unknown): boolean => error instanceof ClientError && /\bbusy\b/i.test(error.message);
+
 /** What a caller may do about a failed call: `retry` it as it is, `reread` the object and decide anew, or `stop`. */
 export type Remedy = 'retry' | 'reread' | 'stop';
 

@@ -1,6 +1,7 @@
 // Decides what a failed creation means: an object left by an earlier half run is as good as a new one, another is not.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
+import type { Operations } from '../../../server/client/operations.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
 import { isMap } from '../../core/kinds/values.ts';
 import type { CreateStep } from '../../core/plan.ts';
@@ -44,8 +45,12 @@ export async function recogniseExisting(
   });
 }
 
+export interface SettleClient {
+  readonly operations: Pick<Operations, 'list' | 'get' | 'wait'>;
+}
+
 /** Waits for operations that are at work on the object: of a lost connection, or of an earlier run. */
-export async function settle(client: EngineClient, kind: KindName, name: string, signal: AbortSignal): Promise<void> {
+export async function settle(client: SettleClient, kind: KindName, name: string, signal: AbortSignal): Promise<void> {
   if (kind !== 'container') return;
   const ids = await client.operations.list(signal);
   for (const id of ids) {

@@ -1,6 +1,6 @@
 // Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
 import type { Step } from '../../core/plan.ts';
-import { ClientError, remedyFor } from '../../../server/client/client-error.ts';
+import { isBusy, remedyFor } from '../../../server/client/client-error.ts';
 import { waitFor } from '../../../server/client/wait.ts';
 import { plainName } from '../../core/scoped-name.ts';
 import { assertNever } from '../assert-never.ts';
@@ -49,9 +49,6 @@ function inItsProject(context: StepContext, step: Step): { readonly context: Ste
   const client = context.client.inProject(project);
   return { context: { ...context, client }, step: { ...step, name: plainName(step.name, project) } };
 }
-
-/** No code of its own says so: the daemon and real LXD both answer with this word. */
-const isBusy = (error: unknown): boolean => error instanceof ClientError && /\bbusy\b/i.test(error.message);
 
 function act(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
   switch (step.action) {
