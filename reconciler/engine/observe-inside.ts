@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { statusCodes } from '../../server/api/status.ts';
 import type { Snapshot } from '../../server/api/snapshot.ts';
-import { ClientError, isBusy, isNotFound } from '../../server/client/client-error.ts';
+import { isBusy, isNotFound, retold } from '../../server/client/client-error.ts';
 import { discard, readIfThere, sha256Of } from '../../server/client/file-work.ts';
 import { filesOf, type FileEntry as LiveEntry, type Files } from '../../server/client/files.ts';
 import type { Http } from '../../server/client/http.ts';
@@ -140,15 +140,7 @@ async function named<T>(name: string, path: string, reading: Promise<T>): Promis
     return await reading;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    const message = `cannot look at ${path} in container/${name}: ${why}`;
-    if (!(error instanceof ClientError)) throw new Error(message, { cause: error });
-    // What may be done about it is still known by its code.
-    throw new ClientError(error.code, message, {
-      status: error.status,
-      details: error.details,
-      ...(error.operation === undefined ? {} : { operation: error.operation }),
-      cause: error,
-    });
+    throw retold(error, `cannot look at ${path} in container/${name}: ${why}`);
   }
 }
 

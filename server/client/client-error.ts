@@ -37,6 +37,18 @@ export class ClientError extends Error {
   }
 }
 
+/** The error in other words, as its cause; what may be done about it is still known by its code. */
+export function retold(error: unknown, message: string): Error {
+  if (!(error instanceof ClientError)) return new Error(message, { cause: error });
+  const { code, status, details, operation } = error;
+  return new ClientError(code, message, {
+    status,
+    details,
+    ...(operation === undefined ? {} : { operation }),
+    cause: error,
+  });
+}
+
 const codeOfStatus: Readonly<Record<number, string>> = {
   400: 'badRequest',
   401: 'forbidden',

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { ClientError } from '../../../server/client/client-error.ts';
+import { retold } from '../../../server/client/client-error.ts';
 import { deleteIfThere, discard, makeDirectories, readIfThere, sha256Of } from '../../../server/client/file-work.ts';
 import { filesOf, type FileAttributes, type FileEntry, type Files } from '../../../server/client/files.ts';
 import type { Content } from '../../core/inside.ts';
@@ -34,8 +34,7 @@ export async function pushFiles(context: StepContext, step: FilesStep, signal: A
 
 function named(error: unknown, path: string): unknown {
   if (error instanceof StaleError || !(error instanceof Error)) return error;
-  const message = error.message.includes(path) ? error.message : `${path}: ${error.message}`;
-  return error instanceof ClientError && error.status === 0 ? error : new Error(message, { cause: error });
+  return error.message.includes(path) ? error : retold(error, `${path}: ${error.message}`);
 }
 
 async function writeEntry(files: Files, { path, entry, content }: FileWrite, signal: AbortSignal): Promise<void> {
