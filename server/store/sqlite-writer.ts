@@ -183,13 +183,14 @@ function prepareStatements(db: Connection): Record<StatementName, Statement> {
 
 type StatementName = keyof typeof statements;
 
+// The SQLite of Node 22 takes an empty value that came from another thread for NULL, which only a deletion has.
 const statements = {
   state: 'SELECT create_rev, mod_rev, version FROM kv WHERE key = ?',
-  put: `INSERT INTO kv (key, value, create_rev, mod_rev, version, lease, sum) VALUES (?, ?, ?, ?, ?, ?, ?)
+  put: `INSERT INTO kv (key, value, create_rev, mod_rev, version, lease, sum) VALUES (?, ifnull(?, x''), ?, ?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, create_rev = excluded.create_rev, mod_rev = excluded.mod_rev,
       version = excluded.version, lease = excluded.lease, sum = excluded.sum`,
   delete: 'DELETE FROM kv WHERE key = ?',
-  event: 'INSERT INTO ev (rev, key, value, create_rev, version, sum) VALUES (?, ?, ?, ?, ?, ?)',
+  event: `INSERT INTO ev (rev, key, value, create_rev, version, sum) VALUES (?1, ?2, iif(?5 > 0, ifnull(?3, x''), NULL), ?4, ?5, ?6)`,
   meta: 'UPDATE meta SET rev = ?, compact_rev = ?',
   lease: 'SELECT 1 FROM lease WHERE id = ?',
   anyLease: 'SELECT 1 FROM lease LIMIT 1',
