@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Gantryd } from './e2e-gantryd.ts';
 import { hostParts } from './e2e-remains.ts';
+import { until } from './until.ts';
 
 interface Shown {
   readonly containers: readonly {
@@ -18,6 +19,8 @@ interface Shown {
 
 /** `part: what is there, but should not be` and the other way round; empty when all is well. Nothing may be going on meanwhile. */
 export async function orphans(gantryd: Gantryd, networksOfTest: readonly string[]): Promise<readonly string[]> {
+  // A command whose client was killed before it connected is given up after some seconds.
+  await until(async () => (await operationsAtWork(gantryd)).length === 0, 15_000).catch(() => {});
   const shown = await readAll(gantryd);
   const names = shown.containers.map(({ name }) => name);
   const running = shown.containers.filter(({ status }) => status === 'Running');
@@ -54,10 +57,17 @@ async function readAll(gantryd: Gantryd): Promise<Shown> {
     pools: await namesOf('storage-pools'),
     images: await namesOf('images', 'fingerprint'),
     networks: networks.filter(({ managed }) => managed).map(({ name }) => name),
-    operations: ((await gantryd.get('/1.0/operations?recursion=1')) as { id: string; status_code: number }[])
-      .filter((operation) => operation.status_code < 200)
-      .map(({ id }) => id),
+    operations: await operationsAtWork(gantryd),
   };
+}
+
+async function operationsAtWork(gantryd: Gantryd): Promise<readonly string[]> {
+  const all = (await gantryd.get('/1.0/operations?recursion=1')) as {
+    id: string;
+    description: string;
+    status_code: number;
+  }[];
+  return all.filter(({ status_code: code }) => code < 200).map(({ id, description }) => `${description} ${id}`);
 }
 
 function poolFiles(dir: string, shown: Shown, names: readonly string[]): readonly string[] {
