@@ -8,6 +8,7 @@ import { effectOfDeviceChange, isRoot, validateDevices, type Devices } from '../
 import type { Effect } from '../../server/api/field.ts';
 import { validateNetworkConfig } from '../../server/api/network-validate.ts';
 import type { Problem } from '../../server/api/problem.ts';
+import { projectConfigProblems } from '../../server/api/project-config.ts';
 import { serverConfigKeys, validateServerConfig } from '../../server/api/server-config.ts';
 import {
   poolConfigKeys,
@@ -15,6 +16,7 @@ import {
   volumeConfigKeys,
   type StorageConfigKey,
 } from '../../server/api/storage-config.ts';
+import { foreignKey, isForeignType, withoutForeign, withoutForeignDevices } from './foreign.ts';
 import { isNewerSeed } from './seeds.ts';
 
 type Config = Readonly<Record<string, string>>;
@@ -29,6 +31,8 @@ export const worstEffect = (effects: Iterable<Effect>): Effect => {
 };
 
 export function configEffect(key: string): Effect {
+  const foreign = foreignKey('container', key);
+  if (foreign !== undefined) return foreign.effect;
   const effect = effectOfContainerKey(key);
   return effect === 'none' ? 'live' : effect;
 }
@@ -47,6 +51,8 @@ export function poolEffect(driver: string, key: string): Effect {
   const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
     ? poolConfigKeys[key as keyof typeof poolConfigKeys]
     : undefined;
+  const foreign = foreignKey('storage_pool', key, driver);
+  if (foreign !== undefined) return foreign.effect;
   return row === undefined || row.changeable.some((name) => name === driver) ? 'live' : 'recreate';
 }
 
@@ -55,12 +61,13 @@ export function volumeEffect(key: string): Effect {
   const row: StorageConfigKey | undefined = Object.hasOwn(volumeConfigKeys, key)
     ? volumeConfigKeys[key as keyof typeof volumeConfigKeys]
     : undefined;
-  return row === undefined || row.changeable.length > 0 ? 'live' : 'recreate';
+  if (row === undefined) return foreignKey('storage_volume', key)?.effect ?? 'live';
+  return row.changeable.length > 0 ? 'live' : 'recreate';
 }
 
 /** Which driver the pool has is not known here; the server judges by it. */
 export const volumeProblems = (config: Config): readonly Problem[] =>
-  Object.entries(config).flatMap(([key, value]) => {
+  Object.entries(withoutForeign('storage_volume', config)).flatMap(([key, value]) => {
     if (/^user\..+/.test(key)) return [];
     const row: StorageConfigKey | undefined = Object.hasOwn(volumeConfigKeys, key)
       ? volumeConfigKeys[key as keyof typeof volumeConfigKeys]
@@ -76,7 +83,7 @@ export function serverDefault(key: string): string | undefined {
 }
 
 export const serverConfigProblems = (config: Config): readonly Problem[] => {
-  const problems = validateServerConfig(config);
+  const problems = validateServerConfig(withoutForeign('server_config', config));
   // Nobody could tell whether it is as declared: a server shows only that there is one.
   const hidden = Object.keys(config).filter((key) => key === 'core.trust_password');
   const message =
@@ -85,8 +92,18 @@ export const serverConfigProblems = (config: Config): readonly Problem[] => {
 };
 
 export const configProblems = (config: Config, profile: boolean): readonly Problem[] =>
-  validateContainerConfig(Object.fromEntries(Object.entries(config).filter(([key]) => !isNewerSeed(key))), { profile });
-export const deviceProblems = (devices: Devices): readonly Problem[] => validateDevices(devices);
-export const networkProblems = (name: string, config: Config): readonly Problem[] =>
-  validateNetworkConfig(name, config).filter((problem) => problem.path !== 'name');
-export const poolProblems = (driver: string, config: Config): readonly Problem[] => validatePoolConfig(driver, config);
+  validateContainerConfig(
+    Object.fromEntries(Object.entries(withoutForeign('container', config)).filter(([key]) => !isNewerSeed(key))),
+    { profile },
+  );
+export const deviceProblems = (devices: Devices): readonly Problem[] => validateDevices(withoutForeignDevices(devices));
+export const networkProblems = (name: string, type: string, config: Config): readonly Problem[] =>
+  isForeignType('network', type)
+    ? []
+    : validateNetworkConfig(name, withoutForeign('network', config)).filter((problem) => problem.path !== 'name');
+export const poolProblems = (driver: string, config: Config): readonly Problem[] =>
+  isForeignType('storage_pool', driver)
+    ? []
+    : validatePoolConfig(driver, withoutForeign('storage_pool', config, driver));
+export const projectProblems = (config: Config): readonly Problem[] =>
+  projectConfigProblems(withoutForeign('project', config));

@@ -9,6 +9,7 @@ import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/networ
 import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server-config.ts';
 import { isSeedKey } from '../../server/api/seed-keys.ts';
 import { poolConfigKeys, volumeConfigKeys, type StorageConfigKey } from '../../server/api/storage-config.ts';
+import { foreignKey, foreignNames } from './foreign.ts';
 import { coreKind } from './kinds/index.ts';
 import { isNewerSeed } from './seeds.ts';
 
@@ -152,8 +153,11 @@ function fieldEffect(kind: KindName, field: string): Fact[] {
 }
 
 function explainConfigKey(kind: KindName, path: string, key: string): Explanation | Unknown {
-  const found = configKey(kind, key);
-  if (found === undefined) return { known: configMembers(kind).map(({ name }) => name), word: key };
+  const found = configKey(kind, key) ?? foreignFacts(kind, key);
+  if (found === undefined) {
+    const known = [...configMembers(kind).map(({ name }) => name), ...foreignNames(kind)];
+    return { known, word: key };
+  }
   const { type, doc, effect, otherwise, more = [] } = found;
   const facts: Fact[] = [
     ['a change is', costs[effect]],
@@ -179,6 +183,14 @@ const newerSeed: ConfigFacts = {
   effect: 'none',
   more: [seedForm],
 };
+
+/** What LXD has beside the contract. A key known by its beginning only is nothing that could be explained. */
+function foreignFacts(kind: KindName, key: string): ConfigFacts | undefined {
+  const found = foreignKey(kind, key);
+  if (found?.isNamed !== true) return undefined;
+  const since: Fact = ['since', `API extension ${found.since}; gantryd has no such key`];
+  return { type: 'text', doc: 'A key of LXD, which judges it itself.', effect: found.effect, more: [since] };
+}
 
 /** A key as it is written, or a pattern of the table (`environment.*`). */
 function configKey(kind: KindName, key: string): ConfigFacts | undefined {

@@ -4,6 +4,7 @@ import type { Diagnostic } from './diagnostic.ts';
 import { PlanContext } from './context.ts';
 import { decideObject } from './decide.ts';
 import type { Address, Document } from './document.ts';
+import { foreignProblems } from './foreign.ts';
 import { buildGraph, type Graph } from './graph.ts';
 import { coreKind } from './kinds/index.ts';
 import { pinImages } from './image-roll.ts';
@@ -35,7 +36,10 @@ export function planChanges(input: PlanInput): Plan {
   const selected = wanted === undefined ? graph.order : graph.order.filter((object) => wanted.has(object.address));
   // What cannot be there is missing to others, too: that is not said twice.
   const incapable = [...capabilityProblems(selected, input.observed), ...seedProblems(selected, input.observed)];
-  if (incapable.length > 0) return failedPlan('apply', [...problems, ...incapable]);
+  const foreign = foreignProblems(selected, input.observed);
+  if (incapable.length > 0 || foreign.some(({ severity }) => severity === 'error'))
+    return failedPlan('apply', [...problems, ...incapable, ...foreign]);
+  problems.push(...foreign);
   problems.push(...relevant, ...selected.flatMap((object) => creationProblems(object, input.observed)));
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
   const context = new PlanContext(input.observed, options, objects, input.owner, input.compareSeeds);

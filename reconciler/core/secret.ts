@@ -5,6 +5,8 @@ import type { Json, JsonObject } from './document.ts';
 const secretWord =
   /pass(word|wd|phrase)|secret|token|credential|private[._-]?key|(api|access|ssh|auth|encryption)[._-]?key/i;
 const secretEnding = /(^|[._-])(pass|pw|pwd|key)$/i;
+/** Of how long a secret lives everybody may know. */
+const lifetime = /[._-](expiry|ttl|timeout)$/i;
 /** Seeds of a first boot hold passwords more often than not. */
 const seeds: ReadonlySet<string> = new Set(seedKeys);
 const urlWithPassword = /:\/\/[^/\s:@]*:[^/\s@]+@/;
@@ -22,6 +24,7 @@ export function isSecret(segments: readonly string[], value: Json | undefined, d
   const key = segments.at(-1) ?? '';
   if (seeds.has(key)) return true;
   if (segments[0] === 'config' && key.startsWith('security.')) return false;
+  if (lifetime.test(key)) return false;
   if (secretWord.test(key) || (segments.length > 1 && secretEnding.test(key))) return true;
   return typeof value === 'string' && urlWithPassword.test(value);
 }

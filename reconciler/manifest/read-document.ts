@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { hint } from '../../server/api/nearest.ts';
 import { isKindName, kindNames, kinds, type KindName } from '../../server/api/kinds.ts';
+import { lxdPropertyNames } from '../../server/api/lxd-keys.ts';
 import { documentSchema, laterKeys, laterManageKeys, type JsonSchema } from '../../server/api/manifest-schema.ts';
 import { validateBody } from '../../server/api/validate.ts';
 import {
@@ -13,6 +14,7 @@ import {
   type JsonObject,
   type PowerState,
 } from '../core/document.ts';
+import { foreignNames } from '../core/foreign.ts';
 import { coreKind } from '../core/kinds/index.ts';
 import { asText, isMap, mapOf } from '../core/kinds/values.ts';
 import { labelConfig, labelProblems, presentLabels } from '../core/labels.ts';
@@ -287,21 +289,30 @@ function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding
       wrong(
         /(?:^|: )unknown key|^is not a property of/.test(message) ? 'unknown-key' : 'bad-value',
         path,
-        withoutSecret(path, withSubject(path, message)),
+        withoutSecret(path, withSubject(path, withForeignHint(kind, path, message))),
       ),
     );
   if (kind === 'image') findings.push(...fileFindings(value));
   return findings.filter((finding) => !isKnown(finding.path));
 }
 
+/** The contract's own tables know no keys of LXD. */
+function withForeignHint(kind: KindName, path: string, message: string): string {
+  if (message.includes('did you mean')) return message;
+  const type = /^is not a property of (\S+) devices$/.exec(message)?.[1];
+  if (type !== undefined) return `${message}${hint(path.split('.').slice(2).join('.'), lxdPropertyNames(type))}`;
+  const isKey = /(?:^|: )unknown key/.test(message);
+  return isKey ? `${message}${hint(path.slice(path.indexOf('.') + 1), foreignNames(kind))}` : message;
+}
+
 /** Rules begin with a verb ("must be ..."), some name their key already. */
 const withSubject = (path: string, message: string): string =>
   /^(must|is|has|sets|cannot) /.test(message) ? `${path} ${message}` : message;
 
-/** Rules quote the value they refuse. */
+/** Rules quote the value they refuse; names are no secrets. */
 const withoutSecret = (path: string, message: string): string =>
   isSecret(path.split('.', 1), undefined) || isSecret(['config', path.slice(path.indexOf('.') + 1)], undefined)
-    ? message.replaceAll(/"(?:[^"\\]|\\.)*"/g, hidden)
+    ? message.replaceAll(/"(?:[^"\\]|\\.)*"/g, (quoted) => (path.endsWith(quoted.slice(1, -1)) ? quoted : hidden))
     : message;
 
 /** Booleans of maps as the texts they will be. */

@@ -2,7 +2,7 @@
 import { networkProblems } from '../effects.ts';
 import type { CoreKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
-import { presentTexts } from './values.ts';
+import { presentTexts, textOf } from './values.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
 const computed = new Set(['bridge.mtu', 'ipv4.address', 'ipv4.nat', 'ipv6.address', 'ipv6.nat']);
@@ -23,7 +23,7 @@ export const network: CoreKind = {
     desired === 'auto' && picked.has(key) && live !== undefined && live !== '' && live !== 'none',
   effectOf: ([field]) => (field === 'type' ? 'recreate' : 'live'),
   validate: (values, name) => [
-    ...networkProblems(name, presentTexts(values['config'])),
+    ...networkProblems(name, textOf(values['type']) ?? '', presentTexts(values['config'])),
     ...overrideProblems('network', values['member_overrides']),
   ],
 };

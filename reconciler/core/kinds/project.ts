@@ -1,5 +1,5 @@
 // The project kind: a name space on servers that have them. Its features can be changed only while nothing is in it.
-import { projectConfigProblems } from '../../../server/api/project-config.ts';
+import { projectProblems } from '../effects.ts';
 import type { JsonObject } from '../document.ts';
 import type { CoreKind } from './kind.ts';
 import { presentTexts, textsOf } from './values.ts';
@@ -15,7 +15,7 @@ export const project: CoreKind = {
   // The server writes down those that were left out.
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('features.'),
   effectOf: () => 'live',
-  validate: (values) => projectConfigProblems(presentTexts(values['config'])),
+  validate: (values) => projectProblems(presentTexts(values['config'])),
   isPermanent: (name) => name === 'default',
   stuck: (name, live, changes) => {
     const features = changes.filter(
