@@ -25,9 +25,18 @@ export const ExecPost = Type.Object({
   interactive: Type.Optional(Type.Boolean(facts({ doc: 'One terminal instead of three pipes.' }))),
   width: Type.Optional(Size),
   height: Type.Optional(Size),
-  user: Type.Optional(Type.Union([Id, Type.Null()], facts({ doc: 'User id inside; default 0.' }))),
-  group: Type.Optional(Type.Union([Id, Type.Null()], facts({ doc: 'Group id inside; default 0.' }))),
-  cwd: Type.Optional(Type.String(facts({ doc: 'Directory to run in; default HOME.' }))),
+  user: Type.Optional(
+    Type.Union([Id, Type.Null()], facts({ doc: 'User id inside; default 0.', since: 'container_exec_user_group_cwd' })),
+  ),
+  group: Type.Optional(
+    Type.Union(
+      [Id, Type.Null()],
+      facts({ doc: 'Group id inside; default 0.', since: 'container_exec_user_group_cwd' }),
+    ),
+  ),
+  cwd: Type.Optional(
+    Type.String(facts({ doc: 'Directory to run in; default HOME.', since: 'container_exec_user_group_cwd' })),
+  ),
 });
 export type ExecPost = Static<typeof ExecPost>;
 

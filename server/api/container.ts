@@ -109,6 +109,10 @@ export const ContainerPost = Type.Object({
   container_only: Type.Optional(Type.Boolean()),
   instance_only: Type.Optional(Type.Boolean()),
   target: Type.Optional(Type.Unknown()),
+  pool: Type.Optional(
+    Type.String(facts({ doc: 'Moves the stopped container into this pool.', since: 'instance_pool_move' })),
+  ),
+  project: Type.Optional(Type.String(facts({ doc: 'Where clients of projects move it; only default.' }))),
 });
 export type ContainerPost = Static<typeof ContainerPost>;
 

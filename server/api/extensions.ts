@@ -27,4 +27,11 @@ snapshot_expiry_creation id_map_current`;
 /** The three identity-provider extensions are counted by the spec without names: these are the field's own. */
 const identityExtensions = ['candid_authentication', 'candid_config', 'candid_config_key'];
 
-export const extensions: readonly string[] = [...specExtensions.split(/\s+/), ...identityExtensions];
+/** Since then, by the names that the field gave them. */
+const laterExtensions = ['container_exec_user_group_cwd', 'instance_pool_move'];
+
+export const extensions: readonly string[] = [
+  ...specExtensions.split(/\s+/),
+  ...identityExtensions,
+  ...laterExtensions,
+];

@@ -74,12 +74,33 @@ export async function moveContainer(
   const { status } = (await from.client.get('container', from.name, signal)).metadata;
   if (status !== 'Stopped' && (options.live === false || from.client.host === to.client.host))
     throw new ClientError('running', `The container ${from.name} is ${status}: stop it before moving it`);
+  if (from.client.host === to.client.host && (await movesPools(from.client, signal))) {
+    await movePool(from, to.name, options, signal);
+    return;
+  }
   // Into another pool of its server it gets its name once the original is gone.
   const isHere = from.client.host === to.client.host && from.name === to.name;
   const copy = isHere ? { ...to, name: `move-of-${randomBytes(6).toString('hex')}` } : to;
   await copyContainer(from, copy, { ...options, keepAddresses: true }, signal);
   await from.client.operations.run(() => from.client.delete('container', from.name, signal), signal);
   if (isHere) await to.client.operations.run(() => to.client.rename('container', copy.name, to.name, signal), signal);
+}
+
+async function movesPools(client: Client, signal: AbortSignal | undefined): Promise<boolean> {
+  return (await client.server(signal)).metadata.api_extensions.includes('instance_pool_move');
+}
+
+/** The server does it itself: whole or not at all, and it is the same container afterwards. */
+async function movePool(
+  { client, name }: ContainerAt,
+  target: string,
+  options: CopyOptions,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const json = { name: target, migration: true, live: false, pool: options.storage, ...flagsOf(options) };
+  const path = pathOf(name);
+  const started = operationOf(await client.http.send({ method: 'POST', path, json }, signal), path);
+  await client.operations.wait(started, signal, options.onUpdate);
 }
 
 type Wanted = Pick<

@@ -61,6 +61,12 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         expect(await lxc('exec', c, '--', 'echo', 'hello')).toBe('hello\n');
         expect((await lxc.run(['exec', c, '--', 'sh', '-c', 'exit 7'])).code).toBe(7);
         expect((await lxc.run(['exec', c, '-T', '--', 'cat'], { stdin: 'in\n' })).stdout).toBe('in\n');
+        if (runtime === 'lxc') {
+          const asked = ['--user', '5', '--group', '6', '--cwd', '/tmp'];
+          expect(await lxc('exec', c, ...asked, '--', 'sh', '-c', 'id; pwd')).toBe('uid=5 gid=6\n/tmp\n');
+          const noId = await lxc.run(['exec', c, '--user', '4000000000', '--', 'id']);
+          expect([noId.code, noId.stderr]).toEqual([1, expect.stringMatching(/no id 4000000000/)]);
+        }
         const typed = await runProgram('script', onTerminal(`lxc exec ${c} -t -- echo terminal`), { env: lxc.env });
         expect([typed.code, typed.stdout]).toEqual([0, expect.stringMatching(/terminal\r\n/)]);
 
@@ -137,6 +143,12 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         await lxc('copy', `${c}/one`, `${c}-of-one`);
         await lxc('rename', `${c}-copy`, `${c}-named`);
         await lxc('move', `${c}-of-one`, `${c}-moved`);
+        await lxc('storage', 'create', `p-${c}`, 'dir');
+        await lxc('move', `${c}-moved`, '--storage', `p-${c}`);
+        expect(await lxc('config', 'device', 'get', `${c}-moved`, 'root', 'pool')).toBe(`p-${c}\n`);
+        await lxc('copy', `${c}-named`, `${c}-there`, '--storage', `p-${c}`);
+        await lxc('restore', `${c}-there`, 'one');
+        await lxc('delete', `${c}-there`);
         await lxc('export', c, path(`${c}.tar.gz`), '--compression', 'none');
         expect(existsSync(path(`${c}.tar.gz`))).toBe(true);
         expect(await daemon.get(`/1.0/containers/${c}/backups`)).toEqual([]);

@@ -38,6 +38,7 @@ export function containerRoutes(
     },
     'containers.post': async (context) => {
       const body = context.body as ContainerPost;
+      if (isMoveHere(body)) return async_(containers.move(context.caller, param(context, 'name'), body));
       if (body.migration === true)
         return async_(await migrations.sendContainer(context.caller, param(context, 'name'), body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
@@ -49,3 +50,6 @@ export function containerRoutes(
       async_(containers.putState(context.caller, param(context, 'name'), context.body as ContainerStatePut)),
   };
 }
+
+/** Clients of newer releases send the members empty when nothing is meant. */
+const isMoveHere = ({ pool = '', project = '' }: ContainerPost): boolean => pool !== '' || project !== '';

@@ -1,7 +1,7 @@
 // Making a container of a backup that was uploaded: what it is to be is drafted from what the backup says, then a saga makes it.
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import type { ConfigMap, DeviceMap } from '../../api/common.ts';
+import type { ConfigMap } from '../../api/common.ts';
 import { never } from '../../api/common.ts';
 import { isTrue } from '../../api/container-config.ts';
 import { rootDisk } from '../../api/devices/index.ts';
@@ -14,7 +14,7 @@ import type { ContainerDocument, SnapshotDocument } from '../../records/document
 import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
-import { checkArchitecture, checkDraft, withHardwareAddresses } from '../containers/draft.ts';
+import { checkArchitecture, checkDraft, withHardwareAddresses, withRootIn } from '../containers/draft.ts';
 import { idMapKeys } from '../containers/id-maps.ts';
 import type { NetworkHosts } from '../containers/network-hosts.ts';
 import type { SnapshotEntry } from '../containers/snapshot-records.ts';
@@ -180,20 +180,7 @@ function machineOf(deps: RestoreDeps, saved: SavedMachine, pool: string) {
     },
     devices: saved.devices,
   };
-  return { ...machine, devices: inPool(deps, machine, pool) };
-}
-
-/** The root disk is where the files go, whatever it was before. */
-function inPool(
-  { records }: RestoreDeps,
-  machine: Pick<ContainerDocument, 'profiles' | 'config' | 'devices'>,
-  pool: string,
-): DeviceMap {
-  const { devices } = expand(machine, (profile) => records.profiles.get(profile)?.document);
-  const root = rootDisk(devices);
-  if (root?.pool === pool) return machine.devices;
-  const name = root?.name ?? 'root';
-  return { ...machine.devices, [name]: { ...(devices[name] ?? { type: 'disk', path: '/' }), pool } };
+  return { ...machine, devices: withRootIn(deps.records, machine, pool) };
 }
 
 /** Hardware addresses that a container here has: two on one network would not do. */

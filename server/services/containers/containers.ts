@@ -4,6 +4,7 @@ import type {
   Container,
   ContainerCreate,
   ContainerFull,
+  ContainerPost,
   ContainerPut,
   ContainerState,
   ContainerStatePut,
@@ -20,6 +21,7 @@ import { createContainer, createContainerSaga } from './create.ts';
 import { lockOf, urlOf } from './deps.ts';
 import { anyContainer } from './find.ts';
 import { stopForHost } from './host-shutdown.ts';
+import { moveContainer, moveContainerSaga } from './move.ts';
 import { deleteContainer, deleteContainerSaga, removeNow, renameContainer, renameContainerSaga } from './remove.ts';
 import { restoreSnapshot } from './restore.ts';
 import { snapshotsOf } from './snapshot-records.ts';
@@ -48,6 +50,7 @@ export class Containers {
       createContainerSaga(this.#deps),
       deleteContainerSaga(this.#deps),
       renameContainerSaga(this.#deps),
+      moveContainerSaga(this.#deps),
       storeStateSaga(this.#deps, true),
       dropStateSaga(this.#deps),
     ];
@@ -101,6 +104,11 @@ export class Containers {
     return renameContainer(this.#deps, caller, name, to);
   }
 
+  /** Into another pool of this server. */
+  move(caller: Caller, name: string, body: ContainerPost): Operation {
+    return moveContainer(this.#deps, caller, name, body);
+  }
+
   delete(caller: Caller, name: string): Operation {
     return deleteContainer(this.#deps, caller, name);
   }
@@ -121,7 +129,7 @@ export class Containers {
 
   /** The caller holds the lock of the container, which is stopped. */
   removeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
-    return removeNow(this.#deps, caller, name, anyContainer(this.#deps.records, name).document.pool, signal);
+    return removeNow(this.#deps, caller, name, signal);
   }
 
   /** At daemon start: finds the containers that still run. Ends that are noticed wait for `settle`: until then half-done

@@ -6,6 +6,7 @@ import type { ContainerDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { applyTemplateKey } from './apply-templates.ts';
 import { lockOf, type ContainerDeps } from './deps.ts';
+import { withRootIn } from './draft.ts';
 import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from './snapshot-records.ts';
 
 /** Where the files come from; kept in the intent of a creation. */
@@ -72,12 +73,27 @@ export async function copySnapshots(
   snapshots: readonly SnapshotEntry[],
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { name } of snapshots) {
-    const source = snapshotSource(deps.pools, from, name, to.document.pool);
-    const snapshot = { volume: volumeOf(to.name), snapshot: name };
-    await deps.pools.createSnapshot(to.document.pool, snapshot, source, signal);
+  const place = { name: to.name, pool: to.document.pool };
+  const names = snapshots.map((one) => one.name);
+  await copySnapshotFiles(deps.pools, from, place, names, signal);
+  await putSnapshots(
+    deps.records,
+    to.document.uuid,
+    snapshots.map((one) => asCopied(deps.records, one, to.document.pool)),
+  );
+}
+
+export async function copySnapshotFiles(
+  pools: ContainerDeps['pools'],
+  from: CopyFrom,
+  to: { readonly name: string; readonly pool: string },
+  snapshots: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const name of snapshots) {
+    const source = snapshotSource(pools, from, name, to.pool);
+    await pools.createSnapshot(to.pool, { volume: volumeOf(to.name), snapshot: name }, source, signal);
   }
-  await putSnapshots(deps.records, to.document.uuid, snapshots.map(asCopied));
 }
 
 function snapshotSource(pools: ContainerDeps['pools'], from: CopyFrom, name: string, toPool: string): SnapshotSource {
@@ -86,7 +102,8 @@ function snapshotSource(pools: ContainerDeps['pools'], from: CopyFrom, name: str
   return source.kind === 'tree' ? source : { kind: 'copy', from: { volume, snapshot: name } };
 }
 
-/** Restoring it must not give the copy the addresses of the original. */
-function asCopied({ name, document }: SnapshotEntry): SnapshotEntry {
-  return { name, document: { ...document, config: baseOf(document).config } };
+/** Restoring it must neither give the copy the addresses of the original, nor ask for the pool that the original is in. */
+function asCopied(records: Records, { name, document }: SnapshotEntry, pool: string): SnapshotEntry {
+  const devices = withRootIn(records, document, pool);
+  return { name, document: { ...document, devices, config: baseOf(document).config } };
 }

@@ -83,6 +83,19 @@ export function requirePlaces(records: Records, changes: Changes, document: Cont
   }
 }
 
+/** The devices, with the root disk in that pool whatever it was before: where its files are is not the description's to say. */
+export function withRootIn(
+  records: Records,
+  machine: Pick<ContainerDocument, 'profiles' | 'config' | 'devices'>,
+  pool: string,
+): DeviceMap {
+  const { devices } = expand(machine, (profile) => records.profiles.get(profile)?.document);
+  const root = rootDisk(devices);
+  if (root?.pool === pool) return machine.devices;
+  const name = root?.name ?? 'root';
+  return { ...machine.devices, [name]: { ...(devices[name] ?? { type: 'disk', path: '/' }), pool } };
+}
+
 export function checkArchitecture(sent: string | undefined, host: string): string {
   if (sent === undefined || sent === '') return host;
   const known = architectureName(sent);

@@ -9,12 +9,14 @@ import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { RuntimeCommand, RuntimeProcess, RuntimeStdio, TerminalSize } from '../../drivers/runtime/driver.ts';
+import { parseIdMap } from '../../drivers/runtime/id-plan.ts';
 import { ChannelSet } from '../../operations/channels.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
 import type { Caller } from '../caller.ts';
 import { urlOf, type ContainerDeps } from './deps.ts';
 import { relayPipes, relayTerminal } from './exec-streams.ts';
 import { readyContainer } from './find.ts';
+import { idMapKeys } from './id-maps.ts';
 import { execLogName } from './logs.ts';
 
 type ExecDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'view' | 'logsDir'> & {
@@ -30,7 +32,10 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
   const problems = execProblems(body);
   if (problems.length > 0) throw errors.invalid('command', problems);
   deps.runtime.expectCommand?.();
-  const command = commandOf(body, deps.view.expanded(entry).config);
+  const { config } = deps.view.expanded(entry);
+  const unmapped = idProblems(body, config[idMapKeys.current]);
+  if (unmapped.length > 0) throw errors.invalid('command', unmapped);
+  const command = commandOf(body, config);
   const interactive = body.interactive === true;
   const isConnected = body['wait-for-websocket'] === true;
   const channels = isConnected
@@ -91,6 +96,18 @@ export function execProblems(body: ExecPost): readonly Problem[] {
     problems.push({ path: 'cwd', message: 'must be an absolute path' });
   }
   return problems;
+}
+
+/** Pure. Ids that the running container does not have. `current`: its map, as in volatile.idmap.current; `[]`: all ids of the host. */
+export function idProblems(body: Pick<ExecPost, 'user' | 'group'>, current: string | undefined): readonly Problem[] {
+  const map = parseIdMap(current) ?? [];
+  if (map.length === 0) return [];
+  return (['user', 'group'] as const).flatMap((path) => {
+    const [id, own] = [body[path] ?? 0, map.filter((entry) => (path === 'user' ? entry.isuid : entry.isgid))];
+    if (own.some(({ nsid, maprange }) => id >= nsid && id < nsid + maprange)) return [];
+    const ranges = own.map(({ nsid, maprange }) => `${nsid} to ${nsid + maprange - 1}`).join(', ');
+    return [{ path, message: `the container has no id ${id}, but ${ranges}` }];
+  });
 }
 
 /** Pure. The container's environment.* keys, then those of the request; the usual ones below are the runtime's. */

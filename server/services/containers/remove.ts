@@ -88,7 +88,7 @@ export function deleteContainerSaga(
 }
 
 export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string): Operation {
-  const { document } = readyContainer(deps.records, name);
+  readyContainer(deps.records, name);
   refuseRunning(deps, name, 'deleting it');
   if (isTrue(deps.view.expanded(readyContainer(deps.records, name)).config['security.protection.delete'] ?? '')) {
     throw errors.forbidden(`The container ${name} is protected: unset security.protection.delete before deleting it`);
@@ -96,18 +96,12 @@ export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string):
   return deps.operations.start({
     description: 'Deleting container',
     resources: { containers: [urlOf(name)] },
-    run: (_handle, signal) => deps.locks.run(lockOf(name), () => removeNow(deps, caller, name, document.pool, signal)),
+    run: (_handle, signal) => deps.locks.run(lockOf(name), () => removeNow(deps, caller, name, signal)),
   });
 }
 
 /** The caller holds the container's lock. Waits for what is being packed. */
-export async function removeNow(
-  deps: RemoveDeps,
-  caller: Caller,
-  name: string,
-  pool: string,
-  signal: AbortSignal,
-): Promise<void> {
+export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   await deps.locks.unshared(lockOf(name));
   refuseRunning(deps, name, 'deleting it');
   const entry = readyContainer(deps.records, name);
@@ -116,6 +110,7 @@ export async function removeNow(
   );
   const snapshots = snapshotsOf(deps.records, entry.document.uuid);
   const backups = ownedBy(deps.records, 'backups', entry.document.uuid);
+  const { pool } = entry.document;
   await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
   for (const [device, properties] of nics) {
     const network = nicNetwork(properties) ?? '';
@@ -185,7 +180,8 @@ export function renameContainerSaga(
 }
 
 /** A container that never started has none. */
-async function moveLogs(logsDir: string, from: string, to: string): Promise<void> {
+export async function moveLogs(logsDir: string, from: string, to: string): Promise<void> {
+  if (from === to) return;
   await rename(join(logsDir, from), join(logsDir, to)).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   });
@@ -193,7 +189,7 @@ async function moveLogs(logsDir: string, from: string, to: string): Promise<void
 
 /** POST {name}: an existing target answers 409 before anything else (spec 7.3). */
 export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, to: string): Operation {
-  const { document } = readyContainer(deps.records, name);
+  readyContainer(deps.records, name);
   if (deps.records.containers.has(to)) throw errors.exists('container', to);
   const rule = containerName(to);
   if (rule !== undefined) throw errors.invalidName('container', to, rule);
@@ -205,7 +201,8 @@ export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, 
       deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
         await deps.locks.unshared(lockOf(name));
         refuseRunning(deps, name, 'renaming it');
-        const params: RenameParams = { from: name, to, pool: document.pool };
+        const { pool } = readyContainer(deps.records, name).document;
+        const params: RenameParams = { from: name, to, pool };
         await deps.sagas.run(renameContainerSaga(deps), params, { signal, progress: () => {} });
         await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
         deps.events.lifecycle('container-renamed', urlOf(name), { new_name: to }, caller.requestor);

@@ -271,7 +271,7 @@ export async function afterStop(deps: StateDeps, caller: Caller, name: string, s
   const entry = deps.records.containers.get(name);
   if (entry === undefined || entry.document.lifecycle !== 'ready') return;
   if (entry.document.ephemeral) {
-    await removeNow(deps, caller, name, entry.document.pool, signal);
+    await removeNow(deps, caller, name, signal);
     return;
   }
   await deps.records.retry((changes) => {

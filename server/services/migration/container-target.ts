@@ -10,10 +10,18 @@ import { snapshotName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Saga, SagaContext } from '../../operations/saga.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
-import { beginContainer, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from '../containers/draft.ts';
+import {
+  beginContainer,
+  checkArchitecture,
+  checkDraft,
+  freeName,
+  withHardwareAddresses,
+  withRootIn,
+} from '../containers/draft.ts';
 import { idMapKeys } from '../containers/id-maps.ts';
 import type { NetworkHosts } from '../containers/network-hosts.ts';
 import { limitNewRoot } from '../containers/root-size.ts';
@@ -181,7 +189,7 @@ function draft(
     lifecycle: 'ready',
   };
   const taken = isWithoutSnapshots(body.source) ? [] : snapshots;
-  return { name, document, snapshots: taken.map(snapshotEntry) };
+  return { name, document, snapshots: taken.map((one) => snapshotEntry(deps.records, one, pool)) };
 }
 
 /**
@@ -203,9 +211,9 @@ export const arrived = (config: ContainerDocument['config']): Record<string, str
   [idMapKeys.files]: '[]',
 });
 
-/** The offer comes from another server: names become paths here. */
-export function snapshotEntry(offer: ContainerSnapshotOffer): SnapshotEntry {
-  const { name, architecture, profiles, ephemeral, devices, description } = offer;
+/** The offer comes from another server: names become paths here, and the pool is the one that the container comes to. */
+export function snapshotEntry(records: Records, offer: ContainerSnapshotOffer, pool: string): SnapshotEntry {
+  const { name, architecture, profiles, ephemeral, description } = offer;
   const rule = snapshotName(name);
   if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
   const document: SnapshotDocument = {
@@ -214,7 +222,7 @@ export function snapshotEntry(offer: ContainerSnapshotOffer): SnapshotEntry {
     profiles,
     ephemeral,
     config: arrived(offer.config),
-    devices,
+    devices: withRootIn(records, offer, pool),
     description,
     createdAt: offer.createdAt,
     lastUsedAt: offer.lastUsedAt,

@@ -15,6 +15,7 @@ import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { copyOrigin } from '../containers/copy.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
+import { withRootIn } from '../containers/draft.ts';
 import { readyContainer } from '../containers/find.ts';
 import { snapshotsOf, type SnapshotEntry } from '../containers/snapshot-records.ts';
 import { snapshotUrlOf } from '../containers/snapshots.ts';
@@ -68,7 +69,7 @@ function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: Contain
         await deps.locks.unshared(lockOf(name));
         const origin = copyOrigin(deps.records, body.source);
         const document = stopped(deps, name);
-        const snapshots = origin.snapshots.toSorted(byAge).map(asArrived);
+        const snapshots = origin.snapshots.toSorted(byAge).map((one) => asArrived(deps, one, document.pool));
         const { driver } = deps.pools.use(document.pool);
         const plan = planRefresh({
           source: snapshots.map(plannedOf),
@@ -231,7 +232,8 @@ async function receiveRefresh(
     const step = (await peer.receive(MigrationStep)) as MigrationStep;
     if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
   };
-  await refreshNow(deps, caller, name, document, plan, offered.map(snapshotEntry), bring, progress, signal);
+  const arriving = offered.map((one) => snapshotEntry(deps.records, one, document.pool));
+  await refreshNow(deps, caller, name, document, plan, arriving, bring, progress, signal);
 }
 
 /** The caller holds the locks. Snapshots of a name that comes anew go first, other stale ones when all is here. */
@@ -283,9 +285,9 @@ const plannedOf = ({ name, document }: SnapshotEntry): PlannedSnapshot => ({ nam
 const byAge = (a: SnapshotEntry, b: SnapshotEntry): number =>
   Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
 
-const asArrived = ({ name, document }: SnapshotEntry): SnapshotEntry => ({
+const asArrived = ({ records }: RefreshDeps, { name, document }: SnapshotEntry, pool: string): SnapshotEntry => ({
   name,
-  document: { ...document, config: arrived(document.config) },
+  document: { ...document, config: arrived(document.config), devices: withRootIn(records, document, pool) },
 });
 
 const labelOf = (volume: VolumeRef, { snapshot }: RefreshPart): string =>
