@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream';
 import { ClientError, remedyFor } from './client-error.ts';
 import { DeadlineError, pause, within } from './deadline.ts';
 import type { Endpoint } from './endpoint.ts';
-import { readReply, type Headers, type Reply } from './reply.ts';
+import { TooLongError, type ExchangeLimits, type WholeReply } from './exchange.ts';
+import { maxJsonBytes, parseReply, readReply, type Headers, type Reply } from './reply.ts';
 import type { RawCall, RawReply } from './transport.ts';
 import { explainUnreachable } from './unreachable.ts';
 
@@ -38,6 +39,7 @@ interface HttpDeps {
   readonly transport: {
     readonly endpoint: Endpoint;
     request(call: RawCall, signal: AbortSignal): Promise<RawReply>;
+    exchange(call: RawCall, limits: ExchangeLimits, signal: AbortSignal | undefined): Promise<WholeReply>;
   };
   readonly timeoutMs: number;
   readonly project?: string;
@@ -62,7 +64,7 @@ export function createHttp(deps: HttpDeps): Http {
       }
     },
     async open(call, signal) {
-      const what = `${call.method} ${call.path}`;
+      const what = whatOf(call);
       // The signal stays joined for as long as the body lives: the transport destroys the body when it fires.
       const raw = await connected(deps, call, (inner) => deps.transport.request(rawCall(deps, call), inner), signal);
       const headers: Headers = raw.headers;
@@ -84,16 +86,15 @@ const isTransient = (error: unknown): boolean =>
 const errno = (error: ClientError): unknown =>
   error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';
 
-function sendOnce<T>(deps: HttpDeps, call: Call, signal: AbortSignal | undefined): Promise<Reply<T>> {
-  return connected(
-    deps,
-    call,
-    async (inner) => {
-      const raw = await deps.transport.request(rawCall(deps, call), inner);
-      return readReply<T>(raw.statusCode, raw.headers, raw.body, `${call.method} ${call.path}`);
-    },
-    signal,
-  );
+async function sendOnce<T>(deps: HttpDeps, call: Call, signal: AbortSignal | undefined): Promise<Reply<T>> {
+  signal?.throwIfAborted();
+  const limits = { timeoutMs: limitOf(deps, call), maxBytes: maxJsonBytes };
+  try {
+    const { statusCode, headers, text } = await deps.transport.exchange(rawCall(deps, call), limits, signal);
+    return parseReply<T>(statusCode, headers, text, whatOf(call));
+  } catch (error) {
+    throw await told(deps, call, error, signal);
+  }
 }
 
 async function connected<T>(
@@ -102,29 +103,33 @@ async function connected<T>(
   work: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const timeoutMs = call.stream === undefined ? (call.timeoutMs ?? deps.timeoutMs) : call.timeoutMs;
-  const what = `${call.method} ${call.path}`;
   try {
-    return await within(timeoutMs, work, signal);
+    return await within(limitOf(deps, call), work, signal);
   } catch (error) {
-    if (error instanceof ClientError) throw error;
-    if (signal?.aborted === true) throw signal.reason;
-    if (error instanceof DeadlineError) {
-      throw new ClientError('timeout', `${what}: no answer in ${timeoutMs ?? 0} ms`, { cause: error });
-    }
-    throw await explainUnreachable(deps.transport.endpoint, what, error);
+    throw await told(deps, call, error, signal);
   }
 }
 
+const limitOf = (deps: HttpDeps, call: Call): number | undefined =>
+  call.stream === undefined ? (call.timeoutMs ?? deps.timeoutMs) : call.timeoutMs;
+
+const whatOf = ({ method, path }: Call): string => `${method} ${path}`;
+
+/** The error as callers are to get it. */
+async function told(deps: HttpDeps, call: Call, error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  if (error instanceof ClientError) return error;
+  if (signal?.aborted === true) return signal.reason;
+  const what = whatOf(call);
+  if (error instanceof DeadlineError) return new ClientError('timeout', `${what}: ${error.message}`, { cause: error });
+  if (error instanceof TooLongError) return new ClientError('badReply', `${what}: ${error.message}`, { cause: error });
+  return explainUnreachable(deps.transport.endpoint, what, error);
+}
+
 function rawCall(deps: HttpDeps, call: Call): RawCall {
-  const query = new URLSearchParams();
-  if (deps.project !== undefined) query.set('project', deps.project);
-  for (const [key, value] of Object.entries(call.query ?? {})) if (value !== undefined) query.set(key, String(value));
-  const search = query.size === 0 ? '' : `?${query.toString()}`;
   const body = call.stream ?? (call.json === undefined ? undefined : JSON.stringify(call.json));
   return {
     method: call.method,
-    path: `${call.path}${search}`,
+    path: `${call.path}${searchOf(deps, call)}`,
     headers: {
       'user-agent': 'gantry',
       accept: 'application/json, application/octet-stream, multipart/form-data',
@@ -134,4 +139,12 @@ function rawCall(deps: HttpDeps, call: Call): RawCall {
     },
     ...(body === undefined ? {} : { body }),
   };
+}
+
+function searchOf({ project }: HttpDeps, call: Call): string {
+  if (project === undefined && call.query === undefined) return '';
+  const query = new URLSearchParams();
+  if (project !== undefined) query.set('project', project);
+  for (const [key, value] of Object.entries(call.query ?? {})) if (value !== undefined) query.set(key, String(value));
+  return query.size === 0 ? '' : `?${query.toString()}`;
 }

@@ -1,7 +1,7 @@
 // Follows background operations to their end: by the event socket while it stands, by the wait endpoint while it does not.
+import { setMaxListeners } from 'node:events';
 import type { Operation } from '../api/operation.ts';
 import { ClientError, isNotFound } from './client-error.ts';
-import { within, DeadlineError } from './deadline.ts';
 import type { EventSocket, EventSocketHandlers } from './event-socket.ts';
 import type { Http } from './http.ts';
 import { operationUrls, readOperation, type Reply } from './reply.ts';
@@ -34,6 +34,8 @@ interface OperationsDeps {
 const finalCode = 200;
 const rememberedOperations = 512;
 const waitSeconds = 20;
+/** An operation that was not read when it began is read after this long without an event of it. */
+const firstResyncMs = 1000;
 
 /** `/1.0/operations/<uuid>?project=x` or the bare id -> id. */
 export function operationId(operation: Operation | string): string {
@@ -48,9 +50,12 @@ export class OperationFollower implements Operations {
   #connected = false;
   /** The first connection attempt has ended, well or not. */
   #tried = false;
+  /** The connection that stands, once an event came over it: some servers answer before they listen for their own events. */
+  #heard: symbol | undefined;
   /** Latest state by id, so that an event between the answer of a call and the wait for it is not lost. */
   readonly #latest = new Map<string, Operation>();
-  readonly #wakers = new Set<() => void>();
+  /** By the id that each waits for; '' for the socket itself. */
+  readonly #wakers = new Map<string, Set<() => void>>();
 
   constructor(deps: OperationsDeps) {
     this.#deps = deps;
@@ -58,28 +63,18 @@ export class OperationFollower implements Operations {
 
   async run<T>(begin: () => Promise<Reply<T>>, signal?: AbortSignal, onUpdate?: OnUpdate): Promise<Reply<T>> {
     await this.#ready(signal);
+    const heard = this.#heard;
     const reply = await begin();
-    if (reply.operation === undefined) return reply;
-    return { ...reply, operation: await this.wait(reply.operation, signal, onUpdate) };
+    const { operation } = reply;
+    if (operation === undefined) return reply;
+    // Whatever happened to it since it began was told, and is told: no need to ask.
+    const isFollowed = heard !== undefined && heard === this.#heard;
+    return { ...reply, operation: await this.#follow(operation, isFollowed, signal, onUpdate) };
   }
 
   async wait(operation: Operation | string, signal?: AbortSignal, onUpdate?: OnUpdate): Promise<Operation> {
-    const id = operationId(operation);
     await this.#ready(signal);
-    let shown = '';
-    const show = (seen: Operation): void => {
-      const text = JSON.stringify([seen.status_code, seen.metadata, seen.updated_at]);
-      if (text !== shown) onUpdate?.(seen);
-      shown = text;
-    };
-    // The first read comes after the subscription, so whatever ended before is seen here and whatever ends later is an event.
-    for (let current = await this.#read(id, signal); ; current = await this.#next(id, current, signal)) {
-      show(current);
-      if (current.status_code >= finalCode) {
-        this.#latest.delete(id);
-        return finished(await this.#confirmed(current, signal));
-      }
-    }
+    return this.#follow(operation, false, signal, onUpdate);
   }
 
   get(id: string, signal?: AbortSignal): Promise<Operation> {
@@ -97,30 +92,63 @@ export class OperationFollower implements Operations {
 
   close(): void {
     this.#socket?.close();
-    this.#wake();
+    this.#wakeAll();
+  }
+
+  async #follow(
+    begun: Operation | string,
+    isFollowed: boolean,
+    signal: AbortSignal | undefined,
+    onUpdate: OnUpdate | undefined,
+  ): Promise<Operation> {
+    const id = operationId(begun);
+    let shown: Operation | undefined;
+    // The first read comes after the subscription, so whatever ended before is seen here and whatever ends later is an event.
+    let current =
+      isFollowed && typeof begun !== 'string' ? (this.#latest.get(id) ?? begun) : await this.#read(id, signal);
+    for (let patienceMs = isFollowed ? firstResyncMs : this.#resyncMs; ; patienceMs = this.#resyncMs) {
+      if (shown === undefined || !isSame(shown, current)) onUpdate?.(current);
+      shown = current;
+      if (current.status_code >= finalCode) break;
+      current = await this.#next(id, current, patienceMs, signal);
+    }
+    const isWhole = current.class === 'task' && current.status_code === finalCode;
+    return finished(isWhole ? current : await this.#confirmed(current, signal));
+  }
+
+  get #resyncMs(): number {
+    return this.#deps.resyncMs ?? 10_000;
   }
 
   /** Resolves when the socket stands, or after a short grace: waiting works without it, only less quickly. */
   async #ready(signal: AbortSignal | undefined): Promise<void> {
-    this.#socket ??= this.#deps.openEvents({
+    this.#socket ??= this.#open();
+    if (this.#tried) return;
+    const until = Date.now() + (this.#deps.socketGraceMs ?? 2000);
+    while (!this.#tried && Date.now() < until) await this.#changed('', until - Date.now(), signal);
+    this.#tried = true;
+  }
+
+  #open(): EventSocket {
+    return this.#deps.openEvents({
       onEvent: (event) => {
         const operation = event.type === 'operation' ? readOperation(event.metadata) : undefined;
-        if (operation !== undefined) this.#remember(operation);
+        if (operation === undefined) return;
+        this.#heard ??= Symbol('connection');
+        this.#remember(operation);
       },
       onOpen: () => {
         this.#connected = true;
         this.#tried = true;
-        this.#wake();
+        this.#wakeAll();
       },
       onDown: () => {
         this.#connected = false;
+        this.#heard = undefined;
         this.#tried = true;
-        this.#wake();
+        this.#wakeAll();
       },
     });
-    const until = Date.now() + (this.#deps.socketGraceMs ?? 2000);
-    while (!this.#tried && Date.now() < until) await this.#changed(until - Date.now(), signal);
-    this.#tried = true;
   }
 
   #remember(operation: Operation): void {
@@ -130,46 +158,51 @@ export class OperationFollower implements Operations {
     this.#latest.set(operation.id, operation);
     const oldest = this.#latest.size > rememberedOperations ? this.#latest.keys().next().value : undefined;
     if (oldest !== undefined) this.#latest.delete(oldest);
-    this.#wake();
+    this.#wake(operation.id);
   }
 
-  #wake(): void {
-    for (const waker of this.#wakers) waker();
+  #wake(id: string): void {
+    for (const waker of this.#wakers.get(id) ?? []) waker();
   }
 
-  /** Something happened on the socket, or `ms` passed. */
-  async #changed(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    let waker = (): void => {};
-    try {
-      await within(
-        ms,
-        (inner) =>
-          new Promise<void>((resolve, reject) => {
-            waker = resolve;
-            this.#wakers.add(waker);
-            inner.addEventListener('abort', () => reject(inner.reason as Error), { once: true });
-          }),
-        signal,
-      );
-    } catch (error) {
-      // The caller's signal may carry a deadline too: that one ends the wait.
-      if (signal?.aborted === true || !(error instanceof DeadlineError)) throw error;
-    } finally {
-      this.#wakers.delete(waker);
-    }
+  #wakeAll(): void {
+    for (const id of this.#wakers.keys()) this.#wake(id);
   }
 
-  async #next(id: string, current: Operation, signal: AbortSignal | undefined): Promise<Operation> {
+  /** Something happened to this operation or to the socket, or `ms` passed. */
+  #changed(id: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (): void => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', settle);
+        const others = this.#wakers.get(id);
+        others?.delete(settle);
+        if (others?.size === 0) this.#wakers.delete(id);
+        if (signal?.aborted === true) reject(signal.reason as Error);
+        else resolve();
+      };
+      const timer = setTimeout(settle, ms);
+      // Many waits at once may have one signal: that is no leak.
+      if (signal !== undefined) setMaxListeners(0, signal);
+      signal?.addEventListener('abort', settle);
+      const beside = this.#wakers.get(id);
+      if (beside === undefined) this.#wakers.set(id, new Set([settle]));
+      else beside.add(settle);
+      if (signal?.aborted === true) settle();
+    });
+  }
+
+  async #next(id: string, current: Operation, patienceMs: number, signal: AbortSignal | undefined): Promise<Operation> {
     if (!this.#connected) {
       const timeoutMs = (waitSeconds + 10) * 1000;
       return this.#orRemembered(id, this.#fetch(id, '/wait', { timeout: waitSeconds, timeoutMs }, signal));
     }
-    const until = Date.now() + (this.#deps.resyncMs ?? 10_000);
+    const until = Date.now() + patienceMs;
     for (let seen = this.#latest.get(id); ; seen = this.#latest.get(id)) {
       if (seen !== undefined && seen !== current) return seen;
       const left = until - Date.now();
       if (left <= 0 || !this.#connected) return this.#read(id, signal);
-      await this.#changed(left, signal);
+      await this.#changed(id, left, signal);
     }
   }
 
@@ -198,7 +231,7 @@ export class OperationFollower implements Operations {
     }
   }
 
-  /** Events are hints: the end is read once more, since metadata such as the exit status may come with it only. */
+  /** Of what failed, or was more than a task, the end is read once more: metadata such as the exit status may come with it only. */
   async #confirmed(seen: Operation, signal: AbortSignal | undefined): Promise<Operation> {
     try {
       const read = await this.get(seen.id, signal);
@@ -226,6 +259,12 @@ export class OperationFollower implements Operations {
     return operation;
   }
 }
+
+/** There is nothing new to tell. */
+const isSame = (one: Operation, other: Operation): boolean =>
+  one.status_code === other.status_code &&
+  one.updated_at === other.updated_at &&
+  JSON.stringify(one.metadata) === JSON.stringify(other.metadata);
 
 function finished(operation: Operation): Operation {
   if (operation.status_code < 400) return operation;

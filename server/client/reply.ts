@@ -18,7 +18,8 @@ export interface Reply<T> {
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-const maxJsonBytes = 256 * 1024 * 1024;
+/** Of an answer that is read whole. */
+export const maxJsonBytes = 256 * 1024 * 1024;
 
 export function header(headers: Headers, name: string): string | undefined {
   const value = headers[name];

@@ -1,4 +1,4 @@
-// Opens connections to one endpoint: pooled HTTP requests and websockets, TLS with client certificate and pin. Reads no bodies.
+// Opens connections to one endpoint: pooled HTTP requests and websockets, TLS with client certificate and pin.
 import { createHash } from 'node:crypto';
 import { connect as connectNet, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { Pool, type Dispatcher } from 'undici';
 import { WebSocket } from 'ws';
 import type { Endpoint } from './endpoint.ts';
+import { exchange, type ExchangeLimits, type WholeReply } from './exchange.ts';
 
 export interface TlsOptions {
   /** PEM of the client certificate and its key. */
@@ -57,15 +58,12 @@ export class Transport {
 
   /** Rejects with what the connection reported; any HTTP status resolves. The body must be read or destroyed. */
   request(call: RawCall, signal: AbortSignal): Promise<RawReply> {
-    return this.#pool.request({
-      method: call.method,
-      path: call.path,
-      headers: { ...call.headers },
-      body: call.body ?? null,
-      signal,
-      headersTimeout: 300_000,
-      bodyTimeout: 300_000,
-    });
+    return this.#pool.request({ ...optionsOf(call), signal });
+  }
+
+  /** The same with its body, read to the end. Rejects also as `exchange` does. */
+  exchange(call: RawCall, limits: ExchangeLimits, signal: AbortSignal | undefined): Promise<WholeReply> {
+    return exchange(this.#pool, optionsOf(call), limits, signal);
   }
 
   /** A websocket that is still connecting. */
@@ -91,6 +89,15 @@ export class Transport {
     return this.#pool.destroy();
   }
 }
+
+const optionsOf = ({ method, path, headers, body }: RawCall): Dispatcher.DispatchOptions => ({
+  method,
+  path,
+  headers,
+  body: body ?? null,
+  headersTimeout: 300_000,
+  bodyTimeout: 300_000,
+});
 
 function originOf(endpoint: { readonly host: string; readonly port: number }): string {
   return `https://${endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host}:${endpoint.port}`;

@@ -12,6 +12,7 @@ import { connect, createClient, dialectOf, type Client, type ClientOptions } fro
 import { ClientError, remedyFor } from '../../server/client/client-error.ts';
 import { parseEndpoint } from '../../server/client/endpoint.ts';
 import { collections } from '../../server/client/kind-paths.ts';
+import { until } from '../support/until.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fake-daemon.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -172,6 +173,30 @@ test('a call ends at its time limit, and at the abort of its signal with that re
   const pending = client.create('profile', { name: 'a' }, {}, controller.signal);
   controller.abort(new Error('user'));
   await expect(pending).rejects.toThrow('user');
+});
+
+test('a call that waits for a free connection ends with its signal, and is never sent', async () => {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const routes = { 'GET /1.0/slow': () => held.then(() => ({ sync: 'slow' })) };
+  const { daemon, client } = await setUp({ routes }, { connections: 1 });
+  const first = client.http.send({ method: 'GET', path: '/1.0/slow' });
+  await until(() => daemon.requests.length === 1);
+  const controller = new AbortController();
+  const queued = client.create('profile', { name: 'a' }, {}, controller.signal);
+  controller.abort(new Error('user'));
+  await expect(queued).rejects.toThrow('user');
+  release();
+  expect((await first).metadata).toBe('slow');
+  await client.server();
+  expect(daemon.requests.map(({ path }) => path)).toEqual(['/1.0/slow', '/1.0']);
+});
+
+test('an answer that comes in pieces is put together before it is read as text', async () => {
+  const text = JSON.stringify({ type: 'sync', metadata: 'ä'.repeat(100_000) });
+  const { client } = await setUp({ routes: { 'GET /1.0/long': () => ({ raw: text }) } });
+  const { metadata } = await client.http.send<string>({ method: 'GET', path: '/1.0/long' });
+  expect(metadata).toBe('ä'.repeat(100_000));
 });
 
 describe('an unreachable socket', () => {

@@ -74,6 +74,81 @@ test('an operation that ended and was forgotten by the server is known from its 
   await expect(failed).rejects.toMatchObject({ code: 'operationFailed', message: 'Doing something: no space' });
 });
 
+const readsOf = (daemon: FakeDaemon): number =>
+  daemon.requests.filter(({ path }) => path.startsWith('/1.0/operations/')).length;
+
+/** A client over whose event socket an event has come. */
+async function setUpHeard(): Promise<{ daemon: FakeDaemon; client: Client }> {
+  const both = await setUp();
+  startsOperation(both.daemon, (operation) => setTimeout(() => both.daemon.finish(operation), 20));
+  await both.client.operations.run(() => both.client.putContainerState('c1', { action: 'start' }));
+  both.daemon.requests.length = 0;
+  return both;
+}
+
+test('where events are known to come, an operation is one request, its end and its progress included', async () => {
+  const { daemon, client } = await setUpHeard();
+  startsOperation(daemon, (operation) => {
+    daemon.update(operation, { metadata: { unpack: '50%' } });
+    setTimeout(() => daemon.finish(operation, { metadata: { fingerprint: 'f' } }), 20);
+  });
+  const reads: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    daemon.requests.length = 0;
+    const codes: number[] = [];
+    const reply = await client.operations.run(
+      () => client.putContainerState('c1', { action: 'start' }),
+      undefined,
+      ({ status_code }) => codes.push(status_code),
+    );
+    expect(reply.operation?.metadata).toEqual({ fingerprint: 'f' });
+    expect(codes.at(-1)).toBe(200);
+    reads.push(readsOf(daemon));
+  }
+  // On a machine that stands still for a second one of them may be read.
+  expect(reads).toContain(0);
+});
+
+test('an end of which no event tells is read, though events are known to come', async () => {
+  const { daemon, client } = await setUpHeard();
+  startsOperation(daemon, (operation) => setTimeout(() => daemon.finish(operation, {}, true), 20));
+  const reply = await client.operations.run(() => client.putContainerState('c1', { action: 'start' }));
+  expect(reply.operation?.status_code).toBe(200);
+  expect(readsOf(daemon)).toBeGreaterThan(0);
+});
+
+test('an operation that begins while the socket breaks is read', async () => {
+  const { daemon, client } = await setUpHeard();
+  startsOperation(daemon, (operation) => {
+    daemon.dropSockets();
+    daemon.finish(operation, {}, true);
+  });
+  const reply = await client.operations.run(() => client.putContainerState('c1', { action: 'start' }));
+  expect(reply.operation?.status_code).toBe(200);
+});
+
+test('the end of a failed operation is read once more, for what only the answer may hold', async () => {
+  const { daemon, client } = await setUpHeard();
+  startsOperation(daemon, (operation) => {
+    setTimeout(() => {
+      daemon.finish(operation, { status_code: 400, status: 'Failure', err: '' });
+      Object.assign(operation, { err: 'no space' });
+    }, 20);
+  });
+  const failed = client.operations.run(() => client.putContainerState('c1', { action: 'start' }));
+  await expect(failed).rejects.toMatchObject({ code: 'operationFailed', message: 'Doing something: no space' });
+});
+
+test('two waits for one operation both end, the second not later than the first', async () => {
+  const { daemon, client } = await setUpHeard();
+  const operation = daemon.newOperation();
+  const both = Promise.all([client.operations.wait(operation.id), client.operations.wait(operation.id)]);
+  await until(() => readsOf(daemon) === 2);
+  daemon.finish(operation);
+  expect((await both).map(({ status_code }) => status_code)).toEqual([200, 200]);
+  expect(readsOf(daemon)).toBe(2);
+});
+
 test('an operation nobody knows any more is lost, which is told apart from failed', async () => {
   const { client } = await setUp();
   const error = await client.operations.wait('11111111-0000-0000-0000-000000000000').catch((reason: unknown) => reason);

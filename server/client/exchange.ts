@@ -1,0 +1,80 @@
+// One request whose answer is read whole, with the least that this takes: no stream, no signal of its own. Judges no answer.
+import type { Dispatcher } from 'undici';
+import { DeadlineError } from './deadline.ts';
+import type { Headers } from './reply.ts';
+
+export interface WholeReply {
+  readonly statusCode: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface ExchangeLimits {
+  /** undefined: none. */
+  readonly timeoutMs: number | undefined;
+  /** Of the answer's body. */
+  readonly maxBytes: number;
+}
+
+/** The answer is longer than was allowed. */
+export class TooLongError extends Error {
+  override readonly name = 'TooLongError';
+}
+
+/**
+ * Rejects with the reason of `signal`, with DeadlineError, with TooLongError, or with what the connection reported; any HTTP status
+ * resolves. What was given up is ended together with its connection, or is never sent.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  { timeoutMs, maxBytes }: ExchangeLimits,
+  signal: AbortSignal | undefined,
+): Promise<WholeReply> {
+  return new Promise((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined;
+    let given: Error | undefined;
+    const settled = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', aborted);
+    };
+    const giveUp = (error: Error): void => {
+      given = error;
+      settled();
+      reject(error);
+      controller?.abort(error);
+    };
+    const aborted = (): void => giveUp(signal?.reason as Error);
+    const expire = (): void => giveUp(new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`));
+    const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
+    signal?.addEventListener('abort', aborted);
+    let statusCode = 0;
+    let headers: Headers = {};
+    let size = 0;
+    const chunks: Buffer[] = [];
+    dispatcher.dispatch(options, {
+      onRequestStart(started) {
+        controller = started;
+        // It waited for a free connection and is not wanted any more.
+        if (given !== undefined) started.abort(given);
+      },
+      onResponseStart(_controller, status, received) {
+        statusCode = status;
+        headers = received;
+      },
+      onResponseData(_controller, chunk) {
+        size += chunk.length;
+        if (size > maxBytes) giveUp(new TooLongError(`the answer is larger than ${maxBytes} bytes`));
+        else chunks.push(chunk);
+      },
+      onResponseEnd() {
+        settled();
+        resolve({ statusCode, headers, text: Buffer.concat(chunks, size).toString('utf8') });
+      },
+      onResponseError(_controller, error) {
+        settled();
+        reject(error);
+      },
+    });
+  });
+}
