@@ -1,37 +1,24 @@
 // Networks and pools with config of single members, and containers with a target: in a cluster of one stock LXD; refused elsewhere.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon } from '../support/daemon.ts';
-import { packImage } from '../support/e2e-bench.ts';
+import { StackFolder } from '../support/stack-folder.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
 import { until } from '../support/until.ts';
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: config of single members in a cluster: ${missing}`);
 
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtmb-'));
-  packImage(dir, 'image.tar.gz', 'one');
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const folder = new StackFolder();
+const { dir } = folder;
+afterAll(() => folder.remove());
 
-async function gantry(
-  socketPath: string,
-  verb: string,
-  parts: readonly string[],
-  ...more: readonly string[]
-): Promise<CliRun> {
-  const file = join(dir, 'stack.yaml');
-  writeFileSync(file, parts.join('---\n'));
-  return cli([verb, '-f', file, '--host', `unix://${socketPath}`, ...more]);
-}
+const gantry = folder.gantry.bind(folder);
 
 const card = `gtmc${process.pid % 100_000}`;
 const bridge = `gtmb${process.pid % 100_000}`;

@@ -1,14 +1,13 @@
 // Projects as documents, and documents in projects: on a stock LXD, which has them, and refused in words by a daemon without them.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon } from '../support/daemon.ts';
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { repository } from '../support/e2e-programs.ts';
-import { packImage } from '../support/e2e-bench.ts';
+import { StackFolder } from '../support/stack-folder.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
 
 const missing = stockLxdMissing();
@@ -17,26 +16,14 @@ if (missing !== undefined) console.log(`skipped: projects on a stock LXD: ${miss
 const noImage = busyboxMissing();
 if (noImage !== undefined) console.log(`skipped: running containers in a project: ${noImage}`);
 
-let dir: string;
-beforeAll(() => {
-  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtpj-'));
-  packImage(dir, 'image.tar.gz', 'one');
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const folder = new StackFolder();
+const { dir } = folder;
+afterAll(() => folder.remove());
 
 const project = (more = ''): string => `kind: project\nname: team\ndescription: A team\n${more}`;
 const limits = 'config: { limits.containers: 3, user.owner: me }\n';
 
-async function gantry(
-  socketPath: string,
-  verb: string,
-  parts: readonly string[],
-  ...more: readonly string[]
-): Promise<CliRun> {
-  const file = join(dir, 'stack.yaml');
-  writeFileSync(file, parts.join('---\n'));
-  return cli([verb, '-f', file, '--host', `unix://${socketPath}`, ...more]);
-}
+const gantry = folder.gantry.bind(folder);
 
 const inTeam = [
   project(limits),

@@ -203,13 +203,12 @@ async function stopNow(
   signal: AbortSignal,
 ): Promise<void> {
   await halt(deps, name, wanted, signal);
-  deps.events.lifecycle(
-    wanted.force ? 'container-stopped' : 'container-shutdown',
-    urlOf(name),
-    undefined,
-    caller.requestor,
-  );
+  tellStopped(deps, caller, name, wanted);
   await afterStop(deps, caller, name, signal);
+}
+
+function tellStopped({ events }: StateDeps, { requestor }: Caller, name: string, { force }: Wanted): void {
+  events.lifecycle(force ? 'container-stopped' : 'container-shutdown', urlOf(name), undefined, requestor);
 }
 
 /** The container ends at once, as by force, but with its run state kept. The caller holds its lock. */
@@ -245,12 +244,7 @@ async function restartNow(
     throw errors.badRequest(`The container ${name} is not running: it is frozen`);
   }
   await halt(deps, name, wanted, signal);
-  deps.events.lifecycle(
-    wanted.force ? 'container-stopped' : 'container-shutdown',
-    urlOf(name),
-    undefined,
-    caller.requestor,
-  );
+  tellStopped(deps, caller, name, wanted);
   await startNow(deps, caller, name, signal);
 }
 
