@@ -268,14 +268,55 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect((await sh('ls /mnt/data')).out).toBe('');
   });
 
+  test('what the host mounts below a disk later is seen inside as propagation says, plugged in or there from the start', async () => {
+    const dir = join(work, 'shares');
+    await mkdir(join(dir, 'later'), { recursive: true });
+    const disk = { type: 'disk', source: dir, path: '/mnt/shares' };
+    const mount = (...words: string[]): Buffer => execFileSync('mount', words);
+    const seen = async (): Promise<boolean> => {
+      mount('-t', 'tmpfs', 'none', join(dir, 'later'));
+      try {
+        return (await sh('grep " /mnt/shares/later " /proc/self/mountinfo')).code === 0;
+      } finally {
+        execFileSync('umount', [join(dir, 'later')]);
+      }
+    };
+    mount('--bind', dir, dir);
+    try {
+      mount('--make-shared', dir);
+      for (const [propagation, expected] of [
+        [undefined, false],
+        ['unbindable', false],
+        ['rslave', true],
+        ['shared', true],
+      ] as const) {
+        await patch({ data: { ...disk, ...(propagation === undefined ? {} : { propagation }) } });
+        expect([propagation, 'plugged in', await seen()]).toEqual([propagation, 'plugged in', expected]);
+        expect((await setState(real, 'c1', 'restart', { force: true })).err).toBe('');
+        expect([propagation, 'at the start', await seen()]).toEqual([propagation, 'at the start', expected]);
+      }
+      await patch({ data: { ...disk, propagation: 'shared' } });
+      await sh('mount -t tmpfs none /mnt/shares/later');
+      expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(join(dir, 'later'));
+      await patch({ data: { type: 'none' } });
+      const file = await real.call('PATCH', '/1.0/containers/c1', {
+        devices: { data: { ...disk, source: join(work, 'image'), path: '/etc/passwd' } },
+      });
+      expect([file.status, file.body.metadata.message]).toEqual([
+        400,
+        expect.stringContaining('/etc/passwd is a file, and the source is a directory'),
+      ]);
+    } finally {
+      execFileSync('umount', ['-l', dir]);
+    }
+  });
+
   test('throughput of the root disk is set and lifted, where the kernel can', async () => {
-    const groups = execFileSync(
-      'find',
-      ['/sys/fs/cgroup', '-path', `*/gantry/${dirTag(join(real.dir, 'runtime'))}/c1/blkio.throttle.read_bps_device`],
-      {
-        encoding: 'utf8',
-      },
-    ).split('\n');
+    // cgroup v1 asks the group that processes are in, and no other.
+    const group = `*/gantry/${dirTag(join(real.dir, 'runtime'))}/c1/ns`;
+    const groups = execFileSync('find', ['/sys/fs/cgroup', '-path', `${group}/blkio.throttle.read_bps_device`], {
+      encoding: 'utf8',
+    }).split('\n');
     const [file] = groups.filter((path) => path !== '');
     if (file === undefined) {
       console.log('skipped: this host has no blkio.throttle.read_bps_device');

@@ -23,7 +23,7 @@ export const diskDevice: DeviceType = {
         : `the source ${source} does not exist on the host`;
       throw new DriverError('NotFound', `disk ${context.device}: ${what}`);
     }
-    const { propagation } = context.properties;
+    const recursive = isTrue(context.properties['recursive']) && found.isDirectory();
     return {
       ...nothing,
       ...(await ratesOf(context, volume.path)),
@@ -38,8 +38,8 @@ export const diskDevice: DeviceType = {
           kind: found.isDirectory() ? 'dir' : 'file',
           readonly: isTrue(context.properties['readonly']),
           optional,
-          recursive: isTrue(context.properties['recursive']) && found.isDirectory(),
-          ...(propagation === undefined || propagation === '' ? {} : { propagation }),
+          recursive,
+          propagation: context.properties['propagation'] || (recursive ? 'rprivate' : 'private'),
         },
       ],
     };

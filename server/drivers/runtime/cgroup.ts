@@ -86,7 +86,21 @@ function writeExisting(path: string, value: string): void {
   }
 }
 
-/** Writes several values. Some depend on each other (memory and memory+swap), so what failed is tried once more at the end. */
+/** cgroup v1 asks only a process's own group for these, not those above it: a container's processes are in groups below. */
+const isOwnOnly = (tree: CgroupTree, file: string): boolean =>
+  tree.version === 1 && (file.startsWith('blkio.throttle.') || file === 'memory.swappiness');
+
+function subdirectories(dir: string): readonly string[] {
+  try {
+    const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return below.flatMap(({ name }) => [`${dir}/${name}`, ...subdirectories(`${dir}/${name}`)]);
+  } catch {
+    return [];
+  }
+}
+
+/** Writes several values, those that do not count for groups below also there. Some depend on each other (memory and memory+swap),
+ *  so what failed is tried once more at the end. */
 export function writeGroupFiles(tree: CgroupTree, group: string, values: readonly CgroupValue[]): void {
   let left = values;
   let failure: unknown;
@@ -96,8 +110,10 @@ export function writeGroupFiles(tree: CgroupTree, group: string, values: readonl
       if (dir === undefined) return false;
       try {
         writeExisting(`${dir}/${file}`, value);
+        if (isOwnOnly(tree, file)) for (const below of subdirectories(dir)) writeExisting(`${below}/${file}`, value);
         return false;
       } catch (error) {
+        // A kernel without it, or a group that is gone meanwhile.
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
         failure = error;
         return true;
@@ -117,13 +133,13 @@ export function groupPids(tree: CgroupTree, group: string): readonly number[] {
 }
 
 function pidsBelow(dir: string): readonly number[] {
-  try {
-    const own = readFileSync(`${dir}/cgroup.procs`, 'utf8').split('\n').filter(Boolean).map(Number);
-    const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-    return [...own, ...below.flatMap((entry) => pidsBelow(`${dir}/${entry.name}`))];
-  } catch {
-    return [];
-  }
+  return [dir, ...subdirectories(dir)].flatMap((each) => {
+    try {
+      return readFileSync(`${each}/cgroup.procs`, 'utf8').split('\n').filter(Boolean).map(Number);
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** Names of the groups directly below `group`, in any hierarchy. */

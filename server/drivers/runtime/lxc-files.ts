@@ -50,11 +50,11 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
   const mounts: MountRun[] = [];
   for (const [index, mount] of [...run.mounts, ...(await makeNodes(deps, run))].entries()) {
     if (mount.optional && !existsSync(mount.source)) continue;
-    const { kind, recursive } = mount;
+    const { kind, recursive, propagation = 'private' } = mount;
     const map = await mapOfMount(deps, run, mount, signal);
     const target = places.mappedMount(run.name, index);
     const nodes = mount.nodes === true;
-    const second = { source: mount.source, target, kind, recursive, map, nodes };
+    const second = { source: mount.source, target, kind, recursive, map, nodes, propagation };
     mounts.push({ ...mount, source: await place(deps, run, second) });
   }
   return { ...run, rootfs, mounts };

@@ -27,8 +27,16 @@ export function applyLimits(
   writeGroupFiles(tree, group, diskValues(limits, tree.version));
 }
 
-export function applyDiskWeight(tree: CgroupTree, group: string, limits: Limits): void {
+/** What LXC cannot set: the weight for disk time, of a kernel that may have none, and what counts only in the groups it makes itself. */
+export function applyAfterStart(tree: CgroupTree, group: string, limits: Limits): void {
   if (limits.diskPriority !== undefined) writeGroupFiles(tree, group, diskValues(limits, tree.version));
+  if (tree.version === 2) return;
+  const values = cgroup1Values(limits, readHostFacts(tree), false);
+  writeGroupFiles(
+    tree,
+    group,
+    values.filter(({ file }) => file === 'memory.swappiness'),
+  );
 }
 
 export function limitKeys(config: Config): Config {

@@ -15,7 +15,7 @@ import { findApparmorProfile, findLxcfsFiles, findProgram, readHostFacts } from 
 import { clearAfterFailedStart, findInit, findMonitor, interfaceGone } from './lxc-life.ts';
 import type { ModulePlaces } from './kernel-modules.ts';
 import { prepareKeys } from './lxc-keys.ts';
-import { applyDiskWeight, limitKeys } from './lxc-limits.ts';
+import { applyAfterStart, limitKeys } from './lxc-limits.ts';
 import { lentBy } from './lxc-live.ts';
 import { firstReason } from './lxc-log.ts';
 import type { LxcPlaces } from './lxc-places.ts';
@@ -58,7 +58,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
     if (init === undefined || monitor === undefined) {
       throw startFailure(run, 'its init ended at once (see console.log of the container)');
     }
-    applyDiskWeight(tree, places.group(run.name), prepared.limits);
+    applyAfterStart(tree, places.group(run.name), prepared.limits);
     const haltSignal = parseHaltSignal(run.config['raw.lxc'] ?? '');
     return {
       name: run.name,

@@ -16,11 +16,15 @@ const mountAttrIdmap = 0x10_0000n;
 const mountAttrReadonly = 1n;
 const mountAttrNodev = 4n;
 const propagationPrivate = 1n << 18n;
-const propagations: Readonly<Record<string, bigint>> = {
-  private: propagationPrivate,
-  shared: 1n << 20n,
-  slave: 1n << 19n,
-  unbindable: 1n << 17n,
+const propagationSlave = 1n << 19n;
+const propagationShared = 1n << 20n;
+/** One after the other. Never only shared: what the container mounts must not come to the host. An unbindable tree cannot be put
+ *  where mounts are shared, which they are in containers (and LXC shares them anew at a start). */
+const propagations: Readonly<Record<string, readonly bigint[]>> = {
+  private: [propagationPrivate],
+  shared: [propagationSlave, propagationShared],
+  slave: [propagationSlave],
+  unbindable: [propagationPrivate],
 };
 const umountDetach = 2;
 const umountNoFollow = 8;
@@ -35,11 +39,12 @@ export interface SecondMount {
   readonly recursive: boolean;
   /** Device nodes in it are to work, also when the source's own mount forbids that. */
   readonly nodes?: boolean;
+  /** How what is mounted later on either side is seen on the other one. Default private. */
+  readonly propagation?: string;
 }
 
 export interface TreeOptions extends Omit<SecondMount, 'target'> {
   readonly readonly: boolean;
-  readonly propagation?: string;
 }
 
 /** A second mount of `source` that is nowhere yet, as a descriptor; the caller puts it somewhere and closes it. */
@@ -57,14 +62,13 @@ export async function openMountTree(
     const fail = (what: string): never => {
       throw new DriverError('Failed', `The file system of ${source} cannot be mounted ${what}`);
     };
-    if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth)) fail('through an id map');
+    const kinds = propagations[propagation.replace(/^r(?=private|shared|slave|unbindable)/, '')];
+    if (kinds === undefined) throw new DriverError('Invalid', `Unknown propagation "${propagation}"`);
+    for (const kind of kinds) {
+      if (!setAttributes(libc, tree, 0n, 0n, kind, depth)) fail(`with propagation ${propagation}`);
+    }
+    if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth, 0n)) fail('through an id map');
     if (options.nodes === true && !setAttributes(libc, tree, 0n, mountAttrNodev, 0n, depth)) fail('with device nodes');
-    const kind = propagations[propagation.replace(/^r(?=private|shared|slave|unbindable)/, '')];
-    if (kind === undefined) throw new DriverError('Invalid', `Unknown propagation "${propagation}"`);
-    const wide = propagation.startsWith('r') ? depth : 0;
-    // Away from the host's mount first: what is shared then is shared among the container's copies.
-    if (!setAttributes(libc, tree, 0n, 0n, propagationPrivate, depth)) fail('privately');
-    if (!setAttributes(libc, tree, 0n, 0n, kind, wide)) fail(`with propagation ${propagation}`);
     if (options.readonly && !setAttributes(libc, tree, mountAttrReadonly, 0n, 0n, depth)) fail('read-only');
     return tree;
   } catch (error) {
@@ -87,7 +91,7 @@ function setAttributes(
 
 export async function mountAgain(
   deps: { readonly libc: Libc; readonly namespaces: UserNamespaces },
-  { source, target, map, recursive, nodes }: SecondMount,
+  { source, target, map, recursive, nodes, propagation = 'private' }: SecondMount,
 ): Promise<void> {
   const { libc } = deps;
   const namespaceFd = map === undefined ? undefined : await deps.namespaces.fdOf(map);
@@ -95,7 +99,9 @@ export async function mountAgain(
   const tree = libc.openTree(atFdcwd, source, openTreeClone | openTreeCloexec | depth);
   if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
   try {
-    if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth)) {
+    // LXC can only hand on to the container what this mount still has of the source's.
+    const alone = propagation.includes('private') || propagation.includes('unbindable');
+    if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth, alone ? propagationPrivate : 0n)) {
       throw new DriverError('Failed', `The file system of ${source} cannot be mounted through an id map`);
     }
     if (nodes === true && !setAttributes(libc, tree, 0n, mountAttrNodev, 0n, depth)) {
@@ -127,14 +133,14 @@ export async function canMountMapped(
   const tree = libc.openTree(atFdcwd, dir, openTreeClone | openTreeCloexec);
   if (tree < 0) return false;
   try {
-    return mapTree(libc, tree, namespaceFd, 0);
+    return mapTree(libc, tree, namespaceFd, 0, propagationPrivate);
   } finally {
     closeSync(tree);
   }
 }
 
-function mapTree(libc: Libc, tree: number, namespaceFd: number, depth: number): boolean {
+function mapTree(libc: Libc, tree: number, namespaceFd: number, depth: number, propagation: bigint): boolean {
   // struct mount_attr: attr_set, attr_clr, propagation, userns_fd; all 64 bits, in the machine's order.
-  const attributes = new BigUint64Array([mountAttrIdmap, 0n, propagationPrivate, BigInt(namespaceFd)]);
+  const attributes = new BigUint64Array([mountAttrIdmap, 0n, propagation, BigInt(namespaceFd)]);
   return libc.mountSetAttr(tree, '', atEmptyPath | depth, new Uint8Array(attributes.buffer)) === 0;
 }

@@ -21,6 +21,7 @@ const helper = `
 use strict; use warnings;
 my ($setns, $umount2, $pid, $what, $kind, $target) = @ARGV;
 sub fail { print STDERR "$_[0]: $!\\n"; exit 1 }
+sub refuse { print STDERR "$_[0]\\n"; exit 1 }
 sub enter { my ($file, $flag) = @_; syscall($setns + 0, fileno($file), $flag) == 0 or fail("entering the container") }
 open(my $mnt, '<', "/proc/$pid/ns/mnt") or fail("opening the mount namespace of the container");
 open(my $user, '<', "/proc/$pid/ns/user") or fail("opening the user namespace of the container");
@@ -47,11 +48,13 @@ if ($what eq 'mount') {
     for my $part (@parts) {
       $path .= "/$part";
       next if -d $path;
+      refuse("$path is a link that leads nowhere") if -l $path && !-e $path;
+      refuse("$path is a file, and the source is a directory") if !defined $last && -e $path && $path eq "/" . join('/', @parts);
       mkdir($path, 0755) or fail("making the directory $path");
     }
     if (defined $last) {
       $path .= "/$last";
-      fail("$path is a directory") if -d $path;
+      refuse("$path is a directory, and the source is a file") if -d $path;
       if (!-e $path) { open(my $made, '>>', $path) or fail("making the file $path") }
     }
   });
