@@ -180,6 +180,17 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     expect(readFileSync('/proc/sys/vm/swappiness', 'utf8')).toBe(before);
   });
 
+  test('what something is mounted on is not removed, nor the mount with it', async () => {
+    await inside('web', 'mkdir -p /plain /bound && mount --bind /plain /bound');
+    for (const path of ['/proc', '/sys', '/dev/null', '/bound']) {
+      const answer = await daemon.call('DELETE', at('web', path));
+      expect([answer.status, why(answer)]).toEqual([400, expect.stringContaining('something is mounted there')]);
+    }
+    expect(await inside('web', 'grep -c -E " (/proc|/sys|/dev/null|/bound) " /proc/mounts')).toBe('4');
+    await inside('web', 'umount /bound');
+    expect((await daemon.call('DELETE', at('web', '/bound'))).status).toBe(200);
+  });
+
   test('templates make files that belong to root inside, whatever is mounted where they go', async () => {
     const volume = join(rootfsOf(daemon, 'web'), '..');
     mkdirSync(join(volume, 'templates'), { recursive: true });

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync } from 'node:f
 import { changing, ownerFor, setOwner } from './act.ts';
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { failWith } from './file-error.ts';
-import { below, linkText, openPlace, type Place } from './place.ts';
+import { below, isMountPoint, linkText, openPlace, type Place } from './place.ts';
 import { refuseKernelFiles } from './read.ts';
 
 const defaultMode = 0o755;
@@ -73,6 +73,7 @@ export async function removeEntry(root: FileRoot, path: Buffer): Promise<void> {
   await changing(root, path, { verb: 'delete', followLast: false }, ({ found }) => {
     if (found.name.length === 0) failWith('EBUSY', 'it is the root directory');
     if (found.entry === undefined) failWith('ENOENT');
+    if (isMountPoint(found.parent, found.entry)) failWith('EBUSY', 'something is mounted there');
     const at = below(found.parent, found.name);
     if (found.entry.stats.isDirectory()) rmdirSync(at);
     else unlinkSync(at);

@@ -1,5 +1,15 @@
 // Holds one entry of a tree fast: whatever is renamed or replaced afterwards, a place stays the entry that was looked at.
-import { closeSync, constants, fstatSync, lstatSync, openSync, readlinkSync, statfsSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  statfsSync,
+  type Stats,
+} from 'node:fs';
 
 /** O_PATH, which Node does not name: a descriptor that opens nothing, so FIFOs and devices are not touched by it. */
 const pathOnly = 0o10000000;
@@ -38,6 +48,19 @@ export function reopen(place: Place, flags: number): number {
 
 export function linkText(parent: Place, name: Buffer): Buffer {
   return readlinkSync(below(parent, name), { encoding: 'buffer' });
+}
+
+/**
+ * Whether something is mounted on the entry in the tree it was found in. Asked before it is removed: what is a mount point in the
+ * container only is none for the kernel here, which would take the mount away with it.
+ */
+export function isMountPoint(parent: Place, entry: Place): boolean {
+  return canAnchor && mountOf(parent) !== mountOf(entry);
+}
+
+function mountOf({ path }: Place): string | undefined {
+  const info = readFileSync(path.toString().replace('/fd/', '/fdinfo/'), 'utf8');
+  return /^mnt_id:\s*(\d+)/m.exec(info)?.[1];
 }
 
 /** statfs(2) numbers of file systems whose files are switches and windows of the host's kernel. */
