@@ -10,6 +10,10 @@ export const withSelector = (command: Command): Command =>
     )
     .addOption(new Option('--object-selector <labels>', 'objects by labels, also with --hosts'));
 
+/** For commands that are about no documents. */
+export const withHostSelector = (command: Command): Command =>
+  command.addOption(new Option('-l, --selector <labels>', 'with --hosts: hosts by labels'));
+
 export const withRollout = (command: Command): Command =>
   command
     .addOption(new Option('--batch <n|n%>', 'with --hosts: so many hosts at a time (default 1)'))
@@ -24,8 +28,13 @@ export const anotherHost = (value: string, earlier: string | undefined): string 
   earlier === undefined ? value : `${earlier}\n${value}`;
 
 /** Flags that mean nothing without --hosts. */
-export function refuseRolloutFlags({ hosts, batch, canary, keepGoing, host }: CliOptions): void {
+export function refuseRolloutFlags(
+  { hosts, batch, canary, keepGoing, host, selector }: CliOptions,
+  takesLabels: boolean,
+): void {
   if (hosts !== undefined) return;
+  if (selector !== undefined && !takesLabels)
+    throw usageError('--selector chooses hosts here: give them with --hosts FILE');
   const flag =
     batch !== undefined ? '--batch' : canary !== undefined ? '--canary' : keepGoing === true ? '--keep-going' : '';
   if (flag !== '') throw usageError(`${flag} is for several hosts: give them with --hosts FILE`);

@@ -1,5 +1,6 @@
 // `gantry run`, `gantry history` and `gantry rollback` as commander knows them; each command's code is loaded when it runs.
 import { Option, type Command } from 'commander';
+import { withHostSelector } from './fleet-flags.ts';
 import type { VerbParts } from './verb-commands.ts';
 
 const setOption = (): Option => new Option('--set <name>', 'the set (default: default)');
@@ -28,7 +29,7 @@ function addRun({ add, program, withHost, withManifests, withApply }: HistoryPar
     'run',
     'keep the host as declared: apply, watch, and put right what changes, until it is told to end',
     (command) =>
-      withSet(withApply(withHost(withManifests(command))))
+      withHostSelector(withSet(withApply(withHost(withManifests(command)))))
         .addOption(new Option('--interval <duration>', 'read and look at everything again so often (default 1m)'))
         .addOption(new Option('--for <duration>', 'end after this long'))
         .addOption(
@@ -45,7 +46,8 @@ function addHistory({ add, program, withHost, withApply }: HistoryParts): void {
   const history = add(
     'history',
     'what was applied when, by whom and why; newest first',
-    (command) => withSet(withHost(command)).addOption(new Option('-o, --output <format>', 'table or json')),
+    (command) =>
+      withHostSelector(withSet(withHost(command))).addOption(new Option('-o, --output <format>', 'table or json')),
     async (context) => (await import('./commands/history.ts')).history(context),
     program,
   );
@@ -78,8 +80,10 @@ function addHistory({ add, program, withHost, withApply }: HistoryParts): void {
     'rollback',
     'plan and apply the documents of an earlier revision',
     (command) =>
-      withSet(
-        withApply(withHost(command.argument('[number]', 'of the revision (default: the last good one before this)'))),
+      withHostSelector(
+        withSet(
+          withApply(withHost(command.argument('[number]', 'of the revision (default: the last good one before this)'))),
+        ),
       )
         .addOption(dryRunOption())
         .addOption(

@@ -123,8 +123,9 @@ export function buildProgram(run: Runner): Command {
     withOutput(shape(group.command(name).description(description))).action(async (...given: unknown[]) => {
       const args = given.slice(0, -2).flat() as readonly string[];
       const options = given.at(-2) as CliOptions;
+      const takesLabels = (given.at(-1) as Command).options.some(({ long }) => long === '--object-selector');
       await run(options, async (context) => {
-        refuseRolloutFlags(options);
+        refuseRolloutFlags(options, takesLabels);
         if (options.hosts === undefined) return work(context, args, options);
         const { onHosts } = await import('./fleet/on-hosts.ts');
         const path = group === program ? name : `${group.name()} ${name}`;
@@ -291,7 +292,13 @@ export function buildProgram(run: Runner): Command {
   addImageCommands(add, program, withHost);
   addSnapshotCommands(add, program, withHost);
   addBackupCommands(add, program, withHost);
-  addHistoryCommands({ add, program, withHost, withManifests, withApply: (command) => withRun(withGuards(command)) });
+  addHistoryCommands({
+    add,
+    program,
+    withHost,
+    withManifests,
+    withApply: (command) => withRun(withRollout(withGuards(command))),
+  });
   addVerbCommands({ add, program, withHost, withManifests });
   add(
     'schema',

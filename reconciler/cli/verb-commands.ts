@@ -1,6 +1,6 @@
 // The verbs around the plan as commander knows them: export, drift, adopt and the like; each command's code is loaded when it runs.
 import { Option, type Command } from 'commander';
-import { withSelector } from './fleet-flags.ts';
+import { withHostSelector, withSelector } from './fleet-flags.ts';
 import type { AddCommand } from './image-commands.ts';
 
 export interface VerbParts {
@@ -158,7 +158,7 @@ function addHelpers({ add, program, withHost, withManifests }: VerbParts): void 
   add(
     'doctor',
     'what stands between this program and the daemon',
-    withHost,
+    (command) => withHostSelector(withHost(command)),
     async (context) => (await import('./commands/doctor.ts')).doctor(context),
     program,
   );

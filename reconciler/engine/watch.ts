@@ -18,6 +18,8 @@ export interface WatchDeps {
   /** `lost`: nothing is heard for now; `back`: it is again, and a whole look follows. */
   readonly onConnection: (state: 'lost' | 'back') => void;
   readonly onFailure: (error: unknown) => void;
+  /** Given once at the begin: what makes it look at everything now. */
+  readonly onStart?: (lookNow: () => void) => void;
   /** Between two looks without a reason; asked before each wait. */
   readonly intervalMs: () => number;
   /** Events come in bursts: so long is waited for more of them. */
@@ -54,6 +56,7 @@ class Watcher {
     const { intervalMs, retryMs = 2000 } = this.#deps;
     const wake = (): void => this.#wake();
     this.#signal.addEventListener('abort', wake);
+    this.#deps.onStart?.(() => this.#missed());
     const listening = this.#listen();
     try {
       let failures = 0;

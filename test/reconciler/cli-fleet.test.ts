@@ -494,10 +494,10 @@ hosts:
     ]);
     expect(await tell(['-l', 'role in web'])).toEqual([64, expect.stringContaining('is no condition on a label')]);
     expect(await tell(['--embedded', dir])).toEqual([64, expect.stringContaining('exclude each other')]);
-    const diff = await gantry('diff');
-    expect([diff.code, diff.stderr]).toEqual([
+    const adopt = await gantry('adopt', ['--all']);
+    expect([adopt.code, adopt.stderr]).toEqual([
       64,
-      expect.stringContaining('gantry diff is for one host: name it with --host'),
+      expect.stringContaining('gantry adopt is for one host: name it with --host'),
     ]);
     for (const flag of [
       ['--batch', '0'],

@@ -11,31 +11,25 @@ import { printable } from '../../core/paint.ts';
 import type { Plan, ResourceChange } from '../../core/plan.ts';
 import { isSecret, redact } from '../../core/secret.ts';
 import { unifiedDiff } from '../../core/unified-diff.ts';
+import type { Loaded } from '../../manifest/types.ts';
 import type { CliContext } from '../context.ts';
+import { different, withDiffCodes } from '../diff-codes.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { paintFor } from '../paint.ts';
 import { loadSet, planOf, withClient } from '../session.ts';
-import { CliError } from '../usage-error.ts';
 
-const different = exitCodes.error;
-const trouble = exitCodes.changes;
+export const diff = (context: CliContext, args: readonly string[]): Promise<ExitCode> =>
+  withDiffCodes(async () => showDiff(context, await loadSet(context, args)));
 
-export async function diff(context: CliContext, args: readonly string[]): Promise<ExitCode> {
-  try {
-    const loaded = await loadSet(context, args);
-    const plan = await withClient(context, async (client) => (await planOf(context, client, loaded, 'apply')).plan);
-    const text = plan.changes.map((change) => diffOf(change, plan)).join('');
-    context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : painted(context, text));
-    return text === '' ? exitCodes.ok : different;
-  } catch (error) {
-    // One would mean: different.
-    throw error instanceof CliError && error.exitCode === exitCodes.error
-      ? new CliError(error.message, trouble, error)
-      : error;
-  }
+/** `of`: whose objects they are, before their names. */
+export async function showDiff(context: CliContext, loaded: Loaded, of = ''): Promise<ExitCode> {
+  const plan = await withClient(context, async (client) => (await planOf(context, client, loaded, 'apply')).plan);
+  const text = plan.changes.map((change) => diffOf(change, plan, of)).join('');
+  context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : painted(context, text));
+  return text === '' ? exitCodes.ok : different;
 }
 
-function diffOf(change: ResourceChange, plan: Plan): string {
+function diffOf(change: ResourceChange, plan: Plan, of: string): string {
   const { address, kind, action, live } = change;
   const created = plan.steps.find((step) => step.action === 'create' && change.steps.includes(step.id));
   const before = live === undefined ? '' : spell(kind, withState(bodyOf(kind, live), change, 'before'), change);
@@ -60,7 +54,7 @@ function diffOf(change: ResourceChange, plan: Plan): string {
           );
   const text = unifiedDiff(before, after);
   if (text === '') return '';
-  const name = printable(address);
+  const name = `${of}${printable(address)}`;
   return `--- ${live === undefined ? '/dev/null' : `live/${name}`}\n+++ ${action === 'delete' ? '/dev/null' : `declared/${name}`}\n${text}`;
 }
 

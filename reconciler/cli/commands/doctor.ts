@@ -18,21 +18,37 @@ export interface Finding {
   readonly level: 'ok' | 'warning' | 'error';
   readonly text: string;
   readonly remedy?: string;
+  /** Of several hosts; absent for what is of this machine. */
+  readonly host?: string;
 }
 
 export async function doctor(context: CliContext): Promise<ExitCode> {
-  const findings: Finding[] = [program(), await state(context)];
-  let isReached = true;
+  const there = await daemonFindings(context);
+  const findings = [...(await localFindings(context)), ...there.findings];
+  showFindings(context, findings);
+  if (!there.isReached) return exitCodes.unreachable;
+  return codeOfFindings(findings);
+}
+
+export const codeOfFindings = (findings: readonly Finding[]): ExitCode =>
+  findings.some(({ level }) => level === 'error') ? exitCodes.error : exitCodes.ok;
+
+/** Of this program and this machine. */
+export const localFindings = async (context: CliContext): Promise<readonly Finding[]> => [
+  program(),
+  await state(context),
+];
+
+export async function daemonFindings(
+  context: CliContext,
+): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
   try {
-    await withClient(context, async (client) => findings.push(...(await daemon(context, client))));
+    return { findings: await withClient(context, (client) => daemon(context, client)), isReached: true };
   } catch (error) {
     if (!(error instanceof CliError) || error.exitCode === exitCodes.usage) throw error;
-    isReached = false;
-    findings.push({ name: 'daemon', level: 'error', text: error.message, remedy: remedyOf(context) });
+    const finding: Finding = { name: 'daemon', level: 'error', text: error.message, remedy: remedyOf(context) };
+    return { findings: [finding], isReached: false };
   }
-  show(context, findings);
-  if (!isReached) return exitCodes.unreachable;
-  return findings.some(({ level }) => level === 'error') ? exitCodes.error : exitCodes.ok;
 }
 
 function program(): Finding {
@@ -172,15 +188,18 @@ async function locks(context: CliContext, { config }: Partial<Server>): Promise<
   return { name: 'locks', level: 'warning', text: `locked: ${held.join(', ')}`, remedy };
 }
 
-function show(context: CliContext, findings: readonly Finding[]): void {
+export function showFindings(context: CliContext, findings: readonly Finding[]): void {
   if (context.isJson) {
     context.io.stdout.write(`${JSON.stringify({ findings })}\n`);
     return;
   }
   const paint = paintFor(context.color);
   const tints = { ok: paint.green, warning: paint.yellow, error: paint.red } as const;
-  for (const { name, level, text, remedy } of findings) {
-    context.out(`${tints[level](level.padEnd(8))} ${name.padEnd(11)} ${text}`);
-    if (remedy !== undefined) context.out(`${' '.repeat(21)}-> ${remedy}`);
+  const width = Math.max(...findings.map(({ host }) => host?.length ?? 0));
+  const isOfSeveral = findings.some(({ host }) => host !== undefined);
+  for (const { name, level, text, remedy, host = '' } of findings) {
+    const where = isOfSeveral ? `${host.padEnd(width)} ` : '';
+    context.out(`${tints[level](level.padEnd(8))} ${where}${name.padEnd(11)} ${text}`);
+    if (remedy !== undefined) context.out(`${' '.repeat(21 + where.length)}-> ${remedy}`);
   }
 }

@@ -1,7 +1,6 @@
 // `gantry drift --watch`: looks whenever the server tells of a change, says what became different or as declared again, who did it and
 // when, and keeps a log of it for later looks. Only reads.
 import type { Client } from '../../../server/client/client.ts';
-import type { Diagnostic } from '../../core/diagnostic.ts';
 import type { DriftObject, DriftReport } from '../../core/drift.ts';
 import { driftNews } from '../../core/drift-changes.ts';
 import { driftLine, driftObjectJson, renderDriftObject } from '../../core/render-drift.ts';
@@ -14,12 +13,13 @@ import type { Loaded } from '../../manifest/types.ts';
 import type { CliContext } from '../context.ts';
 import { ignoreRules, type DriftCommandOptions } from '../drift-options.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { parseDuration } from '../options.ts';
 import { paintFor } from '../paint.ts';
 import { readerOf } from '../reading.ts';
 import { jsonLine } from '../render-json.ts';
 import { hostName, loadSet, planOf, withClient } from '../session.ts';
+import { toldOnce } from '../told-once.ts';
 import { usageError } from '../usage-error.ts';
+import { endOf, timesOf, type WatchTimes } from '../watch-times.ts';
 
 const defaultIntervalMs = 300_000;
 
@@ -28,56 +28,57 @@ export async function watchDrift(
   args: readonly string[],
   options: DriftCommandOptions,
 ): Promise<ExitCode> {
-  if (options.output === 'markdown') throw usageError('--watch tells one line after the other: -o text or json');
-  const intervalMs = parseDuration('--interval', options.interval) ?? defaultIntervalMs;
-  if (intervalMs < 1000)
-    throw usageError('--interval is at least 1s: between two looks events tell of changes at once');
-  const limitMs = parseDuration('--for', options.for);
+  const { intervalMs, limitMs } = watchTimes(options);
   const loaded = await loadSet(context, args);
-  return withClient(context, async (client) => {
-    const watcher = new DriftWatcher(context, client, { args, options, loaded });
-    const end = limitMs === undefined ? [] : [AbortSignal.timeout(limitMs)];
-    const signal = AbortSignal.any([context.stop, ...end]);
-    await watch({ ...watcher.parts(), intervalMs: () => intervalMs }, signal);
-    if (context.stop.aborted) return exitCodes.interrupted;
-    return watcher.hasDrift && options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
-  });
+  return withClient(context, (client) =>
+    watchHost(context, client, { args, options, loaded, intervalMs }, endOf(context, limitMs)),
+  );
 }
 
-interface Wanted {
+export function watchTimes(options: DriftCommandOptions): WatchTimes {
+  if (options.output === 'markdown') throw usageError('--watch tells one line after the other: -o text or json');
+  return timesOf(options, defaultIntervalMs);
+}
+
+export interface Watched {
   readonly args: readonly string[];
   readonly options: DriftCommandOptions;
   readonly loaded: Loaded;
+  readonly intervalMs: number;
+}
+
+/** Until `end`. */
+export async function watchHost(
+  context: CliContext,
+  client: Client,
+  wanted: Watched,
+  end: AbortSignal,
+): Promise<ExitCode> {
+  const watcher = new DriftWatcher(context, client, wanted);
+  await watch({ ...watcher.parts(), intervalMs: () => wanted.intervalMs }, end);
+  if (context.stop.aborted) return exitCodes.interrupted;
+  return watcher.hasDrift && wanted.options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }
 
 /** Of one watch: what was known at the last look. */
 class DriftWatcher {
   readonly #context: CliContext;
   readonly #client: Client;
-  readonly #wanted: Wanted;
+  readonly #wanted: Watched;
   readonly #lists: CachedLists;
   readonly #out: Lines;
   #loaded: Loaded;
   #report: DriftReport | undefined;
   #failure = '';
-  #diagnostics = '';
   #isLogged = true;
 
-  constructor(context: CliContext, client: Client, wanted: Wanted) {
-    this.#context = { ...context, diagnostics: (found) => this.#diagnosed(context, found) };
+  constructor(context: CliContext, client: Client, wanted: Watched) {
+    this.#context = toldOnce(context);
     this.#client = client;
     this.#wanted = wanted;
     this.#loaded = wanted.loaded;
     this.#lists = new CachedLists(client);
     this.#out = linesOf(context, context.isJson || wanted.options.output === 'json');
-  }
-
-  /** The same warnings are not told at each look. */
-  async #diagnosed(context: CliContext, found: readonly Diagnostic[]): Promise<void> {
-    const text = JSON.stringify(found);
-    if (found.length === 0 || text === this.#diagnostics) return;
-    this.#diagnostics = text;
-    await context.diagnostics(found);
   }
 
   get hasDrift(): boolean {

@@ -6,12 +6,13 @@ import { printable } from '../../core/paint.ts';
 import { unifiedDiff } from '../../core/unified-diff.ts';
 import { cutHash, holdsCuts, shownDocument } from '../../core/written.ts';
 import type { CliContext } from '../context.ts';
+import { different, withDiffCodes } from '../diff-codes.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { paintFor } from '../paint.ts';
 import { documentsOf, outcomeOf, parseRevision, readRevisions, revisionAt, type Revisions } from '../revisions.ts';
 import { withClient } from '../session.ts';
 import { renderTable } from '../table.ts';
-import { CliError, usageError } from '../usage-error.ts';
+import { usageError } from '../usage-error.ts';
 
 function formatOf(context: CliContext, formats: readonly string[]): string {
   const format = context.isJson ? 'json' : (context.options.output ?? formats[0] ?? '');
@@ -37,15 +38,33 @@ export async function history(context: CliContext): Promise<ExitCode> {
       );
     else if (newest.length === 0) context.out(`No revisions of the set ${revisions.set} yet.`);
     else {
-      const head = ['REVISION', 'WHEN', 'WHO', 'COMMIT', 'CHANGES', 'RESULT', 'MESSAGE'];
-      const rows = newest.map((one) => rowOf(revisions, one));
-      context.out(renderTable(head, rows, paintFor(context.color)));
+      const rows = newest.map((one) => rowOf(jsonOf(revisions, one)));
+      context.out(renderTable(historyHead, rows, paintFor(context.color)));
     }
     return exitCodes.ok;
   });
 }
 
-function jsonOf(revisions: Revisions, one: Revision): object {
+/** As programs get it. */
+export interface HistoryEntry {
+  readonly set: string;
+  readonly number: number;
+  readonly at: string;
+  readonly who: string;
+  readonly mode: Revision['mode'];
+  readonly outcome: string;
+  readonly message?: string;
+  readonly commit?: string;
+  readonly rollback_of?: number;
+  readonly partial: boolean;
+  readonly summary: Revision['counts'];
+  readonly changes: readonly string[];
+  readonly failed?: number;
+  /** Whether it can be gone back to. */
+  readonly kept: boolean;
+}
+
+function jsonOf(revisions: Revisions, one: Revision): HistoryEntry {
   const { number, at, who, mode, message, commit, rollbackOf, isPartial, counts, changes, failed } = one;
   return {
     set: revisions.set,
@@ -61,20 +80,35 @@ function jsonOf(revisions: Revisions, one: Revision): object {
     summary: counts,
     changes,
     ...(failed === undefined ? {} : { failed }),
-    /** Whether it can be gone back to. */
     kept: one.documents !== undefined,
   };
 }
 
-const rowOf = (revisions: Revisions, one: Revision): readonly string[] => [
-  String(one.number),
-  one.at.slice(0, 19).replace('T', ' '),
-  printable(one.who),
-  one.commit === undefined ? '' : `${printable(one.commit).slice(0, 10)}${one.commit.endsWith('+') ? '+' : ''}`,
-  `+${one.counts.add} ~${one.counts.change} -${one.counts.destroy}${one.isPartial === true ? ' (part)' : ''}`,
-  `${one.mode === 'destroy' ? 'destroy ' : ''}${outcomeOf(revisions, one)}`,
-  printable((one.message ?? '').replaceAll('\n', ' ')),
-];
+export const historyHead = ['REVISION', 'WHEN', 'WHO', 'COMMIT', 'CHANGES', 'RESULT', 'MESSAGE'] as const;
+
+export function rowOf({
+  number,
+  at,
+  who,
+  commit,
+  summary,
+  partial,
+  mode,
+  outcome,
+  failed,
+  ...one
+}: HistoryEntry): readonly string[] {
+  const result = outcome === 'failed' ? `failed (${failed ?? 0})` : outcome;
+  return [
+    String(number),
+    at.slice(0, 19).replace('T', ' '),
+    printable(who),
+    commit === undefined ? '' : `${printable(commit).slice(0, 10)}${commit.endsWith('+') ? '+' : ''}`,
+    `+${summary.add} ~${summary.change} -${summary.destroy}${partial ? ' (part)' : ''}`,
+    `${mode === 'destroy' ? 'destroy ' : ''}${result}`,
+    printable((one.message ?? '').replaceAll('\n', ' ')),
+  ];
+}
 
 export async function historyShow(context: CliContext, number: string): Promise<ExitCode> {
   const format = formatOf(context, ['yaml', 'json']);
@@ -112,21 +146,16 @@ const spelled = (value: Json): string => stringify(value, { lineWidth: 0, aliasD
 /** Without a second number: against the newest. */
 export async function historyDiff(context: CliContext, args: readonly (string | undefined)[]): Promise<ExitCode> {
   const [first, second] = args.flatMap((text) => (text === undefined ? [] : [parseRevision(text)]));
-  try {
-    return await withClient(context, async (client) => {
+  return withDiffCodes(() =>
+    withClient(context, async (client) => {
       const revisions = await readRevisions(context, client);
       const before = revisionAt(revisions, first ?? 0);
       const after = revisionAt(revisions, second ?? revisions.all.at(-1)?.number ?? 0);
       const text = difference(revisions, before, after);
       context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : text);
-      return text === '' ? exitCodes.ok : exitCodes.error;
-    });
-  } catch (error) {
-    // As of diff(1): one would mean that they differ.
-    throw error instanceof CliError && error.exitCode === exitCodes.error
-      ? new CliError(error.message, exitCodes.changes, error)
-      : error;
-  }
+      return text === '' ? exitCodes.ok : different;
+    }),
+  );
 }
 
 function difference(revisions: Revisions, before: Revision, after: Revision): string {

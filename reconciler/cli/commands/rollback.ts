@@ -24,22 +24,32 @@ export async function rollback(context: OpenContext, number: string | undefined)
   dryRunKind(context.options);
   const wanted = number === undefined ? undefined : parseRevision(number);
   const given = (context.options.file ?? []).length === 0 ? undefined : await loadSet(context, []);
-  return withClient(context, async (client) => {
-    const revisions = await readRevisions(context, client);
-    await resume(context, client, revisions.set);
-    const revision = wanted === undefined ? previous(revisions) : revisionAt(revisions, wanted);
-    const written = documentsOf(revisions, revision);
-    if (revision.isPartial === true && context.options.prune === true)
-      throw usageError(
-        `revision ${revision.number} is of a part of the set: --prune would take the rest for what is no longer declared`,
-      );
-    if (revision.isPartial === true)
-      context.note(`Revision ${revision.number} is of a part of the set: only that part goes back`);
-    return once(context, client, { revisions, revision, written, given: given?.documents ?? [] }, 1);
-  });
+  return withClient(context, async (client) =>
+    once(context, client, await readBack(context, client, wanted, given?.documents ?? []), 1),
+  );
 }
 
-interface Back {
+/** The revision to go back to; without a number the last good one before the newest. Throws when there is none. */
+export async function readBack(
+  context: OpenContext,
+  client: Client,
+  wanted: number | undefined,
+  given: readonly Document[],
+): Promise<Back> {
+  const revisions = await readRevisions(context, client);
+  await resume(context, client, revisions.set);
+  const revision = wanted === undefined ? previous(revisions) : revisionAt(revisions, wanted);
+  const written = documentsOf(revisions, revision);
+  if (revision.isPartial === true && context.options.prune === true)
+    throw usageError(
+      `revision ${revision.number} is of a part of the set: --prune would take the rest for what is no longer declared`,
+    );
+  if (revision.isPartial === true)
+    context.note(`Revision ${revision.number} is of a part of the set: only that part goes back`);
+  return { revisions, revision, written, given };
+}
+
+export interface Back {
   readonly revisions: Revisions;
   readonly revision: Revision;
   readonly written: readonly WrittenDocument[];
@@ -70,7 +80,7 @@ async function once(context: OpenContext, client: Client, back: Back, round: num
   return carryOutOr(context, client, planned, round, () => once(context, client, back, round + 1));
 }
 
-async function planBack(context: OpenContext, client: Client, back: Back): Promise<Planned> {
+export async function planBack(context: OpenContext, client: Client, back: Back): Promise<Planned> {
   const { revisions, revision } = back;
   const [{ observe }, { ownerOf }] = await Promise.all([
     import('../../engine/observe.ts'),

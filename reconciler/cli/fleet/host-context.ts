@@ -9,6 +9,8 @@ import { hasColor } from '../io.ts';
 import type { CliOptions } from '../options.ts';
 
 export interface HostContext extends OpenContext {
+  /** What stands before its lines. */
+  readonly head: string;
   readonly collected: readonly Diagnostic[];
 }
 
@@ -85,6 +87,7 @@ export function hostContext(context: OpenContext, host: Host, scope: FleetScope,
       stdout: lineWriter(context.isJson ? json : (line) => context.note(`${head}${line}`)),
       stderr: lineWriter((line) => note(line)),
     },
+    head,
     collected,
     note,
     json,
@@ -96,6 +99,25 @@ export function hostContext(context: OpenContext, host: Host, scope: FleetScope,
     // The first line about an interruption is everybody's.
     onInterrupt: () => {},
     close: () => {},
+  };
+}
+
+/** The same for a command that stays: its data goes to stdout as it comes, its diagnostics are told at once. */
+export function stayingContext(context: OpenContext, own: HostContext, host: Host): HostContext {
+  const isBare = !context.isJson && own.options.output === 'json';
+  const print = (line: string): void =>
+    context.isJson
+      ? own.json(line)
+      : void context.io.stdout.write(`${isBare ? withHost(line, host.name) : `${own.head}${line}`}\n`);
+  const out = (text: string): void => {
+    if (!context.isJson) for (const line of text.split('\n')) print(line);
+  };
+  return {
+    ...own,
+    out,
+    io: { ...own.io, stdout: lineWriter(print) },
+    diagnostics: (found) =>
+      context.diagnostics(found.map((one) => ({ ...one, message: `on ${host.name}: ${one.message}` }))),
   };
 }
 

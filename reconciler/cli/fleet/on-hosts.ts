@@ -1,5 +1,7 @@
 // What a command does with --hosts: some work on several hosts at once, all others on the one that is chosen.
+import type { Plan } from '../../core/plan.ts';
 import type { OpenContext } from '../context.ts';
+import type { DriftCommandOptions } from '../drift-options.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { dryRunKind, type CliOptions } from '../options.ts';
 import { savedPlanAt } from '../saved-plan.ts';
@@ -20,13 +22,23 @@ type FleetCommand = (
 ) => Promise<ExitCode>;
 
 async function applyFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
-  const [{ rollOut, rollOutSaved }, { fleetPlanAt }] = await Promise.all([
-    import('./rollout.ts'),
-    import('./fleet-plan.ts'),
-  ]);
+  const { fleetPlanAt } = await import('./fleet-plan.ts');
   const saved = await fleetPlanAt(args);
-  return saved === undefined ? rollOut(context, fleet, args, 'apply') : rollOutSaved(context, fleet, saved);
+  if (saved === undefined) return changeFleet(context, fleet, args, 'apply');
+  return dryRunKind(context.options) === undefined
+    ? (await import('./rollout.ts')).rollOutSaved(context, fleet, saved)
+    : (await import('./plan.ts')).dryRunSaved(context, fleet, saved);
 }
+
+const changeFleet = async (
+  context: OpenContext,
+  fleet: Fleet,
+  args: readonly string[],
+  mode: Plan['mode'],
+): Promise<ExitCode> =>
+  dryRunKind(context.options) === undefined
+    ? (await import('./rollout.ts')).rollOut(context, fleet, args, mode)
+    : (await import('./plan.ts')).planFleet(context, fleet, args, mode);
 
 const commands: Readonly<Record<string, FleetCommand>> = {
   plan: async (context, fleet, args, options) =>
@@ -36,17 +48,19 @@ const commands: Readonly<Record<string, FleetCommand>> = {
       args,
       (options as { readonly destroy?: boolean }).destroy === true ? 'destroy' : 'apply',
     ),
-  apply: async (context, fleet, args) =>
-    dryRunKind(context.options) === 'client'
-      ? (await import('./plan.ts')).planFleet(context, fleet, args, 'apply')
-      : applyFleet(context, fleet, args),
-  destroy: async (context, fleet, args) =>
-    dryRunKind(context.options) === 'client'
-      ? (await import('./plan.ts')).planFleet(context, fleet, args, 'destroy')
-      : (await import('./rollout.ts')).rollOut(context, fleet, args, 'destroy'),
-  drift: async (context, fleet, args, options) => (await import('./read.ts')).driftFleet(context, fleet, args, options),
+  apply: applyFleet,
+  destroy: (context, fleet, args) => changeFleet(context, fleet, args, 'destroy'),
+  rollback: async (context, fleet, args) => (await import('./rollback.ts')).rollBackFleet(context, fleet, args[0]),
+  run: async (context, fleet, args, options) => (await import('./run.ts')).runFleet(context, fleet, args, options),
+  drift: async (context, fleet, args, options) =>
+    (options as DriftCommandOptions).watch === true
+      ? (await import('./watch.ts')).watchFleet(context, fleet, args, options)
+      : (await import('./read.ts')).driftFleet(context, fleet, args, options),
   status: async (context, fleet, args) => (await import('./read.ts')).statusFleet(context, fleet, args),
   get: async (context, fleet, args) => (await import('./read.ts')).getFleet(context, fleet, args),
+  diff: async (context, fleet, args) => (await import('./look.ts')).diffFleet(context, fleet, args),
+  history: async (context, fleet) => (await import('./look.ts')).historyFleet(context, fleet),
+  doctor: async (context, fleet) => (await import('./look.ts')).doctorFleet(context, fleet),
   validate: async (context, fleet, args) => (await import('./validate.ts')).validateFleet(context, fleet, args),
 };
 
@@ -58,7 +72,7 @@ export async function onHosts(
 ): Promise<ExitCode> {
   const fleet = await chooseHosts(context);
   const several = commands[name];
-  const onlyOne = await whyOnlyOne(context, args, name, several);
+  const onlyOne = name === 'apply' && (await savedPlanAt(args, context)) !== undefined ? 'a kept plan' : undefined;
   if (several !== undefined && onlyOne === undefined) return several(context, fleet, args, options);
   const [host, ...others] = fleet.chosen;
   if (host === undefined || others.length > 0) {
@@ -68,17 +82,4 @@ export async function onHosts(
     );
   }
   return work(oneHostContext(context, host, scopeOf(fleet.all, undefined)), args, options);
-}
-
-/** What of the command line can be had for one host only. */
-async function whyOnlyOne(
-  context: OpenContext,
-  args: readonly string[],
-  name: string,
-  several: FleetCommand | undefined,
-): Promise<string | undefined> {
-  if (several === undefined) return undefined;
-  if (dryRunKind(context.options) === 'server') return '--dry-run=server';
-  if (name === 'drift' && (context.options as { readonly watch?: boolean }).watch === true) return '--watch';
-  return name === 'apply' && (await savedPlanAt(args, context)) !== undefined ? 'a kept plan' : undefined;
 }

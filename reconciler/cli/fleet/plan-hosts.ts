@@ -6,6 +6,7 @@ import { hasChanges } from '../../core/summary.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { Loaded } from '../../manifest/types.ts';
 import type { OpenContext } from '../context.ts';
+import type { TriedPlan } from '../dry-run.ts';
 import { nothingFits, selectedAddresses } from '../label-options.ts';
 import { manifestPaths } from '../options.ts';
 import { loadQuietly, planOf, throwOnErrors, withClient, type Planned, type ReadClient } from '../session.ts';
@@ -88,6 +89,10 @@ export interface PlannedHost {
   readonly context: HostContext;
   readonly isUnselected: boolean;
   readonly planned: Planned;
+  /** Adds places in the manifests, where there are manifests. */
+  readonly locate?: Loaded['locate'];
+  /** What became of the plan on a copy of the host. */
+  readonly tried?: TriedPlan;
   /** The same made anew; absent when it is exactly this plan that was approved. */
   readonly replan?: (client: Client) => Promise<Planned>;
 }
@@ -114,7 +119,8 @@ export async function planHosts(
         await before?.(one, client);
         const planned = await planOne(one, client, mode);
         await after?.(one, client, planned);
-        return { ...one, planned, replan: (again) => planOne(one, again, mode) };
+        const { locate } = one.loaded;
+        return { ...one, planned, locate, replan: (again) => planOne(one, again, mode) };
       });
     },
     context.stop,

@@ -1,13 +1,14 @@
 // `gantry plan --hosts`: the plans of several hosts, side by side; changes nothing.
 import type { Plan } from '../../core/plan.ts';
 import type { OpenContext } from '../context.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts';
+import { dryRunKind } from '../options.ts';
 import type { SavedPlan } from '../../core/saved-plan.ts';
 import { planToSave, writeWhole } from '../saved-plan.ts';
 import { usageError } from '../usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
-import { fleetPlanOf } from './fleet-plan.ts';
+import { fleetPlanOf, type FleetPlan } from './fleet-plan.ts';
 import { loadHosts, planHasChanges, planHosts } from './plan-hosts.ts';
 import { plansJson, plansLine, plansMarkdown, renderPlans, type PlanOutcome } from './render-plans.ts';
 
@@ -31,10 +32,7 @@ export async function planFleet(
         plans.set(one.host.name, await planToSave(one.context, client, one.loaded, planned, args));
     },
   });
-  if (format === 'json') context.io.stdout.write(`${JSON.stringify(plansJson(outcomes), null, 2)}\n`);
-  else if (format === 'markdown') context.io.stdout.write(plansMarkdown(outcomes));
-  else await showPlans(context, outcomes, 'plan');
-  const code = codeOfPlans(outcomes, options.detailedExitcode === true);
+  const code = await showMaybeTried(context, outcomes, format);
   if (options.out === undefined) return code;
   if (outcomes.some(({ failure }) => failure !== undefined)) {
     context.note('The plan is not kept, since some hosts have none.');
@@ -47,10 +45,36 @@ export async function planFleet(
   return code;
 }
 
+/** `apply --dry-run` of a kept plan: nothing is carried out but, with `server`, on copies. */
+export async function dryRunSaved(context: OpenContext, fleet: Fleet, saved: FleetPlan): Promise<ExitCode> {
+  const { planSaved } = await import('./fleet-plan.ts');
+  return showMaybeTried(context, await planSaved(context, fleet, saved), 'text');
+}
+
+/** With `--dry-run=server` tried first. */
+export async function showMaybeTried(
+  context: OpenContext,
+  planned: readonly PlanOutcome[],
+  format: (typeof formats)[number],
+): Promise<ExitCode> {
+  const tries = dryRunKind(context.options) === 'server' ? await import('./dry-run.ts') : undefined;
+  const outcomes = tries === undefined ? planned : await tries.tryHosts(context, planned);
+  if (format === 'json') context.io.stdout.write(`${JSON.stringify(plansJson(outcomes), null, 2)}\n`);
+  else if (format === 'markdown') context.io.stdout.write(plansMarkdown(outcomes));
+  else {
+    await showPlans(context, outcomes, 'plan');
+    await tries?.showTriedHosts(context, outcomes);
+  }
+  return codeOfPlans(outcomes, context.options.detailedExitcode === true);
+}
+
 export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolean): ExitCode {
   return worstCode(
     outcomes.map((outcome) => {
       if (outcome.failure !== undefined) return outcome.failure.code;
+      const { tried } = outcome.value;
+      const refused = tried?.result === undefined ? exitCodes.ok : exitCodeOf(tried.result);
+      if (refused !== exitCodes.ok) return refused;
       if (outcome.value.planned.plan.guards.length > 0) return exitCodes.guard;
       return isDetailed && planHasChanges(outcome.value) ? exitCodes.changes : exitCodes.ok;
     }),

@@ -1,7 +1,5 @@
 // `gantry drift|status|get --hosts`: the command for one host, done for each, and what they said put together.
 import { stringify } from 'yaml';
-import { Writable } from 'node:stream';
-import type { Host } from '../../manifest/hosts-file.ts';
 import { columnsOf, type Shown } from '../commands/get.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
@@ -10,67 +8,10 @@ import { paintFor } from '../paint.ts';
 import { renderTable } from '../table.ts';
 import type { StatusRow } from '../commands/status.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { eachHost, worstCode, wordOf, type HostOutcome } from './each-host.ts';
-import { hostContext, scopeOf, type HostContext } from './host-context.ts';
-import { loadHosts, showDiagnostics } from './plan-hosts.ts';
+import { wordOf } from './each-host.ts';
+import { codeOfAll, errorOf, hear, hostsToHear, rowsOf, type HeardHost } from './hear.ts';
+import { loadHosts } from './plan-hosts.ts';
 import { firstLine } from './render-plans.ts';
-
-type Single = (context: OpenContext) => Promise<ExitCode>;
-
-interface Heard {
-  readonly text: string;
-  readonly code: ExitCode;
-}
-
-type HeardHost = HostOutcome<Heard>;
-
-/** `changes`: to the options of each host's command. */
-async function hear(
-  context: OpenContext,
-  contexts: readonly { readonly host: Host; readonly context: HostContext }[],
-  work: Single,
-  form: { readonly isJson: boolean; readonly output?: string },
-): Promise<readonly HeardHost[]> {
-  const byHost = new Map(contexts.map((one) => [one.host, one.context]));
-  const outcomes = await eachHost(
-    contexts.map(({ host }) => host),
-    async (host): Promise<Heard> => {
-      const own = byHost.get(host);
-      if (own === undefined) throw new Error(`the host ${host.name} was not loaded`);
-      const chunks: string[] = [];
-      const { output: _output, ...options } = own.options;
-      const code = await work({
-        ...own,
-        isJson: form.isJson,
-        options: { ...options, ...(form.output === undefined ? {} : { output: form.output }) },
-        io: { ...own.io, stdout: collector(chunks) },
-        out: (text) => void chunks.push(`${text}\n`),
-      });
-      return { text: chunks.join(''), code };
-    },
-    context.stop,
-  );
-  const diagnostics = contexts.map(({ host, context: own }) => ({ host, diagnostics: own.collected }));
-  await showDiagnostics(context, diagnostics, contexts.length);
-  for (const { host, failure } of outcomes)
-    if (failure !== undefined) context.note(`${host.name}: ${wordOf(failure.code)}: ${failure.message}`);
-  return outcomes;
-}
-
-const collector = (chunks: string[]): Writable =>
-  new Writable({
-    decodeStrings: false,
-    write(chunk: string | Buffer, _encoding, done) {
-      chunks.push(chunk.toString());
-      done();
-    },
-  });
-
-const codeOfAll = (heard: readonly HeardHost[]): ExitCode =>
-  worstCode(heard.map((one) => (one.failure === undefined ? one.value.code : one.failure.code)));
-
-const errorOf = ({ failure }: HeardHost): object =>
-  failure === undefined ? {} : { error: { exit_code: failure.code, message: failure.message } };
 
 export async function driftFleet(
   context: OpenContext,
@@ -80,10 +21,9 @@ export async function driftFleet(
 ): Promise<ExitCode> {
   const { drift } = await import('../commands/drift.ts');
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
-  const single: Single = (own) => drift(own, args, { ...options, ...own.options });
   const output = context.isJson ? undefined : (context.options.output ?? 'text');
   const form = { isJson: context.isJson, ...(output === undefined ? {} : { output }) };
-  const heard = await hear(context, loaded, single, form);
+  const heard = await hear(context, loaded, (own) => drift(own, args, { ...options, ...own.options }), form);
   if (output === 'json') {
     const hosts = heard.map((one) => ({
       host: one.host.name,
@@ -142,21 +82,14 @@ export async function statusFleet(context: OpenContext, fleet: Fleet, args: read
   return codeOfAll(heard);
 }
 
-/** One object, or a list of them. */
-function rowsOf<T>(one: HeardHost): readonly T[] {
-  if (one.failure !== undefined) return [];
-  const value = JSON.parse(one.value.text) as T | readonly T[];
-  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
-}
-
 export async function getFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
   const { get } = await import('../commands/get.ts');
   const format = context.isJson ? 'json' : (context.options.output ?? 'table');
   const columns = columnsOf(args, format);
-  const scope = scopeOf(fleet.all, undefined);
-  const width = Math.max(...fleet.chosen.map(({ name }) => name.length));
-  const contexts = fleet.chosen.map((host) => ({ host, context: hostContext(context, host, scope, width) }));
-  const heard = await hear(context, contexts, (own) => get(own, args), { isJson: false, output: 'json' });
+  const heard = await hear(context, hostsToHear(context, fleet), (own) => get(own, args), {
+    isJson: false,
+    output: 'json',
+  });
   const found = heard.flatMap((one) => rowsOf<Shown>(one).map((object) => ({ host: one.host.name, object })));
   const { stdout } = context.io;
   if (format === 'name')

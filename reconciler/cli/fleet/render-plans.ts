@@ -1,4 +1,5 @@
 // The plans of several hosts for people, pull requests and programs: equal plans once, a table of all hosts. Pure.
+import { dryRunJson, dryRunMarkdown } from '../../core/dry-run.ts';
 import { planJson } from '../../core/plan-json.ts';
 import { printable } from '../../core/paint.ts';
 import type { PlanSummary } from '../../core/plan.ts';
@@ -17,28 +18,29 @@ const noChanges: PlanSummary = { add: 0, change: 0, destroy: 0, restart: 0, repl
 export const summaryOf = (outcome: PlanOutcome): PlanSummary =>
   outcome.failure === undefined ? outcome.value.planned.plan.summary : noChanges;
 
+export const hostCount = (count: number): string => `${count} ${count === 1 ? 'host' : 'hosts'}`;
+
 /** `Plan for 3 hosts: 4 to add, 0 to change, 0 to destroy; 1 without changes, 1 unreachable`. */
 export function plansLine(outcomes: readonly PlanOutcome[]): string {
   const sum = (key: keyof PlanSummary): number => outcomes.reduce((all, one) => all + summaryOf(one)[key], 0);
   const summary = { ...noChanges, add: sum('add'), change: sum('change'), destroy: sum('destroy') };
   const total = { ...summary, restart: sum('restart'), claim: sum('claim') };
-  const count = `${outcomes.length} ${outcomes.length === 1 ? 'host' : 'hosts'}`;
   const idle = outcomes.filter((one) => one.failure === undefined && !hasChanges(one.value.planned.plan)).length;
   const failed = outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [wordOf(failure.code)]));
   const remarks = [
     ...(idle > 0 ? [`${idle} without changes`] : []),
     ...[...new Set(failed)].map((word) => `${failed.filter((one) => one === word).length} ${word}`),
   ];
-  return `${summaryLine(total).replace('Plan:', `Plan for ${count}:`)}${remarks.length === 0 ? '' : `; ${remarks.join(', ')}`}`;
+  return `${summaryLine(total).replace('Plan:', `Plan for ${hostCount(outcomes.length)}:`)}${remarks.length === 0 ? '' : `; ${remarks.join(', ')}`}`;
 }
 
-interface Group {
+export interface Group {
   readonly text: string;
   readonly members: PlannedHost[];
 }
 
 /** Hosts whose plans read the same, in the order of the first of each. */
-function groupsOf(outcomes: readonly PlanOutcome[], render: (host: PlannedHost) => string): readonly Group[] {
+export function groupsOf(outcomes: readonly PlanOutcome[], render: (host: PlannedHost) => string): readonly Group[] {
   const groups = new Map<string, Group>();
   for (const outcome of outcomes) {
     if (outcome.failure !== undefined) continue;
@@ -50,7 +52,7 @@ function groupsOf(outcomes: readonly PlanOutcome[], render: (host: PlannedHost) 
   return [...groups.values()];
 }
 
-const namesOf = ({ members }: Group): string => members.map(({ host }) => host.name).join(', ');
+export const namesOf = ({ members }: Group): string => members.map(({ host }) => host.name).join(', ');
 
 export function renderPlans(outcomes: readonly PlanOutcome[], color: boolean): string {
   const paint = paintFor(color);
@@ -89,7 +91,11 @@ export const plansJson = (outcomes: readonly PlanOutcome[]): object => ({
   hosts: outcomes.map((outcome) => {
     const { name, address } = outcome.host;
     const head = { host: name, address };
-    if (outcome.failure === undefined) return { ...head, plan: planJson(outcome.value.planned.plan) };
+    if (outcome.failure === undefined) {
+      const { planned, tried } = outcome.value;
+      const more = tried === undefined ? {} : { dry_run: dryRunJson(tried) };
+      return { ...head, plan: planJson(planned.plan), ...more };
+    }
     const { code, message } = outcome.failure;
     return { ...head, error: { exit_code: code, message } };
   }),
@@ -106,12 +112,13 @@ export function plansMarkdown(outcomes: readonly PlanOutcome[]): string {
     ...rows.slice(0, 200),
   ];
   const head = `### ${plansLine(outcomes)}\n\n${table.join('\n')}\n`;
-  const whole = groupsOf(outcomes, ({ planned }) => JSON.stringify(planJson(planned.plan)));
+  const whole = groupsOf(outcomes, ({ planned, tried }) => JSON.stringify([planJson(planned.plan), tried?.trials]));
   const changed = whole.filter(({ members: [first] }) => first !== undefined && hasChanges(first.planned.plan));
   const each = Math.floor((mostCharacters - head.length) / Math.max(1, changed.length)) - 200;
   const blocks = changed.map((group) => {
     const [first] = group.members;
-    const text = first === undefined ? '' : renderMarkdown(first.planned.plan, Math.max(1000, each)).trimEnd();
+    const plan = first === undefined ? '' : renderMarkdown(first.planned.plan, Math.max(1000, each)).trimEnd();
+    const text = first?.tried === undefined ? plan : `${plan}\n${dryRunMarkdown(first.tried).trimEnd()}`;
     return `\n<details><summary>${cell(namesOf(group))}</summary>\n\n${text}\n\n</details>\n`;
   });
   return cutBetween(head, blocks);

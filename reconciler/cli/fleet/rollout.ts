@@ -18,7 +18,7 @@ import { outcomeOf, worstCode } from './each-host.ts';
 import { planSaved, type FleetPlan } from './fleet-plan.ts';
 import { codeOfPlans, showPlans } from './plan.ts';
 import { loadHosts, planHosts, type PlannedHost } from './plan-hosts.ts';
-import type { PlanOutcome } from './render-plans.ts';
+import { hostCount, type PlanOutcome } from './render-plans.ts';
 import { showRollout, type HostResult } from './render-rollout.ts';
 
 export async function rollOut(
@@ -27,7 +27,7 @@ export async function rollOut(
   args: readonly string[],
   mode: Plan['mode'],
 ): Promise<ExitCode> {
-  checkFlags(context);
+  checkRolloutFlags(context);
   const loaded = await loadHosts(context, fleet, args);
   const outcomes = await planHosts(context, loaded, {
     mode,
@@ -39,19 +39,19 @@ export async function rollOut(
 
 /** What was looked at before, without asking again; nobody is begun when one host has moved on. */
 export async function rollOutSaved(context: OpenContext, fleet: Fleet, saved: FleetPlan): Promise<ExitCode> {
-  checkFlags(context);
+  checkRolloutFlags(context);
   const outcomes = await planSaved(context, fleet, saved);
   if (context.isJson) await showPlans(context, outcomes, saved.mode);
   return carryOutAll(context, outcomes, saved.mode, () => Promise.resolve());
 }
 
-function checkFlags({ options }: OpenContext): void {
+export function checkRolloutFlags({ options }: OpenContext): void {
   parseCount('--parallelism', options.parallelism);
   parseDuration('--lock-timeout', options.lockTimeout);
   checkBatchFlags(options);
 }
 
-async function carryOutAll(
+export async function carryOutAll(
   context: OpenContext,
   outcomes: readonly PlanOutcome[],
   mode: Plan['mode'],
@@ -99,8 +99,12 @@ async function runBatches(
 const isBad = (code: ExitCode): boolean => code !== exitCodes.ok && code !== exitCodes.changes;
 const hasSteps = ({ planned }: PlannedHost): boolean => planned.plan.steps.length > 0;
 
+/** `on 3 hosts, in 2 batches`. */
+export const wherein = (hosts: number, batches: number): string =>
+  `on ${hostCount(hosts)}${batches > 1 ? `, in ${batches} batches` : ''}`;
+
 function question(mode: Plan['mode'], hosts: number, batches: number): string {
-  const where = `on ${hosts} ${hosts === 1 ? 'host' : 'hosts'}${batches > 1 ? `, in ${batches} batches` : ''}`;
+  const where = wherein(hosts, batches);
   return mode === 'apply'
     ? `Do you want to perform these actions ${where}?`
     : `Do you really want to destroy all of this ${where}?`;
@@ -117,7 +121,7 @@ function foreseen(outcome: PlanOutcome): HostResult {
   return { host, code: exitCodes.ok, state: hasChanges(plan) ? 'done' : 'unchanged' };
 }
 
-function tellBatch(
+export function tellBatch(
   context: OpenContext,
   { isCanary, hosts }: Batch<{ readonly name: string }>,
   at: number,

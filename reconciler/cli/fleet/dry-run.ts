@@ -1,0 +1,103 @@
+// `--dry-run=server --hosts`: each host's plan carried out on a copy of that host in this process, and what became of them together.
+import { countOf, dryRunSummary, refusalsOf, renderDryRun, type Verdict } from '../../core/dry-run.ts';
+import type { OpenContext } from '../context.ts';
+import { showTried, tryPlan } from '../dry-run.ts';
+import { paintFor } from '../paint.ts';
+import { jsonLine } from '../render-json.ts';
+import { withClient } from '../session.ts';
+import { renderTable } from '../table.ts';
+import { eachHost, wordOf } from './each-host.ts';
+import { showDiagnostics, type PlannedHost } from './plan-hosts.ts';
+import { firstLine, groupsOf, hostCount, namesOf, type PlanOutcome } from './render-plans.ts';
+
+/** Each copy is a daemon in this process: more of them at once would only share its processor. */
+const copiesAtOnce = 2;
+
+/** Adds to each plan what became of it; hosts that have none stay as they are. Their servers get nothing but GET. */
+export async function tryHosts(
+  context: OpenContext,
+  outcomes: readonly PlanOutcome[],
+): Promise<readonly PlanOutcome[]> {
+  const planned = new Map<PlanOutcome['host'], PlannedHost>();
+  for (const one of outcomes) if (one.failure === undefined) planned.set(one.host, one.value);
+  const tried = await eachHost(
+    [...planned.keys()],
+    async (host): Promise<PlannedHost> => {
+      const one = planned.get(host);
+      if (one === undefined) throw new Error(`the host ${host.name} was not planned`);
+      return withClient(one.context, async (client) => ({
+        ...one,
+        tried: await tryPlan(one.context, client, one.planned),
+      }));
+    },
+    context.stop,
+    copiesAtOnce,
+  );
+  const byHost = new Map(tried.map((one) => [one.host, one]));
+  return outcomes.map((one) => byHost.get(one.host) ?? one);
+}
+
+const titles: readonly (readonly [Verdict, string])[] = [
+  ['accepted', 'WOULD SUCCEED'],
+  ['refused', 'REFUSED'],
+  ['unreached', 'NOT REACHED'],
+  ['untried', 'NOT TRIED'],
+];
+
+/** After the plans, for people: equal ones once, then a table of all hosts; for programs the lines of each. */
+export async function showTriedHosts(context: OpenContext, outcomes: readonly PlanOutcome[]): Promise<void> {
+  const hosts = outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : []));
+  if (context.isJson) {
+    for (const { context: own, tried, locate } of hosts)
+      if (tried !== undefined) await showTried({ ...own, diagnostics: context.diagnostics }, tried, locate);
+    context.json(jsonLine('fleet_dry_run', triedLine(outcomes), { hosts: countsOf(outcomes) }, context.io.nowMs()));
+    return;
+  }
+  await showRefusals(context, hosts);
+  const paint = paintFor(context.color);
+  const { color } = context;
+  for (const group of groupsOf(outcomes, ({ tried }) =>
+    tried === undefined ? '' : renderDryRun(tried, { color }).trimEnd(),
+  )) {
+    if (group.members.some(({ tried }) => tried !== undefined && tried.trials.length > 0))
+      context.out(`\n${paint.bold(`Tried on a copy of ${namesOf(group)}`)}\n${group.text}`);
+  }
+  const rows = outcomes.map((one) => {
+    if (one.failure !== undefined)
+      return [one.host.name, ...titles.map(() => ''), `${wordOf(one.failure.code)}: ${firstLine(one.failure.message)}`];
+    const tried = one.value.tried ?? { trials: [] };
+    const note = tried.trials.length === 0 ? 'nothing to try' : '';
+    return [one.host.name, ...titles.map(([verdict]) => String(countOf(tried, verdict))), note];
+  });
+  context.out(`\n${renderTable(['HOST', ...titles.map(([, title]) => title), 'NOTE'], rows, paint)}`);
+  context.out(`\n${paint.bold(triedLine(outcomes))}`);
+}
+
+/** With their places in the manifests, each once. */
+export const showRefusals = (context: OpenContext, hosts: readonly PlannedHost[]): Promise<void> =>
+  showDiagnostics(
+    context,
+    hosts.map(({ host, tried = { trials: [] }, locate = (found) => found }) => ({
+      host,
+      diagnostics: refusalsOf(tried).map((refusal) => locate(refusal)),
+    })),
+    hosts.length,
+  );
+
+const countsOf = (outcomes: readonly PlanOutcome[]): readonly object[] =>
+  outcomes.map(({ host, ...one }) => {
+    if (one.failure !== undefined) return { host: host.name, exit_code: one.failure.code };
+    const tried = one.value.tried ?? { trials: [] };
+    return {
+      host: host.name,
+      exit_code: 0,
+      ...Object.fromEntries(titles.map(([verdict]) => [verdict, countOf(tried, verdict)])),
+    };
+  });
+
+function triedLine(outcomes: readonly PlanOutcome[]): string {
+  const trials = outcomes.flatMap((one) => (one.failure === undefined ? (one.value.tried?.trials ?? []) : []));
+  const untold = outcomes.flatMap((one) => (one.failure === undefined ? [] : [one.host.name]));
+  const line = dryRunSummary({ trials }).replace('Dry run:', `Dry run on ${hostCount(outcomes.length)}:`);
+  return untold.length === 0 ? line : `${line.replace(/\.$/, '')}; not tried for: ${untold.join(', ')}.`;
+}

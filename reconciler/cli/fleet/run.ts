@@ -1,0 +1,222 @@
+// `gantry run --hosts`: brings the hosts to what is declared batch by batch, then keeps each as it is. New manifests go out like a rollout:
+// no batch is begun while a host of the ones before is not well, unless --keep-going.
+import { pause } from '../../../server/client/deadline.ts';
+import type { Loaded } from '../../manifest/types.ts';
+import { Keeper, runSettings, type RunOptions, type RunSettings } from '../commands/run.ts';
+import type { OpenContext } from '../context.ts';
+import { messageOf } from '../error-outcome.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { jsonLine } from '../render-json.ts';
+import { toldOnce } from '../told-once.ts';
+import { endOf } from '../watch-times.ts';
+import { batchesOf } from './batches.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { worstCode, wordOf } from './each-host.ts';
+import { stayingContext } from './host-context.ts';
+import { loadHosts, type LoadedHost } from './plan-hosts.ts';
+import { checkRolloutFlags, tellBatch } from './rollout.ts';
+import { stayAt } from './stay.ts';
+
+export async function runFleet(
+  context: OpenContext,
+  fleet: Fleet,
+  args: readonly string[],
+  options: RunOptions,
+): Promise<ExitCode> {
+  const settings = runSettings(context, options);
+  checkRolloutFlags(context);
+  const loaded = await loadHosts(context, fleet, args);
+  const quiet = { ...context, diagnostics: toldOnce(context).diagnostics };
+  const read = args.includes('-') ? undefined : () => loadHosts(quiet, fleet, args);
+  return new FleetRun(context, settings, endOf(context, settings.limitMs)).keep(loaded, read);
+}
+
+/** Of one command: the hosts, and what each is to be. */
+class FleetRun {
+  readonly #context: OpenContext;
+  readonly #settings: RunSettings;
+  readonly #end: AbortSignal;
+  readonly #seats = new Map<string, Seat>();
+  #changed = (): void => {};
+
+  constructor(context: OpenContext, settings: RunSettings, end: AbortSignal) {
+    this.#context = context;
+    this.#settings = settings;
+    this.#end = end;
+  }
+
+  /** `read`: the manifests as they are by then. */
+  async keep(
+    first: readonly LoadedHost[],
+    read: (() => Promise<readonly LoadedHost[]>) | undefined,
+  ): Promise<ExitCode> {
+    let loaded: readonly LoadedHost[] | undefined = first;
+    while (loaded !== undefined) {
+      const overtaken = new AbortController();
+      const rolling = this.#rollOut(loaded, AbortSignal.any([this.#end, overtaken.signal]));
+      loaded = await this.#nextOf(loaded, read);
+      overtaken.abort();
+      await rolling;
+    }
+    const seats = [...this.#seats.values()];
+    await Promise.all(seats.map(({ ended }) => ended));
+    // Being told to end is how it ends; that a host was not well by then is worth a code.
+    return worstCode(seats.map(({ code = exitCodes.ok }) => code));
+  }
+
+  /** Resolves when the manifests of a host are others, or with nothing at the end. */
+  async #nextOf(
+    before: readonly LoadedHost[],
+    read: (() => Promise<readonly LoadedHost[]>) | undefined,
+  ): Promise<readonly LoadedHost[] | undefined> {
+    let told = '';
+    const texts = before.map(textOf);
+    while (!this.#end.aborted) {
+      await pause(this.#settings.intervalMs, this.#end).catch(() => undefined);
+      if (this.#end.aborted || read === undefined) continue;
+      try {
+        const now = await read();
+        if (now.some((one, index) => textOf(one) !== texts[index])) return now;
+        told = '';
+      } catch (error) {
+        if (this.#end.aborted) break;
+        const text = `The manifests cannot be read now, so those read before still count: ${messageOf(error)}`;
+        if (text !== told) this.#context.note(text);
+        told = text;
+      }
+    }
+    return undefined;
+  }
+
+  async #rollOut(loaded: readonly LoadedHost[], signal: AbortSignal): Promise<void> {
+    const { options } = this.#context;
+    const other = loaded.filter((one) => this.#seats.get(one.host.name)?.text !== textOf(one));
+    const named = other.map((one) => ({ ...one, name: one.host.name }));
+    const batches = batchesOf(
+      options,
+      named,
+      loaded.map(({ host }) => host.name),
+    );
+    signal.addEventListener('abort', () => this.#changed(), { once: true });
+    for (const [index, batch] of batches.entries()) {
+      if (signal.aborted) return;
+      tellBatch(this.#context, batch, index, batches.length);
+      const seats = batch.hosts.map((one) => this.#seatOf(one));
+      for (const [at, seat] of seats.entries()) seat.give(batch.hosts[at]);
+      const later = batches.slice(index + 1).flatMap(({ hosts }) => hosts.map(({ name }) => name));
+      await this.#settled(seats, later, signal);
+    }
+  }
+
+  /** Until all are well, or with --keep-going as good as they get. */
+  async #settled(seats: readonly Seat[], later: readonly string[], signal: AbortSignal): Promise<void> {
+    let told = '';
+    while (!signal.aborted) {
+      const change = new Promise<void>((resolve) => (this.#changed = resolve));
+      const bad = seats.filter(({ code = exitCodes.ok }) => code !== exitCodes.ok);
+      const isDone = seats.every(({ code }) => code !== undefined);
+      if (isDone && (bad.length === 0 || this.#context.options.keepGoing === true)) return;
+      const text = bad.map(({ name, code = exitCodes.ok }) => `${name} (${wordOf(code)})`).join(', ');
+      if (bad.length > 0 && later.length > 0 && text !== told) this.#halt(text, later);
+      told = text;
+      await change;
+    }
+  }
+
+  #halt(bad: string, later: readonly string[]): void {
+    const text = `Not well: ${bad}. Until that is over these stay as they are: ${later.join(', ')}`;
+    this.#context.note(text);
+    this.#context.json(jsonLine('fleet_halt', text, { waiting: later }, this.#context.io.nowMs(), 'warn'));
+  }
+
+  #seatOf(one: LoadedHost): Seat {
+    const { name } = one.host;
+    const seat =
+      this.#seats.get(name) ??
+      new Seat(stayingContext(this.#context, one.context, one.host), {
+        name,
+        settings: this.#settings,
+        end: AbortSignal.any([this.#end]),
+        onCode: () => this.#changed(),
+      });
+    this.#seats.set(name, seat);
+    return seat;
+  }
+}
+
+const textOf = ({ loaded }: LoadedHost): string => JSON.stringify(loaded.documents);
+
+interface SeatDeps {
+  readonly name: string;
+  readonly settings: RunSettings;
+  readonly end: AbortSignal;
+  /** Something is known of it that was not. */
+  readonly onCode: () => void;
+}
+
+/** One host of the run: what it was given last, and how it is since. */
+class Seat {
+  readonly #context: OpenContext;
+  readonly #deps: SeatDeps;
+  #loaded: Loaded | undefined;
+  #keeper: Keeper | undefined;
+  #code: ExitCode | undefined;
+  #text = '';
+  #ended: Promise<unknown> | undefined;
+
+  constructor(context: OpenContext, deps: SeatDeps) {
+    this.#context = context;
+    this.#deps = deps;
+  }
+
+  get name(): string {
+    return this.#deps.name;
+  }
+
+  /** Of the documents that it was given last. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** Of the last look at what it was given; absent: it was not looked at since. */
+  get code(): ExitCode | undefined {
+    return this.#code;
+  }
+
+  get ended(): Promise<unknown> {
+    return this.#ended ?? Promise.resolve();
+  }
+
+  give(one: LoadedHost | undefined): void {
+    if (one === undefined) return;
+    this.#text = textOf(one);
+    this.#loaded = one.loaded;
+    this.#code = undefined;
+    if (this.#keeper === undefined) this.#ended ??= this.#stay();
+    else this.#keeper.give(one.loaded);
+  }
+
+  #stay(): Promise<ExitCode> {
+    const { end, settings } = this.#deps;
+    return stayAt(
+      this.#context,
+      end,
+      async (client) => {
+        // It may have been given others while it could not be reached.
+        const loaded = this.#loaded;
+        if (loaded === undefined) throw new Error(`nothing was given to ${this.name}`);
+        const onLook = (looked: Loaded, code: ExitCode): void => this.#heard(looked, code);
+        this.#keeper = new Keeper(this.#context, client, { ...settings, loaded, onLook });
+        await this.#keeper.keep(end);
+        return exitCodes.ok;
+      },
+      (code) => this.#heard(this.#loaded, code),
+    );
+  }
+
+  #heard(loaded: Loaded | undefined, code: ExitCode): void {
+    if (loaded !== this.#loaded) return;
+    this.#code = code;
+    this.#deps.onCode();
+  }
+}

@@ -1,0 +1,31 @@
+// `gantry drift --watch --hosts`: a watch at each host, their lines together as they come, until Ctrl-C or the end of --for.
+import { watchHost, watchTimes } from '../commands/drift-watch.ts';
+import type { OpenContext } from '../context.ts';
+import type { DriftCommandOptions } from '../drift-options.ts';
+import type { ExitCode } from '../exit-codes.ts';
+import { endOf } from '../watch-times.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { worstCode } from './each-host.ts';
+import { stayingContext } from './host-context.ts';
+import { loadHosts } from './plan-hosts.ts';
+import { stayAt } from './stay.ts';
+
+export async function watchFleet(
+  context: OpenContext,
+  fleet: Fleet,
+  args: readonly string[],
+  options: DriftCommandOptions,
+): Promise<ExitCode> {
+  const { intervalMs, limitMs } = watchTimes(options);
+  const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
+  const end = endOf(context, limitMs);
+  const codes = await Promise.all(
+    loaded.map((one) => {
+      const own = stayingContext(context, one.context, one.host);
+      const wanted = { args, options: { ...options, ...own.options }, loaded: one.loaded, intervalMs };
+      const until = AbortSignal.any([end]);
+      return stayAt(own, until, (client) => watchHost(own, client, wanted, until));
+    }),
+  );
+  return worstCode(codes);
+}

@@ -1,0 +1,36 @@
+// How often and how long a command that stays looks at hosts: --interval and --for.
+import type { CliContext } from './context.ts';
+import { parseDuration } from './options.ts';
+import { exitCodes } from './exit-codes.ts';
+import { CliError, usageError } from './usage-error.ts';
+
+export interface WatchTimes {
+  readonly intervalMs: number;
+  readonly limitMs?: number;
+}
+
+export function timesOf(
+  options: { readonly interval?: string; readonly for?: string },
+  defaultIntervalMs: number,
+): WatchTimes {
+  const intervalMs = parseDuration('--interval', options.interval) ?? defaultIntervalMs;
+  if (intervalMs < 1000)
+    throw usageError('--interval is at least 1s: between two looks events tell of changes at once');
+  const limitMs = parseDuration('--for', options.for);
+  return { intervalMs, ...(limitMs === undefined ? {} : { limitMs }) };
+}
+
+/** Ctrl-C, or the time is over. */
+export function endOf({ stop }: CliContext, limitMs: number | undefined): AbortSignal {
+  if (limitMs === undefined) return stop;
+  // Nothing but its timer holds a signal of AbortSignal.timeout that was joined with others, and that does not hold it.
+  const end = new AbortController();
+  const timer = setTimeout(() => end.abort(new CliError('The time of --for is over', exitCodes.ok)), limitMs);
+  const stopped = (): void => {
+    clearTimeout(timer);
+    end.abort(stop.reason);
+  };
+  if (stop.aborted) stopped();
+  else stop.addEventListener('abort', stopped, { once: true });
+  return end.signal;
+}
