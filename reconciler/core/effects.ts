@@ -9,6 +9,7 @@ import type { Effect } from '../../server/api/field.ts';
 import { validateNetworkConfig } from '../../server/api/network-validate.ts';
 import type { Problem } from '../../server/api/problem.ts';
 import { projectConfigProblems } from '../../server/api/project-config.ts';
+import { lxdServerDefault } from '../../server/api/lxd-keys.ts';
 import { serverConfigKeys, validateServerConfig } from '../../server/api/server-config.ts';
 import {
   poolConfigKeys,
@@ -79,7 +80,7 @@ export const volumeProblems = (config: Config): readonly Problem[] =>
 /** What holds of a server key while it is unset. */
 export function serverDefault(key: string): string | undefined {
   const rows: Readonly<Record<string, { readonly default?: string }>> = serverConfigKeys;
-  return Object.hasOwn(rows, key) ? rows[key]?.default : undefined;
+  return Object.hasOwn(rows, key) ? rows[key]?.default : lxdServerDefault(key);
 }
 
 export const serverConfigProblems = (config: Config): readonly Problem[] => {

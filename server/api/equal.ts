@@ -4,8 +4,9 @@ import { parseBits } from './bits.ts';
 import { parseBytes } from './bytes.ts';
 import { formatCidr, formatIp, isHwaddr, parseCidr, parseIp } from './ip.ts';
 
-/** Keys whose values are the user's own text: compared letter by letter. */
-const freeText = /^(user|environment|image|raw|volatile)\.|^description$/;
+/** Keys whose values are the user's own text, or names: compared letter by letter. A pool `01` is another one than `1`. */
+const freeText =
+  /^(user|environment|image|raw|volatile|cloud-init|linux\.sysctl|properties)\.|^(description|name|host_name|parent|network|path|pool|source|snapshots\.pattern|dns\.domain|dns\.search)$|(vg|pool|thinpool)_name$/;
 
 const words: ReadonlyMap<string, string> = new Map([
   ['true', 'n:1'],
@@ -35,6 +36,7 @@ export function canonicalText(text: string): string {
 }
 
 function canonicalNumber(text: string): string | undefined {
+  if (/^[-+][0-9]{1,19}$/.test(text)) return `n:${BigInt(text.replace('+', ''))}`;
   if (!/^[0-9]/.test(text)) return undefined;
   const bytes = parseBytes(text);
   if (bytes !== undefined) return `n:${bytes}`;

@@ -99,6 +99,23 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
   project: [],
 };
 
+const serverDefaults: Readonly<Record<string, string>> = {
+  'cluster.join_token_expiry': '3H',
+  'cluster.max_standby': '2',
+  'cluster.max_voters': '3',
+  'core.metrics_authentication': 'true',
+  'core.shutdown_timeout': '5',
+  'core.trust_ca_certificates': 'false',
+  'network.ovn.integration_bridge': 'br-int',
+  'network.ovn.northbound_connection': 'unix:/var/run/ovn/ovnnb_db.sock',
+  'rbac.api.expiry': '3600',
+  'rbac.expiry': '3600',
+};
+
+/** A server shows no value that is its default. */
+export const lxdServerDefault = (key: string): string | undefined =>
+  Object.hasOwn(serverDefaults, key) ? serverDefaults[key] : undefined;
+
 /** Beginnings under which newer servers have keys that nobody here knows. */
 const spaces: Readonly<Record<LxdPlace, RegExp>> = {
   container:

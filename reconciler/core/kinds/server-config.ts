@@ -1,4 +1,5 @@
 // The server config kind: one object that is always there. What is not written of it is nobody's business.
+import { sameText } from '../../../server/api/equal.ts';
 import { serverConfigProblems, serverDefault } from '../effects.ts';
 import type { CoreKind } from './kind.ts';
 import { presentTexts } from './values.ts';
@@ -14,8 +15,11 @@ export const serverConfig: CoreKind = {
   apiName: (document) => document.name,
   references: () => [],
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('volatile.'),
-  // The server shows no value that is its default.
-  fulfils: (key, live, desired) => live === undefined && serverDefault(key) === desired,
+  // The server shows no value that is its default, however it is spelled.
+  fulfils: (key, live, desired) => {
+    const otherwise = live === undefined ? serverDefault(key) : undefined;
+    return otherwise !== undefined && sameText(key, otherwise, desired);
+  },
   effectOf: () => 'live',
   validate: (values) => serverConfigProblems(presentTexts(values['config'])),
   isPermanent: () => true,
