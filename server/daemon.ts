@@ -70,6 +70,7 @@ import { Scheduler, systemMinutes, type MinuteTimer } from './services/scheduler
 import { ServerSettings, type AddressListener } from './services/server.ts';
 import { proxySettings } from './services/settings.ts';
 import { VolumeSnapshots } from './services/volumes/volume-snapshots.ts';
+import { settleLimits } from './services/volumes/settle-limits.ts';
 import { Volumes } from './services/volumes/volumes.ts';
 import { makeDirectories, type Directories } from './state-directories.ts';
 import { openSqliteStore } from './store/sqlite.ts';
@@ -385,6 +386,7 @@ async function recover(
   });
   await services.profiles.ensureDefault();
   await services.networks.upAll();
+  await settleLimits({ records: deps.records, pools: services.pools, log: deps.log });
   await services.containers.settle();
 }
 

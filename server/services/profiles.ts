@@ -190,7 +190,7 @@ export class Profiles {
         await this.#deps.idMaps.refresh(name);
         await this.#deps.running.applyLocked(name);
         await applyLive(this.#deps, name, before.get(name)?.config ?? {});
-        await applyRootSize(this.#deps, name, before.get(name)?.devices ?? {});
+        await applyRootSize(this.#deps, name, before.get(name)?.devices ?? {}, { mustHold: true });
       } catch (error) {
         failures.push(`${name} (${errorText(error)})`);
       }

@@ -800,7 +800,12 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         await expect(writeFile(file, mebibytes(12))).rejects.toMatchObject({ errno: -122 });
         await limit(24 * 1_048_576);
         await writeFile(file, mebibytes(12));
+        const less = storage.limitVolume(pool, container('c'), 4 * 1_048_576, { mustHold: true });
+        expect(await codeOf(less)).toBe('Invalid');
+        expect((await storage.limitsIn?.(pool))?.(container('c'))).toBe(24 * 1_048_576);
+        await limit(4 * 1_048_576);
         await limit(undefined);
+        expect((await storage.limitsIn?.(pool))?.(container('c'))).toBeUndefined();
         await writeFile(file, mebibytes(32));
       });
     });

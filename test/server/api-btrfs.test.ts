@@ -62,11 +62,65 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     await daemon.call('PATCH', '/1.0/containers/c', size(''));
     await daemon.ok('PUT', '/1.0/containers/c', { profiles: ['default'] });
     expect(fill('c', 32)).toBe('fits');
-    await daemon.call('PATCH', '/1.0/profiles/default', size('16MiB'));
+    expect(fill('c', 4)).toBe('fits');
+    expect((await daemon.call('PATCH', '/1.0/profiles/default', size('16MiB'))).status).toBe(200);
     expect(fill('c', 48)).toBe(full);
     const { devices } = await daemon.get('/1.0/profiles/default');
     await daemon.call('PUT', '/1.0/profiles/default', { devices: { root: { ...devices.root, size: '' } } });
     for (const name of ['c', 'd']) await daemon.ok('DELETE', `/1.0/containers/${name}`);
+  });
+
+  test('a size below what is there is refused, of root disks and volumes alike, and changes nothing; a full one can be given more', async () => {
+    await createContainer(daemon, 'e', size('32MiB'));
+    expect(fill('e', 12)).toBe('fits');
+    const refused = await daemon.call('PATCH', '/1.0/containers/e', size('8MiB'));
+    expect([refused.status, refused.body.metadata.message]).toEqual([
+      400,
+      expect.stringMatching(/e of pool fast.*it holds/),
+    ]);
+    expect((await daemon.get('/1.0/containers/e')).devices.root.size).toBe('32MiB');
+    expect(fill('e', 28)).toBe('fits');
+    const small = { name: 'f', source: { type: 'copy', source: 'e' }, ...size('8MiB') };
+    expect((await daemon.run('POST', '/1.0/containers', small)).err).toMatch(/it holds/);
+    expect((await daemon.call('GET', '/1.0/containers/f')).status).toBe(404);
+
+    const custom = '/1.0/storage-pools/fast/volumes/custom';
+    await daemon.call('POST', custom, { name: 'v', config: { size: '32MiB' } });
+    const file = join(daemon.dir, 'storage-pools', 'fast', 'custom', 'v', 'big');
+    const write = (mebibytes: number): void => writeFileSync(file, Buffer.alloc(mebibytes * 1_048_576, 1));
+    write(12);
+    const less = await daemon.call('PATCH', `${custom}/v`, { config: { size: '8MiB' } });
+    expect([less.status, less.body.metadata.message]).toEqual([
+      400,
+      expect.stringMatching(/volume v of pool fast.*it holds/),
+    ]);
+    expect((await daemon.get(`${custom}/v`)).config).toEqual({ size: '32MiB' });
+    expect(() => write(40)).toThrow();
+    expect((await daemon.call('PATCH', `${custom}/v`, { config: { size: '64MiB' } })).status).toBe(200);
+    write(40);
+  });
+
+  test('a daemon that died between the limit and its record is put right by the next start', async () => {
+    const path = (...names: string[]): string => join(daemon.dir, 'storage-pools', 'fast', ...names);
+    const limit = (bytes: string, ...names: string[]): Buffer =>
+      execFileSync('btrfs', ['qgroup', 'limit', bytes, path(...names)]);
+    const limitOf = (...names: string[]): string | undefined =>
+      execFileSync('btrfs', ['qgroup', 'show', '--raw', '-re', '-f', path(...names)], { encoding: 'utf8' })
+        .split('\n')
+        .at(2)
+        ?.split(/ +/)
+        .at(3);
+    await daemon.call('POST', '/1.0/storage-pools/fast/volumes/custom', { name: 'w' });
+    await daemon.restart(() => {
+      limit('100000000', 'containers', 'e');
+      limit('100000000', 'custom', 'v');
+      limit('100000000', 'custom', 'w');
+    });
+    expect(limitOf('containers', 'e')).toBe(String(32 * 1_048_576));
+    expect(limitOf('custom', 'v')).toBe(String(64 * 1_048_576));
+    expect(limitOf('custom', 'w')).toBe('none');
+    await daemon.ok('DELETE', '/1.0/containers/e');
+    for (const name of ['v', 'w']) await daemon.call('DELETE', `/1.0/storage-pools/fast/volumes/custom/${name}`);
   });
 
   test('a size is refused where the pool cannot limit', async () => {

@@ -89,6 +89,19 @@ export const commands = {
     bytes === undefined ? 'none' : String(bytes),
     path,
   ],
+  /** By number and from outside: a subvolume that holds more than its limit lets nobody change even that. */
+  limitFromOutside: (root: string, id: string, bytes: number | undefined) => [
+    'btrfs',
+    'qgroup',
+    'limit',
+    bytes === undefined ? 'none' : String(bytes),
+    `0/${id}`,
+    root,
+  ],
+  numberOf: (path: string) => ['btrfs', 'inspect-internal', 'rootid', path],
+  /** Of one subvolume, with all that was written until now. */
+  use: (path: string) => ['btrfs', 'qgroup', 'show', '--raw', '--sync', '-re', '-f', path],
+  limits: (root: string) => ['btrfs', 'qgroup', 'show', '--raw', '-re', root],
   forgetLimits: (root: string) => ['btrfs', 'qgroup', 'clear-stale', root],
 } as const;
 
@@ -106,8 +119,34 @@ export function streamIdIn(shown: string): string | undefined {
 export const countSubvolumes = (output: string): number =>
   output.match(/^ID [0-9]+ gen [0-9]+ top level /gm)?.length ?? 0;
 
+export interface QuotaGroup {
+  /** Bytes that the subvolume refers to, shared or not. */
+  readonly referenced: number;
+  readonly limit: number | undefined;
+  readonly path: string;
+}
+
+/** Lines such as `0/256  49983488  16384  70000000  none  custom/v2`. */
+export function quotaGroupsIn(shown: string): readonly QuotaGroup[] {
+  const lines = shown.matchAll(/^0\/[0-9]+\s+([0-9]+)\s+[0-9]+\s+([0-9]+|none)\s+(?:[0-9]+|none)[ \t]*(.*)$/gm);
+  return [...lines].map(([, referenced, limit, path = '']) => ({
+    referenced: Number(referenced),
+    limit: limit === 'none' ? undefined : Number(limit),
+    path,
+  }));
+}
+
+/** Limits by the last two parts of paths; of several the one that is least deep, as guests make subvolumes too. */
+export function limitsByPlace(groups: readonly QuotaGroup[]): ReadonlyMap<string, number> {
+  const depth = ({ path }: QuotaGroup): number => path.split('/').length;
+  const deepestFirst = groups.toSorted((one, other) => depth(other) - depth(one));
+  const limits = new Map(deepestFirst.map(({ path, limit }) => [path.split('/').slice(-2).join('/'), limit]));
+  return new Map([...limits].flatMap(([place, limit]) => (limit === undefined ? [] : [[place, limit] as const])));
+}
+
 /** What the kernel's words mean: no limits were ever wanted in this file system. */
 export const saysNoQuotas = (stderr: string): boolean => /quotas? not enabled/i.test(stderr);
+export const saysOverQuota = (stderr: string): boolean => /Disk quota exceeded/i.test(stderr);
 export const saysNotEmpty = (stderr: string): boolean => /Directory not empty/.test(stderr);
 export const saysHasFileSystem = (stderr: string): boolean => /appears to contain an existing filesystem/.test(stderr);
 export const saysBusy = (stderr: string): boolean => /target is busy/.test(stderr);

@@ -1,8 +1,17 @@
 // The `btrfs` storage driver: a volume is a subvolume, copies and snapshots share its blocks, limits are quota groups.
 import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { exec, ExecError } from '../../lib/exec.ts';
-import { commands, endCommand, saysNoQuotas, saysNotEmpty, streamIdIn } from './btrfs-commands.ts';
+import {
+  commands,
+  endCommand,
+  limitsByPlace,
+  quotaGroupsIn,
+  saysNoQuotas,
+  saysNotEmpty,
+  saysOverQuota,
+  streamIdIn,
+} from './btrfs-commands.ts';
 import {
   ensureMounted,
   fillBtrfsConfig,
@@ -18,6 +27,7 @@ import { copyWithNested, hasNested, refuseNested, removeNested } from './btrfs-n
 import { copyGuestTreeInto } from './copy-tree.ts';
 import { createDirPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
 import type { DirStorageDeps } from './dir.ts';
+import { DriverError } from '../driver-error.ts';
 import type { StorageDriver } from './driver.ts';
 import { hasCode, removeTree, toolEnv } from './remove-tree.ts';
 import { openTreeDriver } from './tree-driver.ts';
@@ -100,6 +110,7 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
         },
       },
       limitTree,
+      limitsIn,
       native: {
         send: commands.send,
         check: refuseNested,
@@ -137,14 +148,44 @@ async function removeSubvolume(path: string): Promise<void> {
 }
 
 /** Quotas slow every change of the tree down: they are only turned on with the first limit. */
-async function limitTree(path: string, bytes: number | undefined): Promise<void> {
+async function limitTree(path: string, bytes: number | undefined, mustHold: boolean): Promise<void> {
   try {
-    await run(commands.limit(path, bytes));
+    if (mustHold && bytes !== undefined) await refuseLess(path, bytes);
+    await setLimit(path, bytes);
   } catch (error) {
     if (!(error instanceof ExecError) || !saysNoQuotas(error.stderr)) throw error;
     if (bytes === undefined) return;
     await run(commands.enableQuotas(path));
     await run(commands.awaitQuotas(path), quotaScanMs);
+    if (mustHold) await refuseLess(path, bytes);
+    await setLimit(path, bytes);
+  }
+}
+
+async function refuseLess(path: string, bytes: number): Promise<void> {
+  const [group] = quotaGroupsIn((await run(commands.use(path))).stdout);
+  if (group === undefined || group.referenced <= bytes) return;
+  throw new DriverError(
+    'Invalid',
+    `it holds ${group.referenced} bytes, more than ${bytes}: delete files, or give it more`,
+  );
+}
+
+async function setLimit(path: string, bytes: number | undefined): Promise<void> {
+  try {
     await run(commands.limit(path, bytes));
+  } catch (error) {
+    if (!(error instanceof ExecError) || !saysOverQuota(error.stderr)) throw error;
+    const id = (await run(commands.numberOf(path))).stdout.trim();
+    await run(commands.limitFromOutside(dirname(path), id, bytes));
+  }
+}
+
+async function limitsIn(root: string): Promise<ReadonlyMap<string, number>> {
+  try {
+    return limitsByPlace(quotaGroupsIn((await run(commands.limits(root))).stdout));
+  } catch (error) {
+    if (error instanceof ExecError && saysNoQuotas(error.stderr)) return new Map();
+    throw error;
   }
 }

@@ -146,8 +146,16 @@ export interface StorageDriver {
   /** With its snapshots. Idempotent: done already (old absent, new there) is success. */
   renameVolume(pool: PoolSpec, volume: VolumeRef, newName: string): Promise<void>;
   listVolumes(pool: PoolSpec): Promise<readonly VolumeRef[]>;
-  /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported without the capability. */
-  limitVolume(pool: PoolSpec, volume: VolumeRef, bytes: number | undefined): Promise<void>;
+  /** Limits a volume, now and while it is in use; undefined: no limit. Throws NotSupported without the capability. `mustHold`: a
+   *  volume that holds more already is refused (Invalid); else it can only shrink until it fits. */
+  limitVolume(
+    pool: PoolSpec,
+    volume: VolumeRef,
+    bytes: number | undefined,
+    how?: { readonly mustHold?: boolean },
+  ): Promise<void>;
+  /** The limits in force. Absent without the capability. */
+  readonly limitsIn?: (pool: PoolSpec) => Promise<(volume: VolumeRef) => number | undefined>;
   /** Host directory of the snapshot, built like that of its volume. */
   snapshotPath(pool: PoolSpec, snapshot: SnapshotRef): string;
   /** All or nothing; the volume may be in use. Exists already -> Exists; no such volume -> NotFound. */

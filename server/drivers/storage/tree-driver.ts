@@ -208,13 +208,18 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       });
       return (await Promise.all(lists)).flat().filter(isVolumeName);
     },
-    async limitVolume(pool, volume, bytes) {
+    ...(kind.limitsIn === undefined ? {} : { limitsIn: limitsOf(kind, kind.limitsIn) }),
+    async limitVolume(pool, volume, bytes, { mustHold = false } = {}) {
       const path = pathOf(pool, volume);
       await mutex.run(path, async () => {
         try {
-          await kind.limitTree(path, bytes);
+          await kind.limitTree(path, bytes, mustHold);
         } catch (error) {
-          throw asDriverError(`cannot limit ${volume.type} volume ${volume.name} of pool ${pool.name}`, error);
+          const what = `cannot limit ${volume.type} volume ${volume.name} of pool ${pool.name}`;
+          if (error instanceof DriverError && error.code === 'Invalid') {
+            throw new DriverError('Invalid', `${what} to ${bytes} bytes`, error);
+          }
+          throw asDriverError(what, error);
         }
       });
     },
@@ -227,6 +232,15 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     deriveVolume: afterRemovals(derive.deriveVolume),
   };
 }
+
+const limitsOf =
+  (kind: TreeKind, limitsIn: NonNullable<TreeKind['limitsIn']>): NonNullable<StorageDriver['limitsIn']> =>
+  async (pool) => {
+    const limits = await limitsIn(kind.root(pool)).catch((error: unknown) => {
+      throw new DriverError('Failed', `cannot read the limits of volumes in pool ${pool.name}`, error);
+    });
+    return ({ type, name }) => limits.get(`${volumeFolder(type)}/${name}`);
+  };
 
 function label(volume: VolumeRef, snapshot: string | undefined): string {
   const name = `${volume.type} volume ${volume.name}`;

@@ -31,8 +31,10 @@ export interface TreeKind {
     /** A snapshot that was made as a copy becomes one that cannot be changed. */
     seal(path: string): Promise<void>;
   };
-  /** Undefined: no limit. */
-  limitTree(path: string, bytes: number | undefined): Promise<void>;
+  /** Undefined: no limit. See StorageDriver.limitVolume. */
+  limitTree(path: string, bytes: number | undefined, mustHold: boolean): Promise<void>;
+  /** Limits in force, by folder and name (`custom/v1`). Present when `capabilities.quotas` is. */
+  readonly limitsIn?: (root: string) => Promise<ReadonlyMap<string, number>>;
   /** Streams that the file system itself understands; present when `capabilities.nativeStreams` is. */
   readonly native?: {
     /** Throws NotSupported when streams cannot carry the tree whole, saying what to do. */

@@ -76,7 +76,7 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
         name: 'size',
         async execute({ name, document }) {
           const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
-          await limitNewRoot(deps.pools, document.pool, name, devices);
+          await limitNewRoot(deps.pools, document.pool, name, devices, { mustHold: true });
         },
         undo: () => Promise.resolve(),
       },

@@ -12,12 +12,25 @@ export function rootSize(devices: DeviceMap): number | undefined {
 }
 
 /** For a volume that has no limit yet. Pools that cannot limit have refused the size where it was written. */
-export async function limitNewRoot(pools: Pools, pool: string, name: string, devices: DeviceMap): Promise<void> {
-  if (rootSize(devices) !== undefined) await limitRoot(pools, pool, name, devices);
+export async function limitNewRoot(
+  pools: Pools,
+  pool: string,
+  name: string,
+  devices: DeviceMap,
+  how: { readonly mustHold?: boolean } = {},
+): Promise<void> {
+  if (rootSize(devices) !== undefined) await limitRoot(pools, pool, name, devices, how);
 }
 
-export async function limitRoot(pools: Pools, pool: string, name: string, devices: DeviceMap): Promise<void> {
+/** `mustHold`: refused when the container holds more already. */
+export async function limitRoot(
+  pools: Pools,
+  pool: string,
+  name: string,
+  devices: DeviceMap,
+  how: { readonly mustHold?: boolean } = {},
+): Promise<void> {
   const { driver, pool: spec } = pools.use(pool);
   if (!driver.capabilities.quotas) return;
-  await driver.limitVolume(spec, { type: 'container', name }, rootSize(devices));
+  await driver.limitVolume(spec, { type: 'container', name }, rootSize(devices), how);
 }

@@ -81,8 +81,7 @@ async function change(
         requirePlaces(deps.records, changes, wanted);
         changes.put('containers', name, reserve(name, wanted));
       });
-      await applyToRunning(deps, name, original, before.config, reserve);
-      await applyRootSize(deps, name, before.devices);
+      await bringIntoForce(deps, name, original, before, reserve);
       const after = deps.view.expanded(readyContainer(deps.records, name));
       await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
     }),
@@ -91,17 +90,19 @@ async function change(
 }
 
 /** What cannot be done to the running container now is not recorded either: the whole change is taken back. */
-async function applyToRunning(
+async function bringIntoForce(
   deps: UpdateDeps,
   name: string,
   original: ContainerEntry,
-  before: ConfigMap,
+  before: { readonly config: ConfigMap; readonly devices: DeviceMap },
   reserve: Reserve,
 ): Promise<void> {
   try {
-    await applyLive(deps, name, before);
+    await applyRootSize(deps, name, before.devices, { mustHold: true });
+    await applyLive(deps, name, before.config);
     await deps.running.apply(name);
   } catch (error) {
+    const { devices: refused } = deps.view.expanded(readyContainer(deps.records, name));
     const { architecture, profiles, ephemeral, config, devices, description } = original.document;
     await deps.records.retry((changes) => {
       const { document } = readyContainer(deps.records, name);
@@ -112,6 +113,7 @@ async function applyToRunning(
     const { config: now } = deps.view.expanded(readyContainer(deps.records, name));
     if (deps.runtime.probe(name).status !== 'stopped') await deps.runtime.updateLimits(name, now).catch(() => {});
     await deps.guests.apply(name).catch(() => {});
+    await applyRootSize(deps, name, refused).catch(() => {});
     throw error;
   }
 }
@@ -136,11 +138,12 @@ export async function applyRootSize(
   deps: Pick<ContainerDeps, 'records' | 'pools' | 'view'>,
   name: string,
   before: DeviceMap,
+  how: { readonly mustHold?: boolean } = {},
 ): Promise<void> {
   const entry = deps.records.containers.get(name);
   if (entry === undefined) return;
   const { devices } = deps.view.expanded(entry);
-  if (rootSize(before) !== rootSize(devices)) await limitRoot(deps.pools, entry.document.pool, name, devices);
+  if (rootSize(before) !== rootSize(devices)) await limitRoot(deps.pools, entry.document.pool, name, devices, how);
 }
 
 function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {

@@ -62,7 +62,7 @@ export function createVolumeSaga(deps: VolumeSagaDeps): Saga<CreateVolumeParams>
       },
       {
         name: 'size',
-        execute: ({ volume, document }) => limitVolume(deps.pools, volume, document.config),
+        execute: ({ volume, document }) => limitVolume(deps.pools, volume, document.config, { mustHold: true }),
         undo: nothing,
       },
       {
@@ -83,16 +83,19 @@ export function createVolumeSaga(deps: VolumeSagaDeps): Saga<CreateVolumeParams>
   };
 }
 
+/** Undefined: no limit. */
+export const volumeSize = (config: VolumeDocument['config']): number | undefined =>
+  parseBytes(config['size'] ?? '') || undefined;
+
 /** Where the pool cannot limit, the config has no size. */
 export async function limitVolume(
   pools: Pools,
   { pool, name }: VolumeId,
   config: VolumeDocument['config'],
+  how: { readonly mustHold?: boolean } = {},
 ): Promise<void> {
   const { driver, pool: spec } = pools.use(pool);
-  if (!driver.capabilities.quotas) return;
-  const bytes = parseBytes(config['size'] ?? '');
-  await driver.limitVolume(spec, refOf(name), bytes === 0 ? undefined : bytes);
+  if (driver.capabilities.quotas) await driver.limitVolume(spec, refOf(name), volumeSize(config), how);
 }
 
 /** Snapshots that are there already are left: running twice is like once. */

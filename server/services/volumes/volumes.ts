@@ -302,8 +302,15 @@ export class Volumes {
       checkIfMatch(ifMatch, etagOf.volume(before), 'storage volume', volumeKey(volume));
       const wanted = next(before);
       this.#checked(volume.pool, wanted.config, before.config);
-      if (before.config['size'] !== wanted.config['size']) await limitVolume(this.#deps.pools, volume, wanted.config);
-      await this.#deps.records.retry((changes) => changes.put('volumes', volumeKey(volume), wanted));
+      const isResized = before.config['size'] !== wanted.config['size'];
+      // A daemon that dies before it is recorded: settleLimits.
+      if (isResized) await limitVolume(this.#deps.pools, volume, wanted.config, { mustHold: true });
+      try {
+        await this.#deps.records.retry((changes) => changes.put('volumes', volumeKey(volume), wanted));
+      } catch (error) {
+        if (isResized) await limitVolume(this.#deps.pools, volume, before.config);
+        throw error;
+      }
     });
     this.#deps.events.lifecycle('storage-volume-updated', customUrl(volume), undefined, caller.requestor);
   }
