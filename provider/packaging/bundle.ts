@@ -1,12 +1,27 @@
 // Bundles the plugin into CommonJS files, as packages carry it: the program, and apart from it what only a process that talks to
 // a daemon loads. Most processes of a plan never do, and parsing costs them a fifth of their time.
-import { build, type BuildOptions } from 'esbuild';
+import { build, type BuildOptions, type Plugin } from 'esbuild';
 
 /** Before anything else is loaded: an old Node must not answer with a syntax error. */
 const versionCheck =
   "if(Number(process.versions.node.split('.')[0])<20){process.stdout.write('terraform-provider-gantry needs Node.js 20.19 or newer; this is '+process.versions.node+'\\n');process.exit(1)}";
 
-const apart = ['undici', 'ws'] as const;
+/**
+ * Each in a file of its own, and of each what is used. All of undici would be three times as large, and the parts nobody asked
+ * for reach for the globals in which Node keeps a second undici, which then is loaded as well: 50 ms for nothing.
+ */
+const apart: Readonly<Record<string, { readonly exports: readonly string[]; readonly source: string }>> = {
+  undici: {
+    exports: ['Pool'],
+    source: `const Dispatcher = require('undici/lib/dispatcher/dispatcher.js');
+Dispatcher.prototype.request = require('undici/lib/api/api-request.js');
+exports.Pool = require('undici/lib/dispatcher/pool.js');`,
+  },
+  ws: { exports: ['WebSocket'], source: `exports.WebSocket = require('ws').WebSocket;` },
+};
+
+/** HTTP/2 and bodies of forms: nothing here offers the one or sends the other. */
+const unused = /[\\/]undici[\\/]lib[\\/](?:dispatcher[\\/]client-h2|web[\\/]fetch[\\/]body)\.js$/;
 
 /** File name to content. `main.cjs` is the program. */
 export type Programs = ReadonlyMap<string, Buffer>;
@@ -15,24 +30,41 @@ export async function bundleProvider(repository: string): Promise<Programs> {
   const main = await bundleOne(repository, {
     entryPoints: ['provider/main.ts'],
     banner: { js: versionCheck },
-    plugins: [
-      {
-        name: 'apart',
-        setup(bundler) {
-          const filter = new RegExp(`^(?:${apart.join('|')})$`);
-          bundler.onResolve({ filter }, ({ path }) => ({ path: `./${path}.cjs`, external: true }));
-        },
-      },
-    ],
+    plugins: [apartPlugin],
   });
   const others = await Promise.all(
-    apart.map(async (name) => {
-      const stdin = { contents: `module.exports = require('${name}')`, resolveDir: repository };
-      return [`${name}.cjs`, await bundleOne(repository, { stdin })] as const;
+    Object.entries(apart).map(async ([name, { source }]) => {
+      const stdin = { contents: source, resolveDir: repository };
+      return [`${name}.cjs`, await bundleOne(repository, { stdin, plugins: [unusedPlugin] })] as const;
     }),
   );
   return new Map([['main.cjs', main], ...others]);
 }
+
+/**
+ * What is apart consists of classes that are made by `new`: the first one made loads them. An import of anything that is not among
+ * the exports ends the bundling with an error.
+ */
+const apartPlugin: Plugin = {
+  name: 'apart',
+  setup(bundler) {
+    const names = Object.keys(apart).join('|');
+    bundler.onResolve({ filter: new RegExp(`^(?:${names})$`) }, ({ path }) => ({ path, namespace: 'apart' }));
+    bundler.onLoad({ filter: /./, namespace: 'apart' }, ({ path }) => {
+      const made = (name: string): string =>
+        `export function ${name}(...given) { return new (require('./${path}.cjs').${name})(...given); }`;
+      return { contents: apart[path]?.exports.map(made).join('\n') ?? '' };
+    });
+    bundler.onResolve({ filter: /^\.\/\w+\.cjs$/, namespace: 'apart' }, ({ path }) => ({ path, external: true }));
+  },
+};
+
+const unusedPlugin: Plugin = {
+  name: 'unused',
+  setup(bundler) {
+    bundler.onLoad({ filter: unused }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
 
 async function bundleOne(repository: string, options: BuildOptions): Promise<Buffer> {
   const result = await build({

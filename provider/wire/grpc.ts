@@ -1,5 +1,7 @@
-// A gRPC server for what plugins need of it, on node:http2: unary calls, and streams that only have to stay open.
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+// A gRPC server for what plugins need of it: unary calls, and streams that only have to stay open.
+import type { Duplex } from 'node:stream';
+import { writeHeaders } from './hpack.ts';
+import { Http2Connection, type Stream } from './http2.ts';
 
 export type Unary = (request: Uint8Array) => Promise<Uint8Array> | Uint8Array;
 export type Method =
@@ -20,83 +22,76 @@ export class GrpcError extends Error {
   }
 }
 
+export interface GrpcDeps {
+  readonly methods: Methods;
+  /** Hears of what no client should cause. */
+  readonly onError: (method: string, error: unknown) => void;
+  /** A connection ended otherwise than by being closed. */
+  readonly onBroken: (why: string) => void;
+}
+
 /** As go-plugin allows. */
 const maxMessageBytes = 256 * 1024 * 1024;
 const headBytes = 5;
-const answerHeaders = { ':status': 200, 'content-type': 'application/grpc+proto' } as const;
-const okTrailers = { 'grpc-status': '0' } as const;
+/** A header has to fit into a frame. */
+const maxWordsBytes = 8 * 1024;
+const none = Buffer.alloc(0);
+const answerFields = { ':status': '200', 'content-type': 'application/grpc+proto' } as const;
+const answerHeaders = writeHeaders(answerFields);
+const okTrailers = writeHeaders({ 'grpc-status': '0' });
 
-/** Serves one call; `onError` hears of what no client should cause. */
-export function serveStream(
-  methods: Methods,
-  onError: (method: string, error: unknown) => void,
-  stream: ServerHttp2Stream,
-  headers: IncomingHttpHeaders,
-): void {
-  stream.on('error', () => {});
-  const path = headers[':path'] ?? '';
-  const method = methods.get(path);
-  if (method === undefined) {
-    stream.resume();
-    refuse(stream, grpcStatus.unimplemented, `this plugin has no method ${path}`);
-    return;
-  }
-  if (method.kind === 'silent') {
-    stream.respond(answerHeaders, { waitForTrailers: true });
-    stream.on('wantTrailers', () => stream.sendTrailers(okTrailers));
-    stream.resume();
-    stream.once('end', () => stream.end());
-    return;
-  }
-  collect(stream, (body) => {
-    if (body instanceof GrpcError) refuse(stream, body.status, body.message);
-    else void answer(stream, path, method, body, onError);
-  });
-}
-
-async function answer(
-  stream: ServerHttp2Stream,
-  path: string,
-  method: Method & { readonly kind: 'unary' },
-  body: Buffer,
-  onError: (method: string, error: unknown) => void,
-): Promise<void> {
-  try {
-    const reply = await method.call(readMessage(body));
-    if (stream.destroyed) return;
-    const head = Buffer.allocUnsafe(headBytes);
-    head[0] = 0;
-    head.writeUInt32BE(reply.length, 1);
-    stream.respond(answerHeaders, { waitForTrailers: true });
-    stream.on('wantTrailers', () => stream.sendTrailers(okTrailers));
-    if (method.answered !== undefined) stream.once('close', method.answered);
-    stream.end(Buffer.concat([head, reply]));
-  } catch (error) {
-    if (error instanceof GrpcError) {
-      refuse(stream, error.status, error.message);
-      return;
-    }
-    onError(path, error);
-    refuse(stream, grpcStatus.internal, error instanceof Error ? error.message : String(error));
-  }
-}
-
-function collect(stream: ServerHttp2Stream, done: (body: Buffer | GrpcError) => void): void {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  stream.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= maxMessageBytes + headBytes) chunks.push(chunk);
-  });
-  stream.once('end', () => {
-    if (size > maxMessageBytes + headBytes) {
-      done(new GrpcError(grpcStatus.resourceExhausted, `the message is larger than ${maxMessageBytes} bytes`));
-    } else done(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks));
+/** Serves the calls of one connection until it ends. */
+export function serveConnection(socket: Duplex, { methods, onError, onBroken }: GrpcDeps): void {
+  const answer = (stream: Stream, message: Uint8Array, answered?: () => void): void =>
+    connection.reply(stream, answerHeaders, framed(message), okTrailers, answered);
+  const refuse = (stream: Stream, error: unknown): void => {
+    const known = error instanceof GrpcError;
+    if (!known) onError(stream.path, error);
+    const message = error instanceof Error ? error.message : String(error);
+    connection.reply(stream, none, none, errorHeaders(known ? error.status : grpcStatus.internal, message));
+  };
+  const connection = new Http2Connection({
+    socket,
+    maxBodyBytes: maxMessageBytes + headBytes,
+    broken: onBroken,
+    opened(stream) {
+      const method = methods.get(stream.path);
+      if (method?.kind === 'silent') connection.begin(stream, answerHeaders);
+      else if (method === undefined)
+        refuse(stream, new GrpcError(grpcStatus.unimplemented, `this plugin has no method ${stream.path}`));
+    },
+    ended(stream, body) {
+      const method = methods.get(stream.path);
+      if (method?.kind === 'silent') connection.reply(stream, none, none, okTrailers);
+      if (method?.kind !== 'unary') return;
+      try {
+        const reply = method.call(readMessage(body));
+        if (reply instanceof Promise) {
+          reply.then(
+            (message) => answer(stream, message, method.answered),
+            (error: unknown) => refuse(stream, error),
+          );
+        } else answer(stream, reply, method.answered);
+      } catch (error) {
+        refuse(stream, error);
+      }
+    },
   });
 }
 
 /** One message: a byte that says whether it is compressed, its length, itself. */
-function readMessage(body: Buffer): Uint8Array {
+function framed(message: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(headBytes + message.length);
+  bytes[0] = 0;
+  bytes.writeUInt32BE(message.length, 1);
+  bytes.set(message, headBytes);
+  return bytes;
+}
+
+function readMessage(body: Buffer | undefined): Uint8Array {
+  if (body === undefined) {
+    throw new GrpcError(grpcStatus.resourceExhausted, `the message is larger than ${maxMessageBytes} bytes`);
+  }
   if (body.length < headBytes) throw new GrpcError(grpcStatus.invalidArgument, 'there is no message');
   if (body[0] !== 0) throw new GrpcError(grpcStatus.unimplemented, 'compressed messages are not understood');
   const length = body.readUInt32BE(1);
@@ -106,8 +101,8 @@ function readMessage(body: Buffer): Uint8Array {
   return body.subarray(headBytes);
 }
 
-function refuse(stream: ServerHttp2Stream, status: number, message: string): void {
-  if (stream.destroyed || stream.headersSent) return;
-  const trailers = { 'grpc-status': String(status), 'grpc-message': encodeURIComponent(message) };
-  stream.respond({ ...answerHeaders, ...trailers }, { endStream: true });
+/** Of an answer that has nothing else. */
+function errorHeaders(status: number, message: string): Buffer {
+  const words = encodeURIComponent(message).slice(0, maxWordsBytes).replace(/%.?$/, '');
+  return writeHeaders({ ...answerFields, 'grpc-status': String(status), 'grpc-message': words });
 }

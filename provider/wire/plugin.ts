@@ -1,9 +1,10 @@
 // Runs this process as a go-plugin: the handshake, mutual TLS, the services every plugin has, and its end. Which provider it is,
 // the methods say.
-import { createSecureServer, createServer, type Http2SecureServer, type Http2Server } from 'node:http2';
-import { X509Certificate } from 'node:crypto';
+import { createServer, type Server } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { createServer as createTlsServer } from 'node:tls';
 import { makeSelfSigned } from '../../server/lib/self-signed.ts';
-import { serveStream, type Method, type Methods } from './grpc.ts';
+import { serveConnection, type Method, type Methods } from './grpc.ts';
 import type { Log } from './log.ts';
 import { HealthReply, Nothing, serving } from './messages.ts';
 import { makeSocketPlace, type SocketPlace } from './socket.ts';
@@ -50,11 +51,13 @@ export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
     void deps.close().finally(() => deps.exit(0));
   };
   const methods = new Map<string, Method>([...deps.methods, ...pluginMethods(end)]);
-  const { server, certificate } = await makeServer(deps);
-  server.on('stream', (stream, headers) => {
-    serveStream(methods, (method, error) => deps.log('error', `${method} failed: ${String(error)}`), stream, headers);
-  });
-  server.on('sessionError', (error: Error) => deps.log('debug', `a session ended: ${error.message}`));
+  const { server, certificate } = await makeServer(deps, (socket) =>
+    serveConnection(socket, {
+      methods,
+      onError: (method, error) => deps.log('error', `${method} failed: ${String(error)}`),
+      onBroken: (why) => deps.log('debug', `a connection ended: ${why}`),
+    }),
+  );
   await listen(server, place);
   watchParent(deps, end);
   deps.print(`1|${protocolVersion}|unix|${place.path}|grpc|${certificate}\n`);
@@ -87,19 +90,19 @@ function pluginMethods(end: () => void): readonly (readonly [string, Method])[] 
 }
 
 interface Made {
-  readonly server: Http2SecureServer | Http2Server;
+  readonly server: Server;
   /** For the handshake: base64 without padding, or nothing without TLS. */
   readonly certificate: string;
 }
 
-const settings = { initialWindowSize: 1024 * 1024, maxConcurrentStreams: 1000 } as const;
 const hourMs = 60 * 60_000;
 
 /** Only the holder of the certificate that Terraform made for this start may connect. */
-async function makeServer({ env, now }: PluginDeps): Promise<Made> {
+async function makeServer({ env, now, log }: PluginDeps, serve: (socket: Duplex) => void): Promise<Made> {
   const clientCertificate = env['PLUGIN_CLIENT_CERT'];
-  if (clientCertificate === undefined || clientCertificate === '')
-    return { server: createServer({ settings }), certificate: '' };
+  if (clientCertificate === undefined || clientCertificate === '') {
+    return { server: createServer(serve), certificate: '' };
+  }
   const nowMs = now().getTime();
   const { certPem, keyPem } = await makeSelfSigned({
     commonName: 'localhost',
@@ -110,19 +113,23 @@ async function makeServer({ env, now }: PluginDeps): Promise<Made> {
     usage: 'server',
     curve: 'P-256',
   });
-  const server = createSecureServer({
-    cert: certPem,
-    key: keyPem,
-    ca: clientCertificate,
-    requestCert: true,
-    rejectUnauthorized: true,
-    minVersion: 'TLSv1.2',
-    settings,
-  });
-  return { server, certificate: new X509Certificate(certPem).raw.toString('base64').replace(/=+$/, '') };
+  const server = createTlsServer(
+    {
+      cert: certPem,
+      key: keyPem,
+      ca: clientCertificate,
+      requestCert: true,
+      rejectUnauthorized: true,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['h2'],
+    },
+    serve,
+  );
+  server.on('tlsClientError', (error) => log('debug', `a connection was refused: ${error.message}`));
+  return { server, certificate: certPem.replaceAll(/-----[A-Z ]+-----|\s|=/g, '') };
 }
 
-function listen(server: Http2SecureServer | Http2Server, place: SocketPlace): Promise<void> {
+function listen(server: Server, place: SocketPlace): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(place.path, () => {

@@ -1,4 +1,5 @@
 // A small protocol buffers codec: messages are tables of fields, which also give the TypeScript types. Knows no message.
+import { ByteWriter } from './byte-writer.ts';
 
 export interface Field<T> {
   readonly number: number;
@@ -21,6 +22,8 @@ export interface Message<F extends Fields> {
   readonly fields: F;
   decode(bytes: Uint8Array): { readonly [Name in keyof F]: ValueOf<F[Name]> };
   encode(value: Init<F>): Buffer;
+  /** As a part of another message. */
+  write(value: Init<F>, writer: Writer): void;
 }
 
 export class ProtobufError extends Error {
@@ -36,14 +39,27 @@ export class Reader {
 
   /** Beyond 2^53 the nearest number: no field of the protocol needs more. Negative ones come as ten bytes. */
   varint(): number {
-    let low = 0n;
+    let value = 0;
+    for (let [shift, at] = [0, this.position]; shift < 28; shift += 7, at += 1) {
+      const byte = this.bytes[at];
+      if (byte === undefined) throw new ProtobufError('a number is cut off');
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        this.position = at + 1;
+        return value;
+      }
+    }
+    return this.#longVarint();
+  }
+
+  #longVarint(): number {
+    let value = 0n;
     for (let shift = 0n; shift < 70n; shift += 7n) {
       const byte = this.bytes[this.position];
       if (byte === undefined) throw new ProtobufError('a number is cut off');
       this.position += 1;
-      if (shift === 0n && byte < 0x80) return byte;
-      low |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return Number(BigInt.asIntN(64, low));
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return Number(BigInt.asIntN(64, value));
     }
     throw new ProtobufError('a number is longer than ten bytes');
   }
@@ -66,25 +82,57 @@ export class Reader {
   }
 }
 
-export class Writer {
-  readonly parts: Uint8Array[] = [];
-
+export class Writer extends ByteWriter {
   varint(value: number): void {
     if (value >= 0 && value < 0x80) {
-      this.parts.push(Uint8Array.of(value));
+      this.byte(value);
       return;
     }
-    const bytes: number[] = [];
+    if (value < 0 || value > 0x7fff_ffff) {
+      this.#longVarint(value);
+      return;
+    }
+    let left = value;
+    for (; left >= 0x80; left >>>= 7) this.byte((left & 0x7f) | 0x80);
+    this.byte(left);
+  }
+
+  #longVarint(value: number): void {
     let left = BigInt.asUintN(64, BigInt(value));
-    for (; left >= 0x80n; left >>= 7n) bytes.push(Number(left & 0x7fn) | 0x80);
-    bytes.push(Number(left));
-    this.parts.push(Uint8Array.from(bytes));
+    for (; left >= 0x80n; left >>= 7n) this.byte(Number(left & 0x7fn) | 0x80);
+    this.byte(Number(left));
   }
 
   chunk(key: number, bytes: Uint8Array): void {
     this.varint(key);
     this.varint(bytes.length);
-    this.parts.push(bytes);
+    this.copy(bytes);
+  }
+
+  text(key: number, text: string): void {
+    const at = this.open(key);
+    // No character takes more than three bytes for each of its parts.
+    this.room(3 * text.length);
+    this.length = at + this.bytes.write(text, at);
+    this.close(at);
+  }
+
+  /** Begins a chunk whose length `close` fills in. */
+  open(key: number): number {
+    this.varint(key);
+    this.byte(0);
+    return this.length;
+  }
+
+  close(at: number): void {
+    const length = this.length - at;
+    let more = 0;
+    for (let left = length; left >= 0x80; left >>>= 7) more += 1;
+    if (more > 0) this.shift(length, more);
+    const end = this.length;
+    this.length = at - 1;
+    this.varint(length);
+    this.length = end;
   }
 }
 
@@ -98,7 +146,7 @@ export const text = (number: number): Field<string> => ({
   initial: () => '',
   read: (reader) => textOf(reader.chunk()),
   write: (value, writer, key) => {
-    if (value !== '') writer.chunk(key, Buffer.from(value, 'utf8'));
+    if (value !== '') writer.text(key, value);
   },
 });
 
@@ -144,9 +192,9 @@ export const optional = <T>(field: Field<T>): Field<T | undefined> => ({
   read: (reader) => field.read(reader, field.initial()),
   write: (value, writer, key) => {
     if (value === undefined) return;
-    const parts = writer.parts.length;
+    const before = writer.length;
     field.write(value, writer, key);
-    if (writer.parts.length > parts) return;
+    if (writer.length > before) return;
     // The field leaves out its default: an empty chunk or a zero.
     writer.varint(key);
     writer.varint(0);
@@ -160,7 +208,10 @@ export const message = <M extends Message<Fields>>(number: number, of: () => M):
   initial: () => undefined,
   read: (reader) => of().decode(reader.chunk()) as MessageOf<M>,
   write: (value, writer, key) => {
-    if (value !== undefined) writer.chunk(key, of().encode(value));
+    if (value === undefined) return;
+    const at = writer.open(key);
+    of().write(value, writer);
+    writer.close(at);
   },
 });
 
@@ -189,14 +240,27 @@ export const mapped = <M extends Message<Fields>>(
       return { ...before, [key]: value ?? (of().decode(empty) as MessageOf<M>) };
     },
     write: (values, writer, key) => {
-      for (const [name, value] of Object.entries(values)) writer.chunk(key, entry.encode({ key: name, value }));
+      for (const [name, value] of Object.entries(values)) {
+        const at = writer.open(key);
+        entry.write({ key: name, value }, writer);
+        writer.close(at);
+      }
     },
   };
 };
 
+/** No message is written while another one is, but as a part of it. */
+const shared = new Writer();
+
 export function defineMessage<const F extends Fields>(fields: F): Message<F> {
   const list = Object.entries(fields);
   const byNumber = new Map(list.map(([name, field]) => [field.number, { name, field }]));
+  const write: Message<F>['write'] = (value, writer) => {
+    for (const [name, field] of list) {
+      const given = value[name];
+      if (given !== undefined) field.write(given, writer, field.number * 8 + field.wireType);
+    }
+  };
   return {
     fields,
     decode(input) {
@@ -212,12 +276,10 @@ export function defineMessage<const F extends Fields>(fields: F): Message<F> {
       return value as ReturnType<Message<F>['decode']>;
     },
     encode(value) {
-      const writer = new Writer();
-      for (const [name, field] of list) {
-        const given = value[name];
-        if (given !== undefined) field.write(given, writer, field.number * 8 + field.wireType);
-      }
-      return Buffer.concat(writer.parts);
+      shared.clear();
+      write(value, shared);
+      return shared.take();
     },
+    write,
   };
 }

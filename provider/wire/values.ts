@@ -1,52 +1,104 @@
 // Values as Terraform sends them: msgpack by schema type, or JSON. Whatever a type names is always written, null when absent.
-import { Decoder, Encoder, ExtData, ExtensionCodec } from '@msgpack/msgpack';
 import { readValue, type Json } from '../framework/stored-state.ts';
 import type { Type } from '../framework/type.ts';
-import { isList, isMap, isUnknown, unknownValue, type Value } from '../framework/value.ts';
+import { isList, isMap, isUnknown, unknownValue, type Value, type ValueMap } from '../framework/value.ts';
+import { MsgpackReader, MsgpackWriter } from './msgpack.ts';
 
 /** Bytes that are no value of the type; `path` says where. */
 export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
 
+type ObjectType = Extract<Type, { readonly kind: 'object' }>;
+
+/** The extension that says so; those that say what is known of an unknown value are read as well. */
 const plainUnknown = 0;
-/** Says what is known of an unknown value, which nothing here needs. */
-const refinedUnknown = 12;
 
-const extensionCodec = new ExtensionCodec();
-extensionCodec.register({
-  type: plainUnknown,
-  encode: (value) => (isUnknown(value) ? Uint8Array.of(0) : null),
-  decode: () => unknownValue,
-});
-extensionCodec.register({ type: refinedUnknown, encode: () => null, decode: () => unknownValue });
-
-const options = { extensionCodec, useBigInt64: true } as const;
-const encoder = new Encoder(options);
-const decoder = new Decoder(options);
-
-export function encodeValue(type: Type, value: Value): Uint8Array {
-  return encoder.encode(toWire(type, value, ''));
+interface Member {
+  readonly name: string;
+  readonly type: Type;
+  /** Its name as it is written. */
+  readonly head: Buffer;
 }
 
-function toWire(type: Type, value: Value, path: string): unknown {
-  if (value === null || typeof type === 'string' || isUnknown(value)) return value;
-  if (type.kind === 'list') {
-    if (!isList(value)) throw new ValueError(`${path} is no list`);
-    return typeof type.item === 'string'
-      ? value
-      : value.map((item, index) => toWire(type.item, item, `${path}[${index}]`));
+/** An object type prepared for reading and writing. */
+interface Shape {
+  /** As the type has them. */
+  readonly members: readonly Member[];
+  /** In the order of their names, which is how Terraform writes them. */
+  readonly sorted: readonly Member[];
+  readonly nulls: ValueMap;
+}
+
+const shapes = new WeakMap<ObjectType, Shape>();
+
+function shapeOf(type: ObjectType): Shape {
+  const known = shapes.get(type);
+  if (known !== undefined) return known;
+  const members = Object.entries(type.members).map(([name, member]) => ({ name, type: member, head: textBytes(name) }));
+  const shape: Shape = {
+    members,
+    sorted: members.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    nulls: Object.fromEntries(members.map(({ name }) => [name, null])),
+  };
+  shapes.set(type, shape);
+  return shape;
+}
+
+const short = 32;
+
+/** As Terraform writes it: with the shortest head. */
+function textBytes(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  if (bytes.length < short) return Buffer.concat([Buffer.of(0xa0 | bytes.length), bytes]);
+  const longer = new MsgpackWriter();
+  longer.text(text);
+  return longer.take();
+}
+
+const writer = new MsgpackWriter();
+
+export function encodeValue(type: Type, value: Value): Buffer {
+  writer.clear();
+  write(type, value, '');
+  return writer.take();
+}
+
+function write(type: Type, value: Value, path: string): void {
+  if (value === null) writer.nil();
+  else if (isUnknown(value)) writer.extension(plainUnknown);
+  else if (typeof value === 'string') writer.text(value);
+  else if (typeof value === 'boolean') writer.flag(value);
+  else if (typeof value !== 'object') writer.number(value);
+  else if (typeof type === 'string') throw new ValueError(`${path} is no ${type}`);
+  else if (type.kind === 'list') writeList(type.item, value, path);
+  else if (!isMap(value)) throw new ValueError(`${path} is no map`);
+  else if (type.kind === 'map') writeMap(type.item, value);
+  else writeObject(type, value);
+}
+
+function writeList(item: Type, value: Value, path: string): void {
+  if (!isList(value)) throw new ValueError(`${path} is no list`);
+  writer.list(value.length);
+  value.forEach((each, index) => write(item, each, `${path}[${index}]`));
+}
+
+function writeMap(item: Type, value: ValueMap): void {
+  const keys = Object.keys(value);
+  writer.map(keys.length);
+  for (const key of keys) {
+    writer.text(key);
+    write(item, value[key] ?? null, key);
   }
-  if (!isMap(value)) throw new ValueError(`${path} is no map`);
-  const out: Record<string, unknown> = {};
-  if (type.kind === 'map') for (const key in value) out[key] = toWire(type.item, value[key] ?? null, key);
-  else {
-    for (const name in type.members) {
-      const member = type.members[name];
-      if (member !== undefined) out[name] = toWire(member, value[name] ?? null, name);
-    }
+}
+
+function writeObject(type: ObjectType, value: ValueMap): void {
+  const { members } = shapeOf(type);
+  writer.map(members.length);
+  for (const { name, type: member, head } of members) {
+    writer.copy(head);
+    write(member, value[name] ?? null, name);
   }
-  return out;
 }
 
 /** The `msgpack` form unless it is empty, then the `json` one; nothing at all is null. Throws ValueError. */
@@ -56,7 +108,7 @@ export function decodeValue(
 ): Value {
   if (sent === undefined) return null;
   try {
-    if (sent.msgpack.length > 0) return fromWire(type, decoder.decode(sent.msgpack), '');
+    if (sent.msgpack.length > 0) return readWhole(type, sent.msgpack);
     return sent.json.length === 0
       ? null
       : readValue(type, JSON.parse(Buffer.from(sent.json).toString('utf8')) as Json, '');
@@ -67,33 +119,69 @@ export function decodeValue(
   }
 }
 
-function fromWire(type: Type, raw: unknown, path: string): Value {
-  if (raw === null || raw === undefined) return null;
-  if (isUnknown(raw) || raw instanceof ExtData) return unknownValue;
-  if (typeof type === 'string') return scalar(type, raw, path);
-  if (type.kind === 'list') {
-    if (!Array.isArray(raw)) throw new ValueError(`${path} is no list`);
-    return raw.map((item, index) => fromWire(type.item, item, `${path}[${index}]`));
-  }
-  if (typeof raw !== 'object' || Array.isArray(raw) || raw instanceof Uint8Array)
-    throw new ValueError(`${path} is no map`);
-  const members = raw as Readonly<Record<string, unknown>>;
-  const out: Record<string, Value> = {};
-  if (type.kind === 'map') for (const key in members) out[key] = fromWire(type.item, members[key], key);
-  else {
-    for (const name in type.members) {
-      const member = type.members[name];
-      if (member !== undefined) out[name] = fromWire(member, members[name], name);
-    }
-  }
-  return out;
+function readWhole(type: Type, bytes: Uint8Array): Value {
+  const reader = new MsgpackReader(bytes);
+  const value = read(type, reader, '');
+  if (reader.position < bytes.length) throw new ValueError('The value cannot be read: more follows it');
+  return value;
 }
 
-function scalar(type: 'string' | 'number' | 'bool', raw: unknown, path: string): Value {
-  if (type === 'bool' && typeof raw === 'boolean') return raw;
-  if (type !== 'bool' && typeof raw === 'string') return raw;
-  // A number as text is a decimal that no float can hold: it goes back as it came, by the case above.
-  if (type === 'number' && typeof raw === 'number') return raw;
-  if (type === 'number' && typeof raw === 'bigint') return BigInt.asIntN(54, raw) === raw ? Number(raw) : raw;
-  throw new ValueError(`${path} is no ${type}`);
+function read(type: Type, reader: MsgpackReader, path: string): Value {
+  if (reader.nil()) return null;
+  if (reader.extension()) return unknownValue;
+  if (typeof type === 'string') return readScalar(type, reader, path);
+  if (type.kind === 'list') return readList(type.item, reader, path);
+  const length = reader.map();
+  if (length === undefined) throw new ValueError(`${path} is no map`);
+  return type.kind === 'map' ? readMap(type.item, length, reader, path) : readObject(type, length, reader, path);
+}
+
+function readScalar(type: 'string' | 'number' | 'bool', reader: MsgpackReader, path: string): Value {
+  // A number as text is a decimal that no float can hold: it goes back as it came.
+  const found = type === 'bool' ? reader.flag() : (reader.text() ?? (type === 'number' ? reader.number() : undefined));
+  if (found === undefined) throw new ValueError(`${path} is no ${type}`);
+  return typeof found === 'bigint' && BigInt.asIntN(54, found) === found ? Number(found) : found;
+}
+
+function readList(item: Type, reader: MsgpackReader, path: string): Value {
+  const length = reader.list();
+  if (length === undefined) throw new ValueError(`${path} is no list`);
+  const items: Value[] = [];
+  for (let index = 0; index < length; index += 1) items.push(read(item, reader, `${path}[${index}]`));
+  return items;
+}
+
+function readMap(item: Type, length: number, reader: MsgpackReader, path: string): Value {
+  const map: Record<string, Value> = {};
+  for (let index = 0; index < length; index += 1) {
+    const key = readKey(reader, path);
+    map[key] = read(item, reader, key);
+  }
+  return map;
+}
+
+/** What the type does not name is left out. */
+function readObject(type: ObjectType, length: number, reader: MsgpackReader, path: string): Value {
+  const { sorted, nulls } = shapeOf(type);
+  const object: Record<string, Value> = { ...nulls };
+  for (let index = 0; index < length; index += 1) {
+    const expected = sorted[index];
+    if (expected !== undefined && reader.skipText(expected.head)) {
+      object[expected.name] = read(expected.type, reader, expected.name);
+      continue;
+    }
+    const name = readKey(reader, path);
+    const member = Object.hasOwn(type.members, name) ? type.members[name] : undefined;
+    if (member === undefined) reader.skip();
+    else object[name] = read(member, reader, name);
+  }
+  return object;
+}
+
+function readKey(reader: MsgpackReader, path: string): string {
+  const key = reader.text();
+  if (key === undefined) throw new ValueError(`${path} has a key that is no text`);
+  // Assigning it would change what the object is.
+  if (key === '__proto__') throw new ValueError(`${path} has the key __proto__, which cannot be kept`);
+  return key;
 }
