@@ -26,7 +26,7 @@ function remedyOf(error: unknown): string {
     case 'preconditionFailed':
       return 'It was changed at the same time by someone else: plan again.';
     case 'exists':
-      return 'Choose another name, or take the existing object over with terraform import.';
+      return 'Choose another name, or take the existing object over with terraform import. Of create_before_destroy both have to have names of their own.';
     case 'notImplemented':
       return 'This server does not do that.';
     default:

@@ -18,7 +18,7 @@ import type {
 import { readStoredState, StoredStateError, type JsonObject } from './stored-state.ts';
 import { timeoutMs } from './timeouts.ts';
 import { validateAttributes, type ValidateFacts } from './validate.ts';
-import type { Value, ValueMap } from './value.ts';
+import { equalValues, type Value, type ValueMap } from './value.ts';
 
 export interface ReadResult {
   readonly state: ValueMap | null;
@@ -118,7 +118,10 @@ export class ProviderServer<C> {
     try {
       const read = await resource.read(state, begun.context);
       const found = read === null ? null : { ...state, ...(read as ValueMap) };
-      return { state: found, privateData: begun.context.privateData, diagnostics: begun.diagnostics };
+      // What was read with others comes without an ETag: the one of before still stands for the same state.
+      const isSame = found !== null && equalValues(found, state);
+      const kept = isSame ? { ...privateData, ...begun.context.privateData } : begun.context.privateData;
+      return { state: found, privateData: kept, diagnostics: begun.diagnostics };
     } catch (error) {
       begun.fail(`read ${typeName}`, error);
       return { state, privateData, diagnostics: begun.diagnostics };

@@ -35,6 +35,8 @@ function visit(attribute: Attribute<unknown>, value: Value, path: Path, facts: V
     const detail = `${renderPath(path)} must be a whole number of at most 2^53.`;
     return [failure(`Invalid value of ${renderPath(path)}`, detail, path)];
   }
+  const nulls = attribute.nested?.nesting === 'single' ? [] : nullsIn(value, attribute.nested === undefined);
+  if (nulls.length > 0) return nulls.map((steps) => nullEntry([...path, ...steps]));
   const inside = items(attribute, value).flatMap(([step, item]) =>
     isMap(item) ? visitObject(attribute.nested?.attributes ?? {}, item, [...path, ...step], facts) : [],
   );
@@ -61,6 +63,23 @@ function checked({ check, sensitive }: Attribute<unknown>, value: Value, path: P
 
 const knownEntries = (value: ValueMap): ValueMap =>
   Object.fromEntries(Object.entries(value).filter(([, item]) => isWhollyKnown(item)));
+
+function nullEntry(path: Path): Diagnostic {
+  const name = renderPath(path);
+  const detail = `${name} must not be null. Leave the entry out; a for expression with if can do that.`;
+  return failure(`Invalid value of ${name}`, detail, path);
+}
+
+/** Where entries of lists and maps are null, which Terraform lets through. What objects leave out is null by right. */
+function nullsIn(value: Value, isDeep: boolean): readonly Path[] {
+  const entries: readonly (readonly [PathStep, Value])[] = isList(value)
+    ? value.map((item, index) => [{ index }, item] as const)
+    : Object.entries(isMap(value) ? value : {}).map(([key, item]) => [{ key }, item] as const);
+  return entries.flatMap(([step, item]): readonly Path[] => {
+    if (item === null) return [[step]];
+    return isDeep ? nullsIn(item, true).map((rest) => [step, ...rest]) : [];
+  });
+}
 
 function items({ nested }: Attribute<unknown>, value: Value): readonly (readonly [readonly PathStep[], Value])[] {
   if (nested === undefined) return [];

@@ -3,7 +3,7 @@ import { parseBytes } from '../../server/api/bytes.ts';
 import { objectType } from '../framework/attribute.ts';
 import { FunctionError, type ProviderFunction } from '../framework/provider.ts';
 import { sourceAttributes } from '../resources/container-attributes.ts';
-import { imageSource } from '../resources/container-state.ts';
+import { parseImageReference } from '../resources/container-state.ts';
 
 const parseSize: ProviderFunction = {
   name: 'parse_size',
@@ -34,17 +34,10 @@ const imageReference: ProviderFunction = {
   returns: objectType(sourceAttributes),
   call([reference]) {
     const text = typeof reference === 'string' ? reference : '';
-    const remote = /^(https:\/\/[^/\s]+)\/(\S+)$/.exec(text);
-    const image = remote?.[2] ?? text;
-    if (image === '' || /\s/.test(image) || (remote === null && text.includes('://'))) {
-      throw new FunctionError(
-        `${JSON.stringify(text)} names no image: write an alias, a fingerprint, or https://host:port/alias`,
-        0,
-      );
-    }
-    const source = imageSource(/^[0-9a-f]{12,64}$/.test(image) ? { fingerprint: image } : { alias: image });
-    const from = remote === null ? {} : { server: remote[1] ?? '', protocol: 'lxd', mode: 'pull' };
-    return { ...source, ...from };
+    const source = parseImageReference(text);
+    if (source !== undefined) return { ...source };
+    const forms = 'write an alias, a fingerprint, or https://host:port/alias';
+    throw new FunctionError(`${JSON.stringify(text)} names no image: ${forms}`, 0);
   },
 };
 

@@ -1,5 +1,5 @@
 // The attributes of gantry_container.
-import { architectureName } from '../../server/api/architectures.ts';
+import { architectureName, architectureRule } from '../../server/api/architectures.ts';
 import { containerName } from '../../server/api/names.ts';
 import { flag, integer, object, objectMap, objects, text, textMap, textMaps, texts } from '../framework/attribute.ts';
 import type { StateOf } from '../framework/attribute.ts';
@@ -17,6 +17,9 @@ export const fileMode = (value: string): string | undefined =>
 const absolute = (path: string): boolean => path.startsWith('/') && !path.split('/').includes('..');
 export const absolutePath = (path: string): string | undefined =>
   absolute(path) ? undefined : 'must be an absolute path without .. in it';
+
+export const commandCheck = ([program]: readonly string[]): string | undefined =>
+  program === undefined || program === '' ? 'must begin with the program to run' : undefined;
 
 export const sourceAttributes = {
   type: text({ doc: '`image`, `copy` or `none`.', required: true, check: oneOf('image', 'copy', 'none') }),
@@ -60,7 +63,7 @@ const fileAttributes = {
 } as const;
 
 const execAttributes = {
-  command: texts({ doc: 'Command and arguments.', required: true }),
+  command: texts({ doc: 'Command and arguments.', required: true, check: commandCheck }),
   environment: textMap({ doc: 'Environment, over that of the container.' }),
   cwd: text({ doc: 'Directory to run in.', check: absolutePath }),
   user: integer({ doc: 'User id inside.', default: 0 }),
@@ -105,6 +108,7 @@ export const containerAttributes = {
     computed: true,
     keep: true,
     replace: true,
+    check: architectureRule,
     same: (before: string, after: string) => architectureName(before) === (architectureName(after) ?? after),
   }),
   instance_type: text({
@@ -150,7 +154,11 @@ export const containerAttributes = {
   ipv6_address: text({ doc: 'Its first IPv6 address others can reach.', computed: true }),
   mac_address: text({ doc: 'MAC address of its first interface.', computed: true }),
   interfaces: objectMap(interfaceAttributes, { doc: 'Its interfaces, by their names inside.', computed: true }),
-  expanded_config: textMap({ doc: 'Config of its profiles and its own, merged.', computed: true }),
+  expanded_config: textMap({
+    doc: 'Config of its profiles and its own, merged. Sensitive, for what is sensitive in `config` is in it too.',
+    computed: true,
+    sensitive: true,
+  }),
   expanded_devices: textMaps({ doc: 'Devices of its profiles and its own, merged.', computed: true }),
   timeouts: timeoutsAttribute,
 } as const;

@@ -4,13 +4,18 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { durationCheck } from '../framework/duration.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { at } from '../framework/path.ts';
-import { absolutePath } from './container-attributes.ts';
+import { absolutePath, commandCheck } from './container-attributes.ts';
 import { runOne } from './container-exec.ts';
 import { gantryResource } from './shared.ts';
 
 const attributes = {
   container: text({ doc: 'Name of the container, which has to run.', required: true, replace: true }),
-  command: texts({ doc: 'Command and arguments. Another command is another run.', required: true, replace: true }),
+  command: texts({
+    doc: 'Command and arguments. Another command is another run.',
+    required: true,
+    replace: true,
+    check: commandCheck,
+  }),
   environment: textMap({ doc: 'Environment, over that of the container.', replace: true }),
   cwd: text({ doc: 'Directory to run in.', check: absolutePath, replace: true }),
   user: integer({ doc: 'User id inside.', default: 0, replace: true }),

@@ -66,7 +66,8 @@ type Ran = Pick<ExecSpec, 'exit_code' | 'stdout' | 'stderr'>;
 export async function runOne(context: Context<Link>, container: string, spec: Run, path: Path): Promise<Ran> {
   const limit = AbortSignal.timeout(parseDuration(spec.timeout ?? '5m') ?? 300_000);
   const signal = AbortSignal.any([context.signal, context.stopping, limit]);
-  const shown = spec.command.join(' ');
+  // Its arguments may hold what Terraform was told to keep to itself.
+  const shown = spec.command[0] ?? '';
   let ran;
   try {
     ran = await runCommand(context, container, spec, signal);

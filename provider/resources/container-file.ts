@@ -13,6 +13,8 @@ import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-fi
 import { DiagnosticError } from '../framework/diagnostic.ts';
 import { gantryResource } from './shared.ts';
 
+const kinds: readonly string[] = ['file', 'directory', 'symlink'];
+
 const attributes = {
   container: text({ doc: 'Name of the container.', required: true, replace: true }),
   path: text({ doc: 'Absolute path in the container.', required: true, replace: true, check: absolutePath }),
@@ -20,7 +22,7 @@ const attributes = {
     doc: '`file`, `directory` or `symlink`.',
     default: 'file',
     replace: true,
-    check: oneOf('file', 'directory', 'symlink'),
+    check: oneOf(...kinds),
   }),
   content: text({ doc: 'file: the content, as text.' }),
   source: text({ doc: 'file: path of a local file with the content.' }),
@@ -63,8 +65,9 @@ export const containerFile = gantryResource({
     id: ({ container = '', path = '' }) => `${container}/${path}`,
   },
   validate({ type, content, source, target }) {
-    if (type !== null && typeof type !== 'string') return [];
     const kind = type ?? 'file';
+    // Not known yet, or wrong, which its own check says.
+    if (typeof kind !== 'string' || !kinds.includes(kind)) return [];
     const given = { content, source, target };
     const allowed = kind === 'file' ? ['content', 'source'] : kind === 'symlink' ? ['target'] : [];
     const wrong = (['content', 'source', 'target'] as const).filter(

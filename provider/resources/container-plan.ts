@@ -1,12 +1,12 @@
 // What a plan of a container says beyond its attributes: files that differ, restarts, replacement, what stays known.
-import { isNotFound } from '../../server/client/client-error.ts';
 import type { Link } from '../connection/link.ts';
 import { failure, warning } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { PlanHook } from '../framework/provider.ts';
-import { equalValues, isMap, isUnknown, isWhollyKnown, unknownValue, type Value } from '../framework/value.ts';
+import { equalValues, isMap, isWhollyKnown, unknownValue, type Value } from '../framework/value.ts';
 import type { ContainerAttributes, ContainerState, Source } from './container-attributes.ts';
 import { wantedHash } from './container-files.ts';
+import { isSameSource } from './container-source.ts';
 import { costOf, wholeConfig, type Cost } from './container-state.ts';
 
 type Hook = PlanHook<ContainerAttributes, Link>;
@@ -69,30 +69,19 @@ function planRestart({ planned, add, config }: Hook, prior: ContainerState, caus
   planned.exec = Object.fromEntries(again) as typeof planned.exec;
 }
 
-/** Another source is another container, unless it is another word for the same image. */
-async function planSource({ planned, replace, client }: Hook, prior: ContainerState): Promise<void> {
-  const after = planned.source;
-  if (prior.source === null || after === null || equalValues(prior.source, after)) return;
-  if (!isUnknown(after) && isWhollyKnown(after) && (await isSameImage(prior.source, after as Source, client))) return;
-  replace(at('source'));
-}
-
-async function isSameImage(before: Source, after: Source, link: Link | undefined): Promise<boolean> {
-  const isLocal = [before, after].every(({ type, server }) => type === 'image' && server === null);
-  if (!isLocal || link === undefined) return false;
-  const [a, b] = [await fingerprintOf(before, link), await fingerprintOf(after, link)];
-  return a !== undefined && b !== undefined && (a.startsWith(b) || b.startsWith(a));
-}
-
-async function fingerprintOf({ fingerprint, alias }: Source, { client }: Link): Promise<string | undefined> {
-  if (fingerprint !== null) return fingerprint;
-  if (alias === null) return undefined;
-  try {
-    return (await client.get('image_alias', alias)).metadata.target;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
+/** Another source is another container, unless it is another word for the same. */
+async function planSource({ planned, replace, client, add }: Hook, prior: ContainerState): Promise<void> {
+  const after = planned.source as Value;
+  if (after === null || equalValues(prior.source, after)) return;
+  const { name } = prior;
+  if (prior.source === null) {
+    const detail = `Nobody knows what it was made from: source is noted, nothing else. terraform apply -replace makes it anew.`;
+    add(warning(`The container ${name} stays as it is`, detail));
+    return;
   }
+  const isKnown = isMap(after) && isWhollyKnown(after);
+  if (isKnown && (await isSameSource(prior.source, after as unknown as Source, client))) return;
+  replace(at('source'));
 }
 
 /** The hash that the content will have: it differs from the one read back when the file was changed on either side. */

@@ -10,6 +10,7 @@ import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
 import { parseDuration } from '../framework/duration.ts';
 import type { Context } from '../framework/provider.ts';
 import type { WaitFor } from './container-attributes.ts';
+import { said } from './maps.ts';
 import { perform } from './write.ts';
 
 /** Both kinds of servers say so in words only. */
@@ -68,7 +69,8 @@ async function waitForOne(context: Context<Link>, name: string, wait: WaitFor): 
 }
 
 /** What the configuration gives was validated; the rest of it is null. */
-function conditionOf({ type, nic, command, port, host, path, timeout }: WaitFor): WaitCondition {
+function conditionOf({ type, nic: givenNic, command, port, host: givenHost, path, timeout }: WaitFor): WaitCondition {
+  const [nic, host] = [said(givenNic), said(givenHost)];
   const timeoutMs = parseDuration(timeout ?? '') ?? 60_000;
   switch (type) {
     case 'ipv4':

@@ -7,7 +7,7 @@ import type { Effect } from '../../server/api/field.ts';
 import type { SeenContainer } from '../connection/reader.ts';
 import type { TextMap, TextMaps } from '../framework/attribute.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
-import { present, readMap, readMaps, writtenMap, writtenMaps } from './maps.ts';
+import { present, readMap, readMaps, said, writtenMap, writtenMaps } from './maps.ts';
 import { containerRules, isContainerComputed, shownMaps } from './shared.ts';
 
 const policyKeys = {
@@ -58,16 +58,30 @@ function importedPart(live: Container, state: ContainerState): Partial<Container
   };
 }
 
-export const imageSource = (image: { readonly alias?: string; readonly fingerprint?: string }): Source => ({
-  type: 'image',
-  alias: image.alias ?? null,
-  fingerprint: image.fingerprint ?? null,
+const nowhere: Source = {
+  type: 'none',
+  alias: null,
+  fingerprint: null,
   server: null,
   protocol: null,
   mode: null,
   source: null,
   container_only: null,
-});
+};
+
+export const copySource = (container: string): Source => ({ ...nowhere, type: 'copy', source: container });
+
+const imageSource = (image: Partial<Source>): Source => ({ ...nowhere, type: 'image', ...image });
+
+/** `debian/12`, a fingerprint, `https://host:8443/debian/12`; undefined for what names no image. */
+export function parseImageReference(text: string): Source | undefined {
+  const remote = /^(https:\/\/[^/\s]+)\/(\S+)$/.exec(text);
+  const image = remote?.[2] ?? text;
+  if (image === '' || /\s/.test(image) || (remote === null && text.includes('://'))) return undefined;
+  const named = /^[0-9a-f]{12,64}$/.test(image) ? { fingerprint: image } : { alias: image };
+  const from = remote === null ? {} : { server: remote[1] ?? '', protocol: 'lxd', mode: 'pull' };
+  return imageSource({ ...named, ...from });
+}
 
 const withoutComputed = (config: TextMap): TextMap =>
   Object.fromEntries(Object.entries(config).filter(([key, value]) => value !== '' && !isContainerComputed(key)));
@@ -137,8 +151,8 @@ export function createBody(planned: ContainerState) {
 
 function sourceBody(source: Source | null): ContainerSource {
   if (source === null) return { type: 'none' };
-  const given = Object.entries(source).filter(([, value]) => value !== null);
-  const mode = source.mode === null && source.server !== null ? { mode: 'pull' } : {};
+  const given = Object.entries(source).filter(([, value]) => value !== null && value !== '');
+  const mode = said(source.mode) === null && said(source.server) !== null ? { mode: 'pull' } : {};
   return { ...(Object.fromEntries(given) as unknown as ContainerSource), ...mode };
 }
 

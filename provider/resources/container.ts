@@ -8,17 +8,26 @@ import { failure, warning, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
 import { isMap, isUnknown, type Value } from '../framework/value.ts';
-import { containerAttributes, type ContainerState, type FileSpec } from './container-attributes.ts';
+import { containerAttributes, type ContainerState, type FileSpec, type Source } from './container-attributes.ts';
 import { dueCommands, runDue } from './container-exec.ts';
 import { filesIn, readFileSpec, writeFileSpec } from './container-files.ts';
 import { planContainer } from './container-plan.ts';
 import { startContainer, stopContainer, waitForAll } from './container-power.ts';
-import { costOf, createBody, expanded, imageSource, isUp, putContainer, readContainer } from './container-state.ts';
-import { parseImportId } from './ids.ts';
+import {
+  copySource,
+  costOf,
+  createBody,
+  expanded,
+  isUp,
+  parseImageReference,
+  putContainer,
+  readContainer,
+} from './container-state.ts';
+import { badId, parseImportId, type ImportId } from './ids.ts';
 import { gantryResource } from './shared.ts';
 import { differing, edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
 
-const shape = '[project/]name[,image=<alias or fingerprint>]';
+const shape = '[project/]name[,image=<alias, fingerprint or https://host/alias> | ,copy=<container>]';
 
 export const container = gantryResource({
   typeName: 'gantry_container',
@@ -42,14 +51,12 @@ export const container = gantryResource({
   identity: ['name'],
   timeoutsMs: { create: 15 * 60_000, update: 10 * 60_000, delete: 10 * 60_000 },
   importing: {
-    doc: `\`${shape}\`; with the image it is known what it was made from, else its fingerprint is taken`,
+    doc: `\`${shape}\`; with \`image\` or \`copy\` it is known what it was made from, else the fingerprint of its image is taken. What only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) is noted by the next apply`,
     example: 'web,image=debian/12',
     parse(id, link) {
-      const { parts, options } = parseImportId(id, 1, shape, link, ['image']);
-      const { image } = options;
-      const named =
-        image === undefined ? {} : /^[0-9a-f]{12,64}$/.test(image) ? { fingerprint: image } : { alias: image };
-      return { name: parts[0] ?? '', ...(image === undefined ? {} : { source: imageSource(named) }) };
+      const { parts, options } = parseImportId(id, 1, shape, link, ['image', 'copy']);
+      const source = sourceOf(options, id);
+      return { name: parts[0] ?? '', ...(source === undefined ? {} : { source }) };
     },
     id: ({ name = '' }) => name,
   },
@@ -85,6 +92,7 @@ export const container = gantryResource({
     const target = planned.target ?? client.target;
     const write = target === undefined ? {} : { target };
     await performCreate(context, () => client.client.create('container', createBody(planned), write, signal));
+    if (planned.source?.type === 'copy') await keepOnlyOwn(context, planned);
     await writeFiles(context, name, planned.files, null);
     return afterStart(context, planned, null, planned.running !== false);
   },
@@ -129,6 +137,21 @@ export const container = gantryResource({
     }
   },
 });
+
+/** What an import id says of the source; undefined: nothing. */
+function sourceOf({ image, copy }: ImportId['options'], id: string): Source | undefined {
+  if (copy !== undefined && copy !== '' && image === undefined) return copySource(copy);
+  if (image === undefined && copy === undefined) return undefined;
+  const source = copy === undefined ? parseImageReference(image ?? '') : undefined;
+  if (source !== undefined) return source;
+  throw badId(id, shape);
+}
+
+/** A copy begins with all that its source has; here, as everywhere, what is not written is not there. */
+async function keepOnlyOwn(context: Context<Link>, planned: ContainerState): Promise<void> {
+  const change = { changedSince: () => [], body: (live: Container) => putContainer(planned, planned, live) };
+  await edit(context, editOf(context, 'container', planned.name, change));
+}
 
 /** Writes config, devices and the like; returns what was there before. */
 function changeObject(context: Context<Link>, planned: ContainerState, prior: ContainerState): Promise<Container> {
@@ -210,11 +233,11 @@ function sourceProblems(source: Value): readonly Diagnostic[] {
   if (!isMap(source) || Object.values(source).some(isUnknown)) return [];
   const { type } = source;
   if (type === 'image') {
-    const given = ['alias', 'fingerprint'].filter((key) => source[key] !== null && source[key] !== undefined);
+    const given = ['alias', 'fingerprint'].filter((key) => (source[key] ?? '') !== '');
     if (given.length === 1) return [];
     return [failure('Which image is not clear', 'Give exactly one of alias and fingerprint.', at('source'))];
   }
-  if (type !== 'copy' || typeof source['source'] === 'string') return [];
+  if (type !== 'copy' || (source['source'] ?? '') !== '') return [];
   return [failure('What to copy is missing', 'Name the container in source.source.', at('source', 'source'))];
 }
 

@@ -36,7 +36,7 @@ function splitOption(option: string, id: string, shape: string, allowed: readonl
   return [name, option.slice(at + 1)];
 }
 
-const badId = (id: string, shape: string): DiagnosticError =>
+export const badId = (id: string, shape: string): DiagnosticError =>
   new DiagnosticError([
     failure(
       `The import id ${JSON.stringify(id)} is not understood`,

@@ -19,7 +19,9 @@ export function readMap(live: TextMap, before: TextMap | null, rules: MapRules =
   const found: Record<string, string> = {};
   for (const [key, value] of Object.entries(live)) {
     const written = before?.[key];
-    if (written === undefined ? value !== '' && !rules.isComputed(key) : value !== '' || written === '') {
+    // Empty asks for nothing: what the server fills in is its own business.
+    if (written === '' && rules.isComputed(key)) found[key] = '';
+    else if (written === undefined ? value !== '' && !rules.isComputed(key) : value !== '' || written === '') {
       found[key] = written !== undefined && fits(key, value, written, rules) ? written : value;
     }
   }
@@ -43,11 +45,15 @@ export function writtenMap(
   const kept = Object.entries(live).filter(([key]) => rules.isComputed(key) && before?.[key] === undefined);
   const own = Object.entries(wanted ?? {}).map(([key, value]): [string, string] => {
     const now = live[key];
+    if (value === '' && rules.isComputed(key) && (before?.[key] ?? '') === '') return [key, now ?? ''];
     // The live spelling of the same, or of what cannot be changed any more.
     return [key, now !== undefined && fits(key, now, value, rules) ? now : value];
   });
   return present(Object.fromEntries([...kept, ...own]));
 }
+
+/** What is left empty is left out. */
+export const said = (text: string | null): string | null => (text === '' ? null : text);
 
 export const present = (map: TextMap): Record<string, string> =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== ''));
@@ -71,6 +77,7 @@ export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules): 
     Object.keys(before).every((key) => key in wanted) &&
     Object.entries(wanted).every(([key, value]) => {
       const live = effective[key];
+      if (value === '' && rules.isComputed(key)) return true;
       return live === undefined ? value === '' : fits(key, live, value, rules);
     })
   );

@@ -10,14 +10,7 @@ import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
 import { readMap, type MapRules } from './maps.ts';
 import { createOnMembers, memberOverridesAttribute } from './members.ts';
-import {
-  descriptionAttribute,
-  gantryResource,
-  nameAttribute,
-  problemsIn,
-  shownMap,
-  usedByAttribute,
-} from './shared.ts';
+import { descriptionAttribute, gantryResource, nameAttribute, problemsIn, shownMap } from './shared.ts';
 import { edit, editOf } from './write.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
@@ -30,15 +23,19 @@ const rules: MapRules = {
 const attributes = {
   name: nameAttribute('Name, which is that of the interface too: 2 to 15 characters.', networkName),
   description: descriptionAttribute,
-  type: text({ doc: 'Kind of network; `bridge` is what servers make.', default: 'bridge', replace: true }),
+  type: text({
+    doc: 'Kind of network; `bridge` is what servers make.',
+    default: 'bridge',
+    replace: true,
+    check: (type: string) => (type === '' ? 'must not be empty' : undefined),
+  }),
   config: completedConfigAttribute(
     'Config keys. What the server fills in by itself (addresses, NAT) is in `effective_config`.',
     rules,
   ),
   member_overrides: memberOverridesAttribute,
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
-  used_by: usedByAttribute,
-  locations: texts({ doc: 'Cluster members that have it.', computed: true }),
+  locations: texts({ doc: 'Cluster members that have it.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
@@ -48,7 +45,6 @@ const readNetwork = (live: Network, state: State) => ({
   type: live.type,
   config: readMap(live.config, state.config, rules),
   effective_config: shownMap(live.config),
-  used_by: live.used_by ?? [],
   locations: live.locations ?? [],
 });
 
@@ -82,8 +78,6 @@ export const network = gantryResource({
     return problemsIn(problems, 'config', ['config']);
   },
   plan({ prior, planned, differs }) {
-    // Who uses it changes with its users, not with it.
-    if (prior !== null && differs) planned.used_by = prior.used_by;
     if (prior !== null && planned.config !== unknownValue && !differs)
       planned.effective_config = prior.effective_config;
   },

@@ -104,7 +104,8 @@ function readKeys(live: Server['config'], before: TextMap): TextMap {
     Object.entries(before).map(([key, written]) => {
       const value = live[key];
       const now = value === undefined ? defaultOf(key) : String(value);
-      return [key, sameText(key, now, written) ? written : now];
+      const isUnset = written === '' && now === defaultOf(key);
+      return [key, isUnset || sameText(key, now, written) ? written : now];
     }),
   );
 }

@@ -4,7 +4,7 @@ import { validateDevices } from '../../server/api/devices/index.ts';
 import type { NameRule } from '../../server/api/names.ts';
 import type { Problem } from '../../server/api/problem.ts';
 import type { Link } from '../connection/link.ts';
-import { text, textMap, textMaps, texts, type TextMap, type TextMaps } from '../framework/attribute.ts';
+import { text, textMap, textMaps, type TextMap, type TextMaps } from '../framework/attribute.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../framework/path.ts';
 import { dataSource, resource } from '../framework/provider.ts';
@@ -17,8 +17,6 @@ export const gantryData = dataSource<Link>();
 export const nameAttribute = (doc: string, rule: NameRule) => text({ doc, required: true, replace: true, check: rule });
 
 export const descriptionAttribute = text({ doc: 'Free text for people.', default: '' });
-
-export const usedByAttribute = texts({ doc: 'URLs of the objects that use it.', computed: true });
 
 /** Problems of config and devices have dotted paths; here they become steps, below the attribute. */
 const stepsIn = (problems: readonly Problem[], prefix: string): readonly { path: Path; message: string }[] =>

@@ -12,14 +12,7 @@ import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
 import { readMap, type MapRules } from './maps.ts';
 import { createOnMembers, memberOverridesAttribute } from './members.ts';
-import {
-  descriptionAttribute,
-  gantryResource,
-  nameAttribute,
-  problemsIn,
-  shownMap,
-  usedByAttribute,
-} from './shared.ts';
+import { descriptionAttribute, gantryResource, nameAttribute, problemsIn, shownMap } from './shared.ts';
 import { edit, editOf } from './write.ts';
 
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
@@ -38,8 +31,7 @@ const attributes = {
   ),
   member_overrides: memberOverridesAttribute,
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
-  used_by: usedByAttribute,
-  locations: texts({ doc: 'Cluster members that have it.', computed: true }),
+  locations: texts({ doc: 'Cluster members that have it.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
@@ -49,7 +41,6 @@ const readPool = (live: StoragePool, state: State) => ({
   driver: live.driver,
   config: readMap(live.config, state.config, rules),
   effective_config: shownMap(live.config),
-  used_by: live.used_by ?? [],
   locations: live.locations ?? [],
 });
 
@@ -85,11 +76,10 @@ export const storagePool = gantryResource({
   },
   plan({ prior, planned, differs, replace }) {
     if (prior === null || !differs) return;
-    planned.used_by = prior.used_by;
     if (isUnknown(planned.config)) return;
     const [before, after] = [prior.config ?? {}, (planned.config ?? {}) as TextMap];
     const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-    const fixed = [...keys].filter((key) => before[key] !== after[key] && isFixed(prior.driver, key));
+    const fixed = [...keys].filter((key) => (before[key] ?? '') !== (after[key] ?? '') && isFixed(prior.driver, key));
     for (const key of fixed) replace(at('config', { key }));
   },
   async read(state, context) {

@@ -7,8 +7,8 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
-import { present, readMap, type MapRules } from './maps.ts';
-import { descriptionAttribute, gantryResource, nameAttribute, shownMap, usedByAttribute } from './shared.ts';
+import { present, readMap, said, type MapRules } from './maps.ts';
+import { descriptionAttribute, gantryResource, nameAttribute, shownMap } from './shared.ts';
 import { keepEtag, performCreate } from './write.ts';
 
 const filledIn = new Set([
@@ -36,7 +36,6 @@ const attributes = {
   target: text({ doc: 'Cluster member to make it on.', replace: (before: string | null) => before !== null }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   location: text({ doc: 'Cluster member it is on.', computed: true, keep: true }),
-  used_by: usedByAttribute,
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
@@ -49,7 +48,6 @@ const readVolume = (live: StorageVolume, state: State) => ({
   config: readMap(live.config, state.config, rules),
   effective_config: shownMap(live.config),
   location: live.location,
-  used_by: live.used_by ?? [],
 });
 
 export const storageVolume = gantryResource({
@@ -73,9 +71,6 @@ export const storageVolume = gantryResource({
     },
     id: ({ pool = '', name = '' }) => `${pool}/${name}`,
   },
-  plan({ prior, planned, differs }) {
-    if (prior !== null && differs) planned.used_by = prior.used_by;
-  },
   async read(state, context) {
     const found = await readPath<StorageVolume>(context, volumePath(state));
     if (found === undefined) return null;
@@ -86,7 +81,7 @@ export const storageVolume = gantryResource({
     if (planned.target !== null) needCluster(context.client, 'place volumes on members (target)');
     const { name, description, config, source } = planned;
     const from =
-      source === null ? {} : { source: { name: source.name, pool: source.pool ?? planned.pool, type: 'copy' } };
+      source === null ? {} : { source: { name: source.name, pool: said(source.pool) ?? planned.pool, type: 'copy' } };
     const json = { name, type: 'custom', description: description ?? '', config: present(config ?? {}), ...from };
     const path = `/1.0/storage-pools/${segment(planned.pool)}/volumes/custom`;
     const target = planned.target ?? context.client.target;

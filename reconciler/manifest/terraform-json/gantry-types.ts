@@ -365,18 +365,18 @@ export const gantryTypes: Readonly<Record<string, ObjectType | PartType>> = {
   gantry_storage_pool: simple({
     kind: 'storage_pool',
     shapes: { ...config, driver: 'text', member_overrides: overrides },
-    computed: ['effective_config', 'used_by', 'locations'],
+    computed: ['effective_config', 'locations'],
   }),
   gantry_network: simple({
     kind: 'network',
     shapes: { ...config, type: 'text', member_overrides: overrides },
-    computed: ['effective_config', 'used_by', 'locations'],
+    computed: ['effective_config', 'locations'],
   }),
   gantry_profile: simple({ kind: 'profile', shapes: { ...config, devices: 'maps' } }),
   gantry_storage_volume: simple({
     kind: 'storage_volume',
     shapes: { ...config, pool: 'text', source: { object: { pool: 'text', name: 'text' } }, target: 'text' },
-    computed: ['effective_config', 'location', 'used_by'],
+    computed: ['effective_config', 'location'],
     refused: {
       source: 'copies of volumes are not made from Terraform JSON',
       target: 'volumes are made on the member that is asked',

@@ -320,7 +320,7 @@ describe('everything that is not evaluated is refused, all at once', () => {
         resource: {
           gantry_storage_pool: {
             p: pool,
-            q: { ...pool, name: 'q', description: '${jsonencode(gantry_storage_pool.p.used_by)}' },
+            q: { ...pool, name: 'q', description: '${jsonencode(gantry_storage_pool.p.locations)}' },
           },
         },
       },

@@ -544,11 +544,6 @@ export class StorageVolume extends cdktf.TerraformResource {
     return this.getStringAttribute('location');
   }
 
-  // used_by - computed: true, optional: false, required: false
-  public get usedBy() {
-    return this.getListAttribute('used_by');
-  }
-
   // timeouts - computed: false, optional: true, required: false
   private _timeouts = new StorageVolumeTimeoutsOutputReference(this, "timeouts");
   public get timeouts() {

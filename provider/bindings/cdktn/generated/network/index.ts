@@ -505,11 +505,6 @@ export class Network extends cdktn.TerraformResource {
     return this._effectiveConfig;
   }
 
-  // used_by - computed: true, optional: false, required: false
-  public get usedBy() {
-    return this.getListAttribute('used_by');
-  }
-
   // locations - computed: true, optional: false, required: false
   public get locations() {
     return this.getListAttribute('locations');
