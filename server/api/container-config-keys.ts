@@ -1,6 +1,7 @@
 // The table of every config key a container or profile can hold; reading a whole config is container-config.ts.
 import { parseExpiry } from './expiry.ts';
 import { parseSchedule } from './schedule.ts';
+import { patternRule } from './snapshot-pattern.ts';
 import * as is from './value-check.ts';
 import type { Check } from './value-check.ts';
 
@@ -93,10 +94,7 @@ const expiry: Check = (value) =>
   parseExpiry(value) === undefined
     ? 'must be numbers with a unit out of M H d w m y, each unit at most once, such as 2w 1d'
     : undefined;
-const snapshotPattern: Check = (value) => {
-  if (value.includes('/')) return 'must not contain a slash';
-  return value.split('%d').length > 2 ? 'must contain %d at most once' : undefined;
-};
+const snapshotPattern: Check = (value) => patternRule(value);
 
 const modules = is.listOf(is.matches(/^[A-Za-z0-9_][A-Za-z0-9_-]*$/, 'must be the name of a kernel module'));
 const server = { profile: false, computed: true } as const;
@@ -191,7 +189,10 @@ export const containerConfigKeys = {
   'security.syscalls.whitelist': lines()('restart', 'The only system calls to allow, one a line.'),
   'snapshots.expiry': word(expiry)('none', 'Life of its snapshots: 2w 1d. Unset: for ever.'),
   'snapshots.pattern': word(snapshotPattern)('none', 'Name of snapshots made without one.', { default: 'snap%d' }),
-  'snapshots.schedule': word(schedule)('none', 'When to snapshot it, as five cron fields. Unset: never.'),
+  'snapshots.schedule': word(schedule)(
+    'none',
+    'When to snapshot it: five cron fields, or aliases such as @daily with commas between. Unset: never.',
+  ),
   'snapshots.schedule.stopped': flag('none', 'Also while it is stopped.', { default: 'false' }),
   'user.*': lines()('none', 'Free for users; visible inside the container.'),
   'volatile.apply_quota': text('none', 'Root size to apply at the next start.', server),

@@ -1,4 +1,4 @@
-// Snapshot schedules: five cron fields or an alias, and when they are due. Whoever asks brings the time. Pure.
+// Snapshot schedules: five cron fields or a list of aliases, and when they are due. Whoever asks brings the time. Pure.
 
 interface Field {
   readonly name: string;
@@ -17,15 +17,16 @@ const fields: readonly Field[] = [
   { name: 'day of week', min: 0, max: 7, words: days },
 ];
 
-const aliases: Readonly<Record<string, string>> = {
-  '@hourly': '0 * * * *',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@weekly': '0 0 * * 0',
-  '@monthly': '0 0 1 * *',
-  '@annually': '0 0 1 1 *',
-  '@yearly': '0 0 1 1 *',
-};
+const aliases: ReadonlyMap<string, string> = new Map([
+  ['@hourly', '0 * * * *'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@monthly', '0 0 1 * *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@yearly', '0 0 1 1 *'],
+]);
+const aliasNames = [...aliases.keys()].join(', ');
 
 export interface Schedule {
   readonly minutes: ReadonlySet<number>;
@@ -49,12 +50,27 @@ export interface Minute {
   readonly dayOfWeek: number;
 }
 
-/** The schedule, or the rule that the text breaks. */
-export function parseSchedule(text: string): Schedule | string {
-  const trimmed = text.trim();
-  const parts = (aliases[trimmed.toLowerCase()] ?? trimmed).split(/ +/);
+/** The schedules, each of which makes it due, or the rule that the text breaks. Only aliases may be several. */
+export function parseSchedule(text: string): readonly Schedule[] | string {
+  const words = text.split(',').map((word) => word.trim().toLowerCase());
+  const isAliases = words.length > 1 ? words.some((word) => word.startsWith('@')) : words[0] === '@never';
+  const texts = isAliases ? words.filter((word) => word !== '@never') : [text.trim()];
+  const schedules: Schedule[] = [];
+  for (const each of texts) {
+    const schedule = isAliases && !aliases.has(each) ? oneAlias(each) : parseOne(each);
+    if (typeof schedule === 'string') return schedule;
+    schedules.push(schedule);
+  }
+  return schedules;
+}
+
+const oneAlias = (word: string): string =>
+  `has ${JSON.stringify(word)} in a list, where only ${aliasNames} and @never are possible`;
+
+function parseOne(text: string): Schedule | string {
+  const parts = (aliases.get(text.toLowerCase()) ?? text).split(/ +/);
   if (parts.length !== fields.length) {
-    return `must have exactly 5 fields (minute hour day-of-month month day-of-week), or be one of ${Object.keys(aliases).join(', ')}`;
+    return `must have exactly 5 fields (minute hour day-of-month month day-of-week), or be one of ${aliasNames}, @never`;
   }
   const sets: Set<number>[] = [];
   for (const [index, field] of fields.entries()) {
@@ -75,7 +91,10 @@ export function parseSchedule(text: string): Schedule | string {
   return { minutes, hours, daysOfMonth, months: monthSet, daysOfWeek, eitherDay };
 }
 
-export function isDue(schedule: Schedule, at: Minute): boolean {
+export const isDue = (schedules: readonly Schedule[], at: Minute): boolean =>
+  schedules.some((schedule) => isOneDue(schedule, at));
+
+function isOneDue(schedule: Schedule, at: Minute): boolean {
   if (!schedule.minutes.has(at.minute) || !schedule.hours.has(at.hour) || !schedule.months.has(at.month)) return false;
   const dayOfMonth = schedule.daysOfMonth.has(at.dayOfMonth);
   const dayOfWeek = schedule.daysOfWeek.has(at.dayOfWeek);

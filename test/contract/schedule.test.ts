@@ -38,6 +38,10 @@ describe('schedules', () => {
     ['@weekly', { minute: 0, hour: 0, dayOfWeek: 0 }, true],
     ['@weekly', { minute: 0, hour: 0, dayOfWeek: 1 }, false],
     ['@monthly', { minute: 0, hour: 0, dayOfMonth: 1 }, true],
+    ['@daily, @hourly', { minute: 0 }, true],
+    ['@hourly,@weekly', { minute: 1 }, false],
+    ['@never', { minute: 0, hour: 0 }, false],
+    ['@never, @hourly', { minute: 0 }, true],
     ['@yearly', { minute: 0, hour: 0, dayOfMonth: 1, month: 1 }, true],
   ] as const)('%s at %j is due: %s', (text, at, expected) => expect(due(text, at)).toBe(expected));
 
@@ -47,6 +51,9 @@ describe('schedules', () => {
     );
     expect(parseSchedule('* * * foo *')).toContain('has "foo" for the month');
     expect(parseSchedule('* *')).toContain('exactly 5 fields');
+    expect(parseSchedule('constructor')).toContain('exactly 5 fields');
+    expect(parseSchedule('@daily, 5 * * * *')).toContain('has "5 * * * *" in a list, where only @hourly');
+    expect(parseSchedule('@daily,')).toContain('has "" in a list');
   });
 
   it('are due in one minute of the hour when one minute is named', () => {

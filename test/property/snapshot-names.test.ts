@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseExpiry } from '../../server/api/expiry.ts';
+import { patternRule } from '../../server/api/snapshot-pattern.ts';
 import {
   configuredExpiry,
   isExpired,
@@ -19,6 +20,27 @@ const nameFor = (pattern: string, taken: readonly string[]): string => {
 };
 
 describe('names', () => {
+  test.each([
+    ["{{ creation_date|date:'2006-01-02' }}", '2026-03-04'],
+    ['{{creation_date|date:"06.Jan.2-Mon-3.04PM-1"}}', '26.Mar.4-Wed-5.06AM-3'],
+    ['at-{{ creation_date }}', 'at-2026-03-04_05-06-07'],
+    ['%d', '0'],
+  ])('%s gives %s', (pattern, name) => {
+    expect(nameFor(pattern, [])).toBe(name);
+    expect(patternRule(pattern)).toBeUndefined();
+  });
+
+  test.each([
+    ['{{ nope }}', 'has {{ nope }}, where only'],
+    ['a b', 'must not contain " "'],
+    ['{{ creation_date|date:"2006/01" }}', 'must not contain "/"'],
+    ['%d%d', 'at most once'],
+    ['é', 'must not contain "é"'],
+    ['..', 'must not be . or ..'],
+  ])('%s is refused where it is written', (pattern, why) => {
+    expect(patternRule(pattern)).toContain(why);
+  });
+
   test('a new name is never taken, and begins and ends as the pattern says', () => {
     fc.assert(
       fc.property(text, text, fc.array(fc.nat(30)), fc.array(text), (before, after, numbers, others) => {

@@ -340,6 +340,15 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(metadata.details.map((problem: { path: string }) => problem.path)).toContain(path);
     });
 
+    test('what is longer than a program can be given is refused, not said to be no command', async () => {
+      const long = 'x'.repeat(131_072);
+      const { status, metadata } = await post({ command: ['true', long], environment: { LONG: long } });
+      expect(status).toBe(400);
+      expect(metadata.details.map((one: { path: string }) => one.path)).toEqual(['command.1', 'environment.LONG']);
+      const ended = await daemon.wait((await post({ command: ['true', long.slice(1)] })).body.operation);
+      expect(ended.metadata).toMatchObject({ return: 0 });
+    });
+
     test('containers that are stopped, frozen or absent run nothing', async () => {
       expect((await post({ command: ['true'] }, 'still')).status).toBe(400);
       expect((await post({ command: ['true'] }, 'absent')).status).toBe(404);

@@ -123,3 +123,10 @@ test.skipIf(missing !== undefined)(
     }
   },
 );
+
+test('what ran, simulated or not, has the log that clients ask for by name', async () => {
+  await createContainer(daemon, 'ran');
+  await setState(daemon, 'ran', 'start');
+  const answer = await daemon.call('GET', '/1.0/containers/ran/logs/lxc.log');
+  expect([answer.status, answer.bytes.toString()]).toEqual([200, '']);
+});

@@ -118,8 +118,11 @@ describe('taking', () => {
     await take(c);
     await take(c);
     expect(await names(c)).toEqual(['auto-20260301-0', 'auto-20260301-1']);
-    const broken = await fresh({ config: { 'snapshots.pattern': '{{ hostname }}' } });
-    expect((await daemon.run('POST', path(broken), {})).err).toMatch(/snapshots\.pattern.*creation_date/);
+    for (const pattern of ['{{ hostname }}', 'no spaces', 'x{% if %}', '{{ creation_date|date:"2006/01" }}']) {
+      const config = { 'snapshots.pattern': pattern };
+      const refused = await daemon.call('PATCH', `/1.0/containers/${c}`, { config });
+      expect([refused.status, refused.metadata.message]).toEqual([400, expect.stringMatching(/snapshots\.pattern/)]);
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 // A runtime without containers: the same states, events and errors as a real one, kept in small files. Needs no root and no Linux.
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
@@ -148,6 +148,8 @@ class Sim implements SimRuntime {
       join(run.logDir, 'console.log'),
       Buffer.from(ageMs === undefined ? 'sim: init started\n' : 'sim: init goes on\n'),
     );
+    // Clients ask for it by its name; nothing goes wrong in here that it could tell.
+    writeFileSync(join(run.logDir, 'lxc.log'), '', { mode: 0o600 });
     linkMounts(run);
     const startedAt = this.#now() - (ageMs ?? 0);
     const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt, limits };

@@ -31,7 +31,6 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
   requireRunning(deps, name, 'run a command in it');
   const problems = execProblems(body);
   if (problems.length > 0) throw errors.invalid('command', problems);
-  deps.runtime.expectCommand?.();
   const { config } = deps.view.expanded(entry);
   const unmapped = idProblems(body, config[idMapKeys.current]);
   if (unmapped.length > 0) throw errors.invalid('command', unmapped);
@@ -71,6 +70,11 @@ export function requireRunning(deps: Pick<ContainerDeps, 'runtime'>, name: strin
   if (status === 'frozen') throw errors.badRequest(`Cannot ${what}: the container ${name} is frozen`);
 }
 
+/** Linux takes no longer word of a command, nor NAME=VALUE (MAX_ARG_STRLEN with its zero byte). */
+const maxWordBytes = 32 * 4096 - 1;
+const tooLong = `is longer than ${maxWordBytes} bytes, which no program can be given`;
+const isTooLong = (word: string): boolean => Buffer.byteLength(word) > maxWordBytes;
+
 /** What the schema cannot say. */
 export function execProblems(body: ExecPost): readonly Problem[] {
   const problems: Problem[] = [];
@@ -78,12 +82,14 @@ export function execProblems(body: ExecPost): readonly Problem[] {
   if (body.command[0] === '') problems.push({ path: 'command.0', message: 'must not be empty' });
   for (const [index, word] of body.command.entries()) {
     if (word.includes('\0')) problems.push({ path: `command.${index}`, message: zero });
+    if (isTooLong(word)) problems.push({ path: `command.${index}`, message: tooLong });
   }
   for (const [key, value] of Object.entries(body.environment ?? {})) {
     if (key === '' || /[=\0]/.test(key)) {
       problems.push({ path: `environment.${key}`, message: 'is not the name of a variable' });
     }
     if (value.includes('\0')) problems.push({ path: `environment.${key}`, message: zero });
+    if (isTooLong(`${key}=${value}`)) problems.push({ path: `environment.${key}`, message: tooLong });
   }
   if (body['record-output'] === true && body['wait-for-websocket'] === true) {
     problems.push({ path: 'record-output', message: 'is only possible without wait-for-websocket' });
@@ -154,13 +160,17 @@ async function runConnected(
   const isTerminal = command.stdio.kind === 'terminal';
   const names = isTerminal ? ['0'] : ['0', '1', '2'];
   const timeoutMs = deps.connectTimeoutMs ?? defaultConnectTimeoutMs;
+  const prepared = deps.runtime.prepareCommand?.(name, command);
   const connected = await within(
     Promise.all(names.map((channel) => channels.connected(channel))),
     timeoutMs,
     `The client did not connect to all of the channels ${names.join(', ')} in ${timeoutMs} ms`,
     signal,
-  );
-  const process = await deps.runtime.spawn(name, command, signal);
+  ).catch((error: unknown) => {
+    prepared?.discard();
+    throw error;
+  });
+  const process = await (prepared?.begin(signal) ?? deps.runtime.spawn(name, command, signal));
   return killedBy(signal, process, async () => ({
     return: await (isTerminal ? relayTerminal : relayPipes)(process, connected, channels.connected('control')),
   }));
