@@ -1,6 +1,7 @@
 // Runs commands in a running container through lxc-attach, on pipes or a terminal. What is read from them is others' business.
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, fchownSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import type { Socket } from 'node:net';
 import { type Readable, Writable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
@@ -22,6 +23,13 @@ export interface AttachTarget {
   /** Words that go before it. */
   readonly before?: readonly string[];
   readonly libc: Libc | undefined;
+  /** Before anything else it opens this, and stands still while that does not open. */
+  readonly gate?: string;
+}
+
+/** A command with the program of the host that runs it. */
+export interface AttachedProcess extends RuntimeProcess {
+  readonly host: HostChild;
 }
 
 /** Marks the host's side of a command, so that a later daemon knows what an earlier one left. */
@@ -44,7 +52,7 @@ export function commandEnv(
 
 /** Pure: the host command for a command in the container. */
 export function attachArgv(
-  target: Pick<AttachTarget, 'lxcPath' | 'key'>,
+  target: Pick<AttachTarget, 'lxcPath' | 'key' | 'gate'>,
   command: Pick<RuntimeCommand, 'argv' | 'env' | 'cwd' | 'uid' | 'gid'>,
 ): readonly string[] {
   const { argv, env = {}, cwd, uid, gid } = command;
@@ -55,11 +63,12 @@ export function attachArgv(
     ...(uid === undefined ? [] : ['-u', uid.toString()]),
     ...(gid === undefined ? [] : ['-g', gid.toString()]),
   ];
-  const quiet = ['-o', '/dev/null', '-l', 'FATAL'];
+  // Its log is what it opens first.
+  const quiet = ['-o', target.gate ?? '/dev/null', '-l', 'FATAL'];
   return ['-P', target.lxcPath, '-n', target.key, ...quiet, '--clear-env', ...variables, ...ids, '--', ...inside];
 }
 
-export function spawnAttached(target: AttachTarget, command: RuntimeCommand): RuntimeProcess {
+export function spawnAttached(target: AttachTarget, command: RuntimeCommand): AttachedProcess {
   if (command.argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${target.name}"`);
   const uid = command.uid ?? 0;
   const hasSnap = existsSync(`/proc/${target.initPid}/root/snap`);
@@ -82,7 +91,7 @@ const planOf = ([file = '', ...args]: readonly string[]) => ({
 const start = (libc: Libc | undefined, argv: readonly string[], fds: readonly number[]): HostChild =>
   startChild(libc, { ...planOf(argv), fds });
 
-function spawnOnNothing({ libc }: AttachTarget, argv: readonly string[]): RuntimeProcess {
+function spawnOnNothing({ libc }: AttachTarget, argv: readonly string[]): AttachedProcess {
   const nothing = openSync('/dev/null', 'r+');
   try {
     return processOf(start(libc, argv, [nothing, nothing, nothing]), {});
@@ -96,7 +105,7 @@ function spawnOnPipes(
   target: AttachTarget,
   argv: readonly string[],
   ids: { readonly uid: number; readonly gid: number },
-): RuntimeProcess {
+): AttachedProcess {
   if (target.libc === undefined) {
     const { file, args, env, cwd } = planOf(argv);
     const child = spawn(file, args, { env, cwd, stdio: 'pipe' });
@@ -136,7 +145,7 @@ export function spawnOnTerminal(
   target: Pick<AttachTarget, 'name' | 'libc'>,
   argv: readonly string[],
   options: { readonly size: TerminalSize; readonly carriageReturns: number },
-): RuntimeProcess {
+): AttachedProcess {
   if (target.libc === undefined) {
     throw new DriverError('NotSupported', 'Terminals in containers need koffi (npm), which this host lacks');
   }
@@ -181,7 +190,9 @@ export function endOrphans(lxcPath: string): void {
     .filter((name) => /^[0-9]+$/.test(name))
     .map(Number)) {
     if (!readCommandLine(pid).includes(` -P ${lxcPath} `) || !isMarked(pid)) continue;
-    if (readProcess(pid)?.parentPid !== process.pid) killBelow(pid);
+    if (readProcess(pid)?.parentPid === process.pid) continue;
+    // With nothing below it, it stands at its gate.
+    if (!killBelow(pid)) sendSignal(pid, constants.signals.SIGKILL);
   }
 }
 
@@ -200,7 +211,7 @@ interface Streams {
   readonly resize?: (this: void, size: TerminalSize) => void;
 }
 
-function processOf(child: HostChild, streams: Streams): RuntimeProcess {
+function processOf(child: HostChild, streams: Streams): AttachedProcess {
   const { stdin, stdout, stderr, resize } = streams;
   const inside = new ProcessInside(child);
   // A command may end before it has read its input; its exit code tells what there is to tell.
@@ -221,6 +232,7 @@ function processOf(child: HostChild, streams: Streams): RuntimeProcess {
     signal: (number) => inside.find((pid) => sendSignal(pid, number)),
     kill: () => inside.find(killTree, true),
     exited,
+    host: child,
   };
 }
 

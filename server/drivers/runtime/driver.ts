@@ -191,6 +191,14 @@ export interface RuntimeProcess {
   readonly exited: Promise<number>;
 }
 
+/** A command of which nothing is in the container yet. One of the two is called, once. */
+export interface PreparedCommand {
+  /** As `spawn`, with the same errors. */
+  begin(this: void, signal: AbortSignal): Promise<RuntimeProcess>;
+  /** It will not be begun. */
+  discard(this: void): void;
+}
+
 /** One viewer of a container's console; all viewers see the same. */
 export interface RuntimeConsole {
   readonly input: Writable;
@@ -230,8 +238,9 @@ export interface RuntimeDriver {
   /** Brings the live keys of the whole expanded config (limits.*, linux.kernel_modules) into force in a running container: all
    *  of them, or on a throw those of before. */
   updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void>;
-  /** Power of runtimes that are quicker when they hear of a command before `spawn`: its client is still connecting, say. */
-  expectCommand?(): void;
+  /** Power of runtimes that can get a command ready while its client is still connecting. Throws nothing: what stands in its way
+   *  is told by `begin`. */
+  prepareCommand?(name: string, command: RuntimeCommand): PreparedCommand;
   /** Starts a command in a running container. Not running -> DriverError NotFound; frozen -> Failed. Its life ends with
    *  `kill`, not with the signal, which only ends the starting. */
   spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess>;

@@ -10,6 +10,7 @@ import { type CgroupTree, isFrozen, readCgroupTree, removeEmptyGroup, removeGrou
 import { ConsoleHub } from './console-hub.ts';
 import type {
   FileView,
+  PreparedCommand,
   RunConfig,
   RuntimeCommand,
   RuntimeConsole,
@@ -28,7 +29,7 @@ import { GroupMoves } from './group-moves.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyKeys, clearKeys, restoreLimits, sweepKeys } from './lxc-keys.ts';
 import { awaitOutcome, awaitRunning, buryRemains, findRemains, hasMonitor, isAlive } from './lxc-life.ts';
-import { spawnIn } from './lxc-spawn.ts';
+import { LxcCommands } from './lxc-spawn.ts';
 import type { ModulePlaces } from './kernel-modules.ts';
 import { LxcLive } from './lxc-live.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
@@ -39,12 +40,11 @@ import { type Launch, startContainer } from './lxc-start.ts';
 import { LxcStateful } from './lxc-stateful.ts';
 import { CpuSets } from './cpu-sets.ts';
 import type { CheckpointPrograms } from './criu.ts';
-import { findProgram, lxcAvailable, lxcVersion } from './lxc-host.ts';
+import { lxcAvailable, lxcVersion } from './lxc-host.ts';
 import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
 import { sweepShapes } from './nic-host.ts';
 import { removeRunState, type RunState, writeRunState } from './run-state.ts';
-import { SealedProgram } from './sealed-program.ts';
 import { Slots } from './slots.ts';
 import { peerOf } from './socket-peer.ts';
 import { loadLibc } from './syscalls.ts';
@@ -120,7 +120,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly #spool: ExitSpool;
   readonly #consoles: ConsoleHub;
   readonly #cpus: CpuSets;
-  readonly #attach: SealedProgram;
+  readonly #commands: LxcCommands;
   readonly #moves: GroupMoves;
   readonly live: LxcLive;
   readonly stateful: LxcStateful;
@@ -147,8 +147,8 @@ class LxcRuntime implements RuntimeDriver {
       start: (run, signal, launch) => this.start(run, signal, launch),
     });
     this.#moves = new GroupMoves(deps.tree);
-    this.#attach = new SealedProgram(deps.libc, findProgram('lxc-attach') ?? 'lxc-attach');
     endOrphans(deps.places.lxcPath);
+    this.#commands = new LxcCommands(deps, { need: (name) => this.#need(name), moves: this.#moves });
     this.#spool.start(
       (key) => this.#wake(key),
       (error) => deps.log.warn('cannot watch for exits, falling back to polling', { reason: errorText(error) }),
@@ -292,15 +292,13 @@ class LxcRuntime implements RuntimeDriver {
     });
   }
 
-  expectCommand(): void {
-    this.#moves.expect();
+  prepareCommand(name: string, command: RuntimeCommand): PreparedCommand {
+    return this.#commands.prepare(name, command);
   }
 
   async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
     signal.throwIfAborted();
-    const state = this.#need(name);
-    this.#moves.expect();
-    return spawnIn(this.#deps, state, this.#attach.path, command);
+    return this.#commands.spawn(name, command);
   }
 
   console(name: string, size: TerminalSize): RuntimeConsole {
@@ -350,7 +348,7 @@ class LxcRuntime implements RuntimeDriver {
     clearTimeout(this.#sweeper);
     this.#spool.close();
     this.#consoles.close();
-    this.#attach.close();
+    this.#commands.close();
     this.#moves.close();
     await this.#deps.namespaces.close();
     if (this.#live.size > 0) return;

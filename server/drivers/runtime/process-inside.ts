@@ -44,9 +44,11 @@ function firstInside(pid: number): number | undefined {
   return undefined;
 }
 
-/** SIGKILL to all that descends from a process; it collects its children itself. */
-export function killBelow(pid: number): void {
-  for (const child of readChildren(pid)) killTree(child);
+/** SIGKILL to all that descends from a process; it collects its children itself. Whether there was any. */
+export function killBelow(pid: number): boolean {
+  const children = readChildren(pid);
+  for (const child of children) killTree(child);
+  return children.length > 0;
 }
 
 /** SIGKILL to a process and to all that descend from it. */

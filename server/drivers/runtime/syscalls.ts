@@ -18,6 +18,7 @@ export interface Libc {
   /** Fills two descriptors: the end to read from and the end to write to. */
   pipe2(ends: Int32Array, flags: number): number;
   memfd_create(name: string, flags: number): number;
+  mkfifo(path: string, mode: number): number;
   fcntl(fd: number, command: number, argument: number): number;
   unlockpt(fd: number): number;
   ptsname_r(fd: number, name: Uint8Array, length: number): number;
@@ -64,6 +65,7 @@ async function load(): Promise<Libc | undefined> {
       recv: libc.func('long recv(int fd, _Out_ uint8_t *bytes, ulong length, int flags)'),
       if_indextoname: libc.func('void *if_indextoname(uint index, _Out_ uint8_t *name)'),
       pipe2: libc.func('int pipe2(_Out_ int *ends, int flags)'),
+      mkfifo: libc.func('int mkfifo(const char *path, uint mode)'),
       memfd_create: libc.func('int memfd_create(const char *name, uint flags)'),
       fcntl: libc.func('int fcntl(int fd, int command, int argument)'),
       unlockpt: libc.func('int unlockpt(int fd)'),
