@@ -1,6 +1,6 @@
 // A websocket as a channel of an operation: frames in order, bounded both ways. Knows nothing of what is said on it.
 import type { Duplex } from 'node:stream';
-import type { RawData, WebSocket } from 'ws';
+import { type RawData, WebSocket } from 'ws';
 import type { Channel, Frame } from '../operations/channels.ts';
 
 /** Beyond this the peer is not read from, respectively the sender waits. */
@@ -8,9 +8,19 @@ const maxWaitingBytes = 256 * 1024;
 /** For the peer to take what was sent before the connection goes. */
 const closeGraceMs = 30_000;
 
-/** `socket` is the connection below `peer`. */
+/** A websocket that tells (`leaving`) when its peer's close frame has come: the end of the connection is two ways later. */
+export class ChannelSocket extends WebSocket {
+  /** Only called to answer that frame: this side never begins a closing. */
+  override close(code?: number, reason?: string | Buffer): void {
+    super.close(code, reason);
+    this.emit('leaving');
+  }
+}
+
+/** `socket` is the connection below `peer`. Of a peer that is no ChannelSocket the leaving is its end. */
 export function channelOf(peer: WebSocket, socket: Duplex): Channel {
   const gone = new Promise<void>((resolve) => {
+    peer.once('leaving', () => resolve());
     peer.once('close', () => resolve());
     // What follows an error is the close.
     peer.on('error', () => peer.terminate());
@@ -61,10 +71,12 @@ function framesOf(peer: WebSocket): AsyncIterable<Frame> {
     wake();
   });
   // Once this side is through nobody takes frames any more; reading goes on to see the peer's end.
-  peer.once('close', () => {
+  const end = (): void => {
     isOver = true;
     wake();
-  });
+  };
+  peer.once('leaving', end);
+  peer.once('close', end);
   return {
     [Symbol.asyncIterator]: () => ({
       async next(): Promise<IteratorResult<Frame>> {

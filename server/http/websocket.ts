@@ -9,7 +9,7 @@ import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event
 import { decide } from '../auth/policy.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
-import { channelOf } from './channel.ts';
+import { ChannelSocket, channelOf } from './channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { identityOf, type Identify } from './identity.ts';
 import { toAppError } from '../services/translate.ts';
@@ -32,7 +32,7 @@ const keepAliveMs = 30_000;
 export class Websockets {
   readonly #deps: WebsocketDeps;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
-  readonly #channels = new WebSocketServer({ noServer: true, maxPayload: maxFrameBytes });
+  readonly #channels = new WebSocketServer({ noServer: true, maxPayload: maxFrameBytes, WebSocket: ChannelSocket });
 
   constructor(deps: WebsocketDeps) {
     this.#deps = deps;

@@ -136,6 +136,8 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
         if (how === 'close frame') terminal.socket.close(1000);
         else terminal.socket.terminate();
         expect((await session.ended).metadata).toMatchObject({ return: 0 });
+        // The frame ends it; its answer may still be on the way.
+        await isGone(terminal);
         if (how === 'close frame') expect(terminal.closeCode()).toBe(1000);
       },
     );
