@@ -38,6 +38,15 @@ describe('the language', () => {
     ['{% for x in [] %}x{% else %}none{% endfor %}{% for x in none %}x{% empty %}none{% endfor %}', 'nonenone'],
     ['{% for n in range(3) %}{{ forloop.Counter }}{% endfor %}', '123'],
     ['{% set who = "me" %}{{ who|upper }} {{ who | default("x") }} {{ nobody|default:"you" }}', 'ME me you'],
+    [
+      '{% for c in "aä" %}{{ loop.index }}{{ c }}{% empty %}none{% endfor %}{% for c in "" %}x{% empty %}-{% endfor %}',
+      '1a2ä-',
+    ],
+    [
+      '{{ "big WORDS"|title }} {{ "2"|add:3 }} {{ "a"|add("b") }} {{ "abcd"|slice:"1:-1" }} {{ [1, 2, 3]|slice:":2" }}',
+      'Big Words 5 ab bc 1, 2',
+    ],
+    ['{{ config_get("user.a")|yesno:"on,off" }}{{ nothing|yesno }}', 'onno'],
     ['{{ "a,b"|split(",")|join("+") }} {{ "a-b"|replace("-", "_") }} {{ [3, 1]|sort|first }}', 'a+b a_b 1'],
     ['{{ config_get("user.text")|indent(2) }}', 'first\n  second'],
     [
@@ -125,10 +134,10 @@ describe('hostile templates', () => {
     ['many nots', `{{ ${'-'.repeat(100_000)}a ${'('.repeat(5000)} }}`],
     ['deep blocks', '{% if true %}'.repeat(100_000)],
   ])('are stopped: %s', (_what, source) => {
-    const start = performance.now();
+    const before = process.cpuUsage();
     expect(() => render(source)).toThrow(TemplateError);
-    // Seconds would be for ever here; the machine may be busy.
-    expect(performance.now() - start).toBeLessThan(2000);
+    // Seconds of work would be for ever here; how long the machine takes for it does not matter.
+    expect(process.cpuUsage(before).user).toBeLessThan(4_000_000);
   });
 
   test('whatever the text: it renders, or says what is wrong', () => {

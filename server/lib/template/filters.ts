@@ -19,12 +19,22 @@ export const filters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['lower', onText((text) => text.toLowerCase())],
   ['capfirst', onText((text) => text.slice(0, 1).toUpperCase() + text.slice(1))],
   ['capitalize', onText((text) => text.slice(0, 1).toUpperCase() + text.slice(1).toLowerCase())],
+  [
+    'title',
+    onText((text) => text.toLowerCase().replace(/(?<![\p{L}\p{N}'])\p{L}/gu, (letter) => letter.toUpperCase())),
+  ],
   ['trim', onText((text) => text.trim())],
   ['safe', (value) => value],
   ['string', onText((text) => text)],
   ['int', (value, _args, budget) => Math.trunc(numberOf(textOf(value, budget)))],
   ['integer', (value, _args, budget) => Math.trunc(numberOf(textOf(value, budget)))],
   ['float', (value, _args, budget) => numberOf(textOf(value, budget))],
+  ['add', (value, [more = ''], budget) => added(value, more, budget)],
+  ['slice', (value, [range = ''], budget) => sliced(value, textOf(range, budget), budget)],
+  [
+    'yesno',
+    (value, [words = 'yes,no'], budget) => splitBy(textOf(words, budget), ',', budget)[isTrue(value) ? 0 : 1] ?? '',
+  ],
   ['length', (value) => lengthOf(value)],
   ['first', (value) => (typeof value === 'string' ? value.slice(0, 1) : (listOf(value)[0] ?? null))],
   ['last', (value) => (typeof value === 'string' ? value.slice(-1) : (listOf(value).at(-1) ?? null))],
@@ -50,6 +60,26 @@ function numberOf(text: string): number {
 export function listOf(value: Value): readonly Value[] {
   if (Array.isArray(value)) return value as readonly Value[];
   return value instanceof Map ? [...(value as ReadonlyMap<string, Value>).keys()] : [];
+}
+
+/** Numbers, and texts that are numbers, are summed; anything else is put together. */
+function added(value: Value, more: Value, budget: Budget): Value {
+  const [left, right] = [textOf(value, budget), textOf(more, budget)];
+  const [a, b] = [Number(left), Number(right)];
+  if (left.trim() !== '' && right.trim() !== '' && Number.isFinite(a) && Number.isFinite(b)) return a + b;
+  budget.allow(left.length + right.length);
+  return left + right;
+}
+
+/** `from:to`, either of which may be left out or count from the end. */
+function sliced(value: Value, range: string, budget: Budget): Value {
+  const match = /^\s*(-?\d{1,9})?\s*:\s*(-?\d{1,9})?\s*$/.exec(range);
+  if (match === null) throw new RangeError(`slice takes from:to, not ${JSON.stringify(range.slice(0, 40))}`);
+  const [from, to] = [Number(match[1] ?? 0), match[2] === undefined ? undefined : Number(match[2])];
+  if (Array.isArray(value)) return (value as readonly Value[]).slice(from, to);
+  const text = textOf(value, budget);
+  budget.allow(text.length);
+  return text.slice(from, to);
 }
 
 function lengthOf(value: Value): number {

@@ -83,7 +83,7 @@ class Renderer {
   #for(statement: Extract<Statement, { kind: 'for' }>): void {
     const over = this.#value(statement.over);
     const [first = '', second] = statement.names;
-    this.#budget.spend(weightOf(over));
+    this.#budget.spend(typeof over === 'string' ? over.length * 16 : weightOf(over));
     const pairs = pairsOf(over, second !== undefined);
     if (pairs.length === 0) return this.run(statement.otherwise);
     const shadowed = [first, second, 'loop', 'forloop'].map((name) => [name, this.#names.get(name ?? '')] as const);
@@ -230,7 +230,8 @@ function memberOf(of: Value, key: Value, budget: Budget): Value {
 
 function pairsOf(over: Value, wantsPairs: boolean): readonly (readonly [Value, Value])[] {
   if (over instanceof Map) return [...(over as ReadonlyMap<string, Value>)];
-  return listOf(over).map((item) => {
+  const items = typeof over === 'string' ? Array.from(over) : listOf(over);
+  return items.map((item) => {
     if (wantsPairs && Array.isArray(item)) return [(item[0] as Value) ?? null, (item[1] as Value) ?? null] as const;
     return [item, null] as const;
   });
