@@ -66,6 +66,7 @@ function plannedChange(change: ResourceChange, atMs: number): string {
       action,
       reason: change.reasons.join('; '),
       ...(change.power === undefined ? {} : { power: change.power }),
+      ...(change.wave === undefined ? {} : { wave: change.wave }),
       effect: change.effect,
       paths: change.changes.map(({ path }) => path),
     },

@@ -69,6 +69,10 @@ export class PlanContext {
     return this.#aliases.get(key) ?? this.observed.aliases.get(key)?.object.target;
   };
 
+  declares(address: Address): boolean {
+    return this.#declared.has(address);
+  }
+
   isForced(address: Address): boolean {
     return this.#replace.has(address);
   }

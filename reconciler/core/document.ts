@@ -56,7 +56,10 @@ export interface Manage {
   readonly protect: boolean;
   /** What is neither compared nor written; rules that have ended are not among them. */
   readonly ignore: readonly IgnoreRule[];
+  /** Of this set, or live. */
   readonly dependsOn: readonly Address[];
+  /** Order within the set, waves.ts; absent: not written. */
+  readonly wave?: number;
   readonly wait: readonly WaitCondition[];
   readonly power: 'managed' | 'ignore';
   /** What may be done to it; absent: everything. */

@@ -53,7 +53,8 @@ export function buildGraph(
     }
     for (const [index, address] of object.manage.dependsOn.entries()) {
       if (declared.has(address)) found.add(address);
-      else if (!broken.has(address)) diagnostics.push(missingDependency(object, address, index, declared));
+      else if (!broken.has(address) && !isDependencyLive(address, observed))
+        diagnostics.push(missingDependency(object, address, index, declared, observed !== undefined));
     }
     needs.set(object.address, found.size === 0 ? noNeeds : [...found].sort());
   }
@@ -85,6 +86,13 @@ function isLive(reference: Reference, observed: Observed | undefined): boolean {
   if (reference.kind !== 'image') return false;
   for (const fingerprint of observed.images.keys()) if (fingerprint.startsWith(reference.name)) return true;
   return false;
+}
+
+/** Of another set. Images go by their fingerprints, which depends_on need not know. */
+function isDependencyLive(address: Address, observed: Observed | undefined): boolean {
+  const slash = address.indexOf('/');
+  const kind = address.slice(0, slash) as KindName;
+  return observed !== undefined && coreKind(kind).live(observed, address.slice(slash + 1)) !== undefined;
 }
 
 /** Candidate names for hints, gathered once and only when something is missing. */
@@ -128,14 +136,16 @@ function missingDependency(
   address: Address,
   index: number,
   declared: ReadonlyMap<Address, Document>,
+  isOnline: boolean,
 ): Diagnostic {
+  const where = isOnline ? 'neither declared nor on the server' : 'not declared here; it must exist on the server';
   return {
-    severity: 'error',
+    severity: isOnline ? 'error' : 'warning',
     code: 'missing-reference',
     address: object.address,
     path: `manage.depends_on.${index}`,
-    message: `${address} is not declared${hint(address, declared.keys())}`,
-    remedy: 'depends_on orders declared objects only: correct the name or remove the line',
+    message: `${address} is ${where}${hint(address, declared.keys())}`,
+    remedy: 'correct the name, or apply the set that declares it first',
     ...object.location,
   };
 }

@@ -3,6 +3,7 @@ import { capabilityProblems } from './capabilities.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { PlanContext } from './context.ts';
 import { decideObject } from './decide.ts';
+import { withDependencies } from './dependencies.ts';
 import type { Address, Document } from './document.ts';
 import { foreignProblems } from './foreign.ts';
 import { buildGraph, type Graph } from './graph.ts';
@@ -19,6 +20,7 @@ import { decidePrune } from './prune.ts';
 import { seedProblems } from './seeds.ts';
 import { makeSteps } from './sketch.ts';
 import { summarize } from './summary.ts';
+import { behind, inWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from './waves.ts';
 import { reachable, reverseEdges, unknownAddresses, without } from './targets.ts';
 
 export function planChanges(input: PlanInput): Plan {
@@ -33,17 +35,23 @@ export function planChanges(input: PlanInput): Plan {
   const relevant = graph.diagnostics.filter(
     (diagnostic) => diagnostic.address === undefined || wanted === undefined || wanted.has(diagnostic.address),
   );
-  const selected = wanted === undefined ? graph.order : graph.order.filter((object) => wanted.has(object.address));
+  const waves = wavesOf(objects, graph.needs);
+  const order = inWaves(graph.order, waves);
+  const selected = wanted === undefined ? order : order.filter((object) => wanted.has(object.address));
   // What cannot be there is missing to others, too: that is not said twice.
   const incapable = [...capabilityProblems(selected, input.observed), ...seedProblems(selected, input.observed)];
   const foreign = foreignProblems(selected, input.observed);
   if (incapable.length > 0 || foreign.some(({ severity }) => severity === 'error'))
     return failedPlan('apply', [...problems, ...incapable, ...foreign]);
   problems.push(...foreign);
-  problems.push(...relevant, ...selected.flatMap((object) => creationProblems(object, input.observed)));
+  problems.push(
+    ...relevant,
+    ...waveProblems(selected, graph.needs, waves),
+    ...selected.flatMap((object) => creationProblems(object, input.observed)),
+  );
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
   const context = new PlanContext(input.observed, options, objects, input.owner, input.compareSeeds);
-  return assemble(selected, objects, graph, context, problems);
+  return assemble(selected, objects, graph, context, problems, waves);
 }
 
 /** A plan without steps: something must be corrected first. */
@@ -63,19 +71,27 @@ function assemble(
   graph: Graph,
   context: PlanContext,
   diagnostics: readonly Diagnostic[],
+  waves: ReadonlyMap<Address, number>,
 ): Plan {
   const steps: Step[] = [];
+  const barrier = new WaveBarrier();
   const changes: ResourceChange[] = [];
   const ready = new Map<Address, readonly string[]>();
   for (const object of selected) {
-    const { change, sketches } = decideObject(object, context);
+    const { change, sketches } = withDependencies(object, decideObject(object, context), context);
+    const before = barrier.enter(waves.get(object.address) ?? 0);
     const needs = readyIds(graph.needs.get(object.address), ready);
-    const made = sketches.length === 0 ? noSteps : makeSteps(object, sketches, needs);
+    const made = sketches.length === 0 ? noSteps : makeSteps(object, sketches, behind(needs, before));
     const last = made.at(-1);
+    if (last !== undefined) barrier.add(last.id);
     if (last !== undefined) ready.set(object.address, [last.id]);
     else if (needs.length > 0) ready.set(object.address, needs);
     steps.push(...made);
-    changes.push({ ...change, steps: made.length === 0 ? noIds : made.map((step) => step.id) });
+    changes.push({
+      ...change,
+      ...waveShown(object.address, waves),
+      steps: made.length === 0 ? noIds : made.map((step) => step.id),
+    });
   }
   const pruned = decidePrune(context, everything, steps, ready);
   return finishPlan('apply', [...changes, ...pruned.changes], [...steps, ...pruned.steps], diagnostics, {

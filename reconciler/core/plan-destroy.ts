@@ -17,6 +17,7 @@ import type { Plan, PlanInput, ResourceChange, SetOwner, Step } from './plan.ts'
 import { scopesOf } from './scope.ts';
 import { makeSteps, type Sketch } from './sketch.ts';
 import { reachable, reverseEdges, unknownAddresses, without, type Edges } from './targets.ts';
+import { behind, inWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from './waves.ts';
 import { findUsage, type Usage } from './usage.ts';
 
 export function planDestroy(input: PlanInput): Plan {
@@ -41,8 +42,14 @@ export function planDestroy(input: PlanInput): Plan {
   const selected = wanted === undefined ? objects : objects.filter((object) => wanted.has(object.address));
   const { order } = sortByNeeds(selected, users);
   const byAddress = new Map(selected.map((object) => [object.address, object]));
-  const ordered = order.flatMap((address) => byAddress.get(address) ?? []);
-  const plan = assemble(ordered, { observed: input.observed, owner: input.owner, usage, users });
+  // What is used live counts, too, whatever waves say.
+  const waves = wavesOf(objects, reverseEdges(users));
+  const listed = order.flatMap((address) => byAddress.get(address) ?? []);
+  const isSound = waveProblems(selected, reverseEdges(users), waves).length === 0;
+  const ordered = isSound ? inWaves(listed, waves, true) : listed;
+  const none: typeof waves = new Map();
+  const world = { observed: input.observed, owner: input.owner, usage, users, waves: isSound ? waves : none };
+  const plan = assemble(ordered, world);
   return wanted === undefined ? plan : { ...plan, isPartial: true };
 }
 
@@ -52,6 +59,8 @@ interface World {
   readonly usage: Usage;
   /** Declared objects that must go before the key. */
   readonly users: Edges;
+  /** Higher ones go first. */
+  readonly waves: ReadonlyMap<Address, number>;
 }
 
 function withLiveUsers(objects: readonly Document[], declared: Edges, usage: Usage): Edges {
@@ -69,18 +78,21 @@ function assemble(ordered: readonly Document[], world: World): Plan {
   const changes: ResourceChange[] = [];
   const ready = new Map<Address, readonly string[]>();
   const released: Released = new Map();
+  const barrier = new WaveBarrier();
   const leftUsers = (used: Address): readonly string[] =>
     (world.usage.get(used) ?? []).filter((user) => released.get(user)?.has(used) ?? true);
   for (const object of ordered) {
     const { change, sketches } = decideDelete(object, { ...world, leftUsers });
+    const before = barrier.enter(world.waves.get(object.address) ?? 0);
     const needs = readyIds(world.users.get(object.address), ready);
-    const made = makeSteps(object, sketches, needs);
+    const made = makeSteps(object, sketches, behind(needs, before));
     const last = made.at(-1);
+    if (last !== undefined) barrier.add(last.id);
     // Users go by the names of the API.
     if (last !== undefined) released.set(usageAddress(object), keptUses(object, sketches, world.observed));
     ready.set(object.address, last === undefined ? needs : [last.id]);
     steps.push(...made);
-    changes.push({ ...change, steps: made.map((step) => step.id) });
+    changes.push({ ...change, ...waveShown(object.address, world.waves), steps: made.map((step) => step.id) });
   }
   return finishPlan('destroy', changes, steps, [], { set: world.owner?.set });
 }

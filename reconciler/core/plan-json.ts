@@ -66,6 +66,7 @@ function resourceChange(change: ResourceChange, bodies: Bodies): JsonObject {
     action_reason: change.reasons.join('; '),
     effect: change.isRebuilt === true ? 'rebuild' : change.effect,
     power: change.power ?? '',
+    ...(change.wave === undefined ? {} : { wave: change.wave }),
     paths: change.changes.map((edit) => ({
       path: edit.path,
       effect: edit.effect,

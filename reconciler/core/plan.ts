@@ -25,7 +25,7 @@ export interface Affected {
 
 /** Why a change is refused: the plan shows it, has no step for it, and the run ends with exit code 4. */
 export interface Guard {
-  readonly code: 'protected' | 'disruption' | 'in-use' | 'conflict' | 'prune-limit' | 'data';
+  readonly code: 'protected' | 'disruption' | 'in-use' | 'conflict' | 'prune-limit' | 'data' | 'dependency';
   readonly address: Address;
   readonly message: string;
   readonly remedy: string;
@@ -54,6 +54,8 @@ export interface ResourceChange {
   /** Of a `replace`: by a rebuild step, which keeps the old container until the new one is ready. */
   readonly isRebuilt?: boolean;
   readonly affects: readonly Affected[];
+  /** In which wave it is; absent where no object of the plan has one. */
+  readonly wave?: number;
   /** The object as it was observed; absent when it did not exist. */
   readonly live?: object;
   /** Dotted paths whose values are nobody's business, beside those whose key says so. */

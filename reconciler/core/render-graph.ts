@@ -3,6 +3,7 @@ import type { Address, Document } from './document.ts';
 import { buildGraph } from './graph.ts';
 import { normalizeDocuments } from './normalize.ts';
 import { printable } from './paint.ts';
+import { wavesOf } from './waves.ts';
 
 export interface GraphInput {
   readonly documents: readonly Document[];
@@ -10,6 +11,8 @@ export interface GraphInput {
 
 interface Edges {
   readonly nodes: readonly Address[];
+  /** With the nodes in each, lowest first; empty where all is in one. */
+  readonly waves: readonly (readonly [wave: number, nodes: readonly Address[]])[];
   readonly edges: readonly (readonly [from: Address, to: Address])[];
 }
 
@@ -18,26 +21,42 @@ function edgesOf({ documents }: GraphInput): Edges {
   const { objects } = normalizeDocuments(documents);
   const { needs, order } = buildGraph(objects, undefined);
   const nodes = order.map(({ address }) => address);
-  return { nodes, edges: nodes.flatMap((from) => (needs.get(from) ?? []).map((to) => [from, to] as const)) };
+  const waves = wavesOf(objects, needs);
+  const numbers = [...new Set(nodes.map((node) => waves.get(node) ?? 0))].sort((a, b) => a - b);
+  const grouped = numbers.map((wave) => [wave, nodes.filter((node) => (waves.get(node) ?? 0) === wave)] as const);
+  return {
+    nodes,
+    waves: numbers.length < 2 ? [] : grouped,
+    edges: nodes.flatMap((from) => (needs.get(from) ?? []).map((to) => [from, to] as const)),
+  };
 }
 
 export function graphMermaid(input: GraphInput): string {
-  const { nodes, edges } = edgesOf(input);
+  const { nodes, edges, waves } = edgesOf(input);
   const ids = new Map(nodes.map((address, index) => [address, `n${index}`]));
   const label = (text: string): string =>
     printable(text).replaceAll('#', '#35;').replaceAll('"', '#quot;').replaceAll('<', '#lt;').replaceAll('>', '#gt;');
   const lines = nodes.map((address) => `  ${ids.get(address) ?? ''}["${label(address)}"]`);
   const arrows = edges.map(([from, to]) => `  ${ids.get(from) ?? ''} --> ${ids.get(to) ?? ''}`);
-  return `${['graph LR', ...lines, ...arrows].join('\n')}\n`;
+  const groups = waves.flatMap(([wave, of], index) => [
+    `  subgraph w${index}["wave ${wave}"]`,
+    ...of.map((address) => `    ${ids.get(address) ?? ''}`),
+    '  end',
+  ]);
+  return `${['graph LR', ...lines, ...groups, ...arrows].join('\n')}\n`;
 }
 
 export function graphDot(input: GraphInput): string {
-  const { nodes, edges } = edgesOf(input);
+  const { nodes, edges, waves } = edgesOf(input);
   const quoted = (text: string): string =>
     `"${printable(text)
       .replaceAll('\\', '\\\\')
       .replaceAll('"', String.raw`\"`)}"`;
   const lines = nodes.map((address) => `  ${quoted(address)};`);
   const arrows = edges.map(([from, to]) => `  ${quoted(from)} -> ${quoted(to)};`);
-  return `${['digraph gantry {', '  rankdir = "LR";', '  node [shape = "rect"];', ...lines, ...arrows, '}'].join('\n')}\n`;
+  const groups = waves.map(
+    ([wave, of], index) =>
+      `  subgraph cluster_${index} { label = "wave ${wave}"; ${of.map((address) => `${quoted(address)};`).join(' ')} }`,
+  );
+  return `${['digraph gantry {', '  rankdir = "LR";', '  node [shape = "rect"];', ...lines, ...groups, ...arrows, '}'].join('\n')}\n`;
 }

@@ -105,7 +105,8 @@ function titleOf(change: ResourceChange): string {
     (word) => word !== '',
   );
   const refused = change.guard === undefined ? '' : ' REFUSED';
-  return `${words.length === 0 ? '' : ` (${words.join(', ')})`}${refused}`;
+  const wave = change.wave === undefined ? '' : ` [wave ${change.wave}]`;
+  return `${words.length === 0 ? '' : ` (${words.join(', ')})`}${wave}${refused}`;
 }
 
 function renderEdits(change: ResourceChange, paint: Paints): readonly string[] {

@@ -1,6 +1,7 @@
 // What can be said of a set of documents without a server: duplicates, cycles, and names that are not declared.
 import type { Diagnostic } from './diagnostic.ts';
 import type { Address, Document } from './document.ts';
+import { waveProblems, wavesOf } from './waves.ts';
 import { foreignWarnings } from './foreign.ts';
 import { buildGraph } from './graph.ts';
 import { normalizeDocuments } from './normalize.ts';
@@ -14,6 +15,7 @@ export function validateDocuments(
   broken: Iterable<Address> = [],
 ): readonly Diagnostic[] {
   const { objects, diagnostics } = normalizeDocuments(documents);
-  const references = buildGraph(objects, undefined, new Set(broken)).diagnostics;
-  return [...diagnostics, ...references, ...foreignWarnings(objects)];
+  const { needs, diagnostics: references } = buildGraph(objects, undefined, new Set(broken));
+  const waves = waveProblems(objects, needs, wavesOf(objects, needs));
+  return [...diagnostics, ...references, ...waves, ...foreignWarnings(objects)];
 }

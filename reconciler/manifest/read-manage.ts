@@ -33,12 +33,24 @@ export function readManage(value: Json | undefined, findings: Finding[], nowMs: 
     protect: block['protect'] === true,
     ignore: readIgnore(block['ignore'], nowMs, findings),
     dependsOn: readDependsOn((block['depends_on'] ?? []) as readonly string[], findings),
+    ...(block['wave'] === undefined ? {} : { wave: readWave(block['wave'], findings) }),
     wait: ((block['wait'] ?? []) as readonly Json[]).map((item, index) =>
       readWait(item, `manage.wait.${index}`, findings),
     ),
     power: (block['power'] ?? defaultManage.power) as Manage['power'],
     timeoutMs: readDuration(block['timeout'], defaultManage.timeoutMs, 'manage.timeout', findings),
   };
+}
+
+const farthest = 1000;
+
+function readWave(value: Json, findings: Finding[]): number {
+  const wave = Number(value);
+  if (/^-?[0-9]+$/.test(asText(value)) && Math.abs(wave) <= farthest) return wave;
+  findings.push(
+    wrong('bad-value', 'manage.wave', `manage.wave must be a whole number from -${farthest} to ${farthest}`),
+  );
+  return 0;
 }
 
 /** Who may not delete lets go. */

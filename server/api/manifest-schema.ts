@@ -186,7 +186,18 @@ const manage: JsonSchema = {
       default: 'restart',
       description: 'The most that a change may do to it: nothing, a restart, or deletion and creation.',
     },
-    depends_on: { type: 'array', items: text, description: 'kind/name of objects to be ready before.' },
+    depends_on: {
+      type: 'array',
+      items: text,
+      description:
+        'kind/name of objects to be ready before. What is not declared here must be on the server; a container must run there, and be ready as its own set sees it.',
+    },
+    wave: {
+      anyOf: [{ type: 'integer', minimum: -1000, maximum: 1000 }, text],
+      default: 0,
+      description:
+        'All of a lower wave is done and ready before anything of a higher one begins; a destroy goes the other way. What an object needs comes with it unless it has a wave of its own.',
+    },
     wait: {
       type: 'array',
       description: 'What must hold after a start before the object counts as ready.',
@@ -210,9 +221,7 @@ const manage: JsonSchema = {
 /** Keys that are known words of the format and not available in this version, with what to do instead. */
 export const laterKeys: Readonly<Record<string, string>> = {};
 
-export const laterManageKeys: Readonly<Record<string, string>> = {
-  wave: 'order objects with manage.depends_on',
-};
+export const laterManageKeys: Readonly<Record<string, string>> = {};
 
 /** The schema of the flat documents of one kind, after variables were put in. */
 export function documentSchema(kind: KindName): JsonSchema {

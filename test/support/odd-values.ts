@@ -1,7 +1,7 @@
 // Values that are legal and seldom written so: sizes in all units, booleans in all forms, addresses in long form, texts with white space
 // and line ends. Made from the tables that judge manifests, so that a new key is tried without being named here.
 import { containerConfigKeys, type ConfigKey } from '../../server/api/container-config-keys.ts';
-import { deviceTypes, type DeviceProperty } from '../../server/api/devices/index.ts';
+import { deviceTypes } from '../../server/api/devices/index.ts';
 
 /** As they stand in YAML: flow scalars. */
 const booleans = [
@@ -49,63 +49,14 @@ const lines = ['"a\\nb\\n"', '"a\\n\\n\\n"', '"\\na"', '"# only\\n"', '"a\\r\\nb
 /** Means: must be absent. */
 const absent = ['null', '""', '~'];
 
-const candidates: readonly string[] = [
-  ...booleans,
-  ...sizes,
-  ...integers,
-  ...texts,
-  ...lines,
-  ...absent,
-  ...[
-    '"00:16:3E:AA:BB:0C"',
-    '10.4.5.6',
-    '"fd42:0000::0AAA:1"',
-    '"FD42::9"',
-    '0-1',
-    '"0,1"',
-    '50%',
-    '25ms/100ms',
-    '100Mbit',
-    '30MB',
-  ],
-  ...[
-    '500iops',
-    '"100:200"',
-    'unlimited',
-    'hard',
-    'soft',
-    'stop',
-    '1w 2d',
-    '"0 3 * * *"',
-    '"@daily"',
-    '"s%d"',
-    'both 1000 1000',
-  ],
-  ...[
-    '/a//b/',
-    '/tmp/',
-    '"tcp:127.0.0.1:80"',
-    '"tcp:[0:0::1]:8080"',
-    '"udp:127.0.0.1:80-82"',
-    '0660',
-    '0777',
-    '046D',
-    '"0x046d"',
-  ],
-  ...[
-    'host',
-    'container',
-    'private',
-    'rslave',
-    'eth9',
-    'lo',
-    '1450',
-    '65536',
-    '"lxc.environment = A=b"',
-    'compute,utility',
-    'ip_tables',
-  ],
-];
+const more = [
+  '"00:16:3E:AA:BB:0C" 10.4.5.6 "fd42:0000::0AAA:1" "FD42::9" 0-1 "0,1" 50% 25ms/100ms 100Mbit 30MB 500iops "100:200" unlimited',
+  'hard soft stop "@daily" "s%d" /a//b/ /tmp/ "tcp:127.0.0.1:80" "tcp:[0:0::1]:8080" "udp:127.0.0.1:80-82" 0660 0777 046D "0x046d"',
+  'host container private rslave eth9 lo 1450 65536 compute,utility ip_tables',
+].flatMap((words) => words.split(' '));
+const spaced = ['1w 2d', '"0 3 * * *"', 'both 1000 1000', '"lxc.environment = A=b"'];
+
+const candidates = [...booleans, ...sizes, ...integers, ...texts, ...lines, ...absent, ...more, ...spaced];
 
 /** What the text means once YAML has read it; enough for the values above. */
 function read(text: string): string {
@@ -134,7 +85,7 @@ const isOneLine = (text: string): boolean => !/[\r\n]/.test(read(text));
 
 /** All of them; or three, others for each key, in an order that is always the same. */
 function someOf(all: readonly string[], key: string, isThorough: boolean): readonly string[] {
-  const start = [...key].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9973, 7);
+  const start = Buffer.from(key).reduce((sum, byte) => (sum * 31 + byte) % 9973, 7);
   if (isThorough || all.length <= 3) return all;
   return [0, 1, 2].map((turn) => all[(start + Math.floor((turn * all.length) / 3)) % all.length] ?? '');
 }
@@ -163,7 +114,7 @@ const bases: Readonly<Record<string, string>> = {
 export const oddDevices = (): readonly (OddValue & { readonly device: string })[] =>
   Object.entries(bases).flatMap(([type, base]) => {
     const { properties } = deviceTypes[type as keyof typeof deviceTypes];
-    return Object.entries(properties as Readonly<Record<string, DeviceProperty>>).flatMap(([name, row]) => {
+    return Object.entries(properties).flatMap(([name, row]) => {
       if (new RegExp(`(^|, )${name}:`).test(base) || needsMore.has(name)) return [];
       const fit = candidates.filter((text) => isOneLine(text) && isFine(row.check, text));
       const device = `type: ${type}${base === '' ? '' : `, ${base}`}`;
