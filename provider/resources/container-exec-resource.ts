@@ -21,7 +21,7 @@ const attributes = {
   user: integer({ doc: 'User id inside.', default: 0, replace: true }),
   group: integer({ doc: 'Group id inside.', default: 0, replace: true }),
   triggers: textMap({ doc: 'Any values; when one changes, the command runs again.', replace: true }),
-  destroy_command: texts({ doc: 'Command to run on destroy, when the container still runs.' }),
+  destroy_command: texts({ doc: 'Command to run on destroy, when the container still runs.', check: commandCheck }),
   fail_on_error: flag({ doc: 'Whether another exit code than 0 fails the apply.', default: true }),
   timeout: text({ doc: 'Limit of the run.', default: '5m', check: durationCheck }),
   exit_code: integer({ doc: 'Exit code.', computed: true, keep: true }),
@@ -30,12 +30,20 @@ const attributes = {
   timeouts: timeoutsAttribute,
 };
 
+/** In private data: when the container was made in which it ran. */
+const bornKey = 'container_created_at';
+
 export const containerExec = gantryResource({
   typeName: 'gantry_container_exec',
-  doc: 'A command that is run in a container when this is created, and again when it or its triggers change. Its output is in the state.',
-  example: `resource "gantry_container_exec" "release" {
-  container = "web"
+  doc: 'A command that is run in a container when this is created, and again when it, its triggers or the container become others. Its output is in the state. With the time of creation of the container among its triggers it runs in the same apply that replaces the container, else in the next one.',
+  example: `resource "gantry_container" "web" {
+  name = "web"
+}
+
+resource "gantry_container_exec" "release" {
+  container = gantry_container.web.name
   command   = ["cat", "/etc/os-release"]
+  triggers  = { container = gantry_container.web.created_at }
 }
 `,
   version: 0,
@@ -51,9 +59,14 @@ export const containerExec = gantryResource({
     },
     id: ({ container = '' }) => container,
   },
-  async read(state, { client, signal }) {
+  async read(state, { client, privateData, signal }) {
     const seen = await client.reader.read('container', state.container, signal);
-    return seen === undefined ? null : {};
+    if (seen === undefined) return null;
+    const born = seen.object.created_at;
+    // In another container of that name it has not run.
+    if (privateData[bornKey] !== undefined && privateData[bornKey] !== born) return null;
+    privateData[bornKey] = born;
+    return {};
   },
   create: ({ planned }, context) => runOne(context, planned.container, planned, at('command')),
   async update() {

@@ -1,10 +1,13 @@
 // gantry_image_alias: a name for an image.
 import { aliasName } from '../../server/api/names.ts';
-import { text } from '../framework/attribute.ts';
+import { isNotFound } from '../../server/client/client-error.ts';
+import type { Link } from '../connection/link.ts';
+import { text, type StateOf } from '../framework/attribute.ts';
+import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './by-kind.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from './shared.ts';
-import { differing, edit, editOf, performCreate } from './write.ts';
+import { differing, edit, editOf, perform, performCreate } from './write.ts';
 
 const attributes = {
   name: nameAttribute('Name; it may hold slashes: `debian/12`.', aliasName),
@@ -12,6 +15,9 @@ const attributes = {
   target: text({ doc: 'Fingerprint of the image.', required: true }),
   timeouts: timeoutsAttribute,
 };
+
+const post = ({ name, description, target }: StateOf<typeof attributes>, { client, signal }: Context<Link>) =>
+  client.client.create('image_alias', { name, description: description ?? '', target }, {}, signal);
 
 export const imageAlias = gantryResource({
   typeName: 'gantry_image_alias',
@@ -30,18 +36,20 @@ export const imageAlias = gantryResource({
     return live === undefined ? null : { description: live.description, target: live.target };
   },
   async create({ planned }, context) {
-    const { name, description, target } = planned;
-    const body = { name, description: description ?? '', target };
-    await performCreate(context, () => context.client.client.create('image_alias', body, {}, context.signal));
+    await performCreate(context, () => post(planned, context));
   },
   async update({ planned }, prior, context) {
-    await edit(
-      context,
-      editOf(context, 'image_alias', prior.name, {
-        changedSince: (live) => differing(prior, live, ['description', 'target']),
-        body: () => ({ description: planned.description ?? '', target: planned.target }),
-      }),
-    );
+    const change = editOf(context, 'image_alias', prior.name, {
+      changedSince: (live) => differing(prior, live, ['description', 'target']),
+      body: () => ({ description: planned.description ?? '', target: planned.target }),
+    });
+    try {
+      await edit(context, change);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // An image takes its aliases with it, also one that was replaced a moment ago.
+      await perform(context, () => post(planned, context));
+    }
   },
   delete: (prior, context) => deleteKind(context, 'image_alias', prior.name),
 });

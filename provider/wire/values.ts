@@ -69,7 +69,9 @@ function write(type: Type, value: Value, path: string): void {
   else if (isUnknown(value)) writer.extension(plainUnknown);
   else if (typeof value === 'string') writer.text(value);
   else if (typeof value === 'boolean') writer.flag(value);
-  else if (typeof value !== 'object') writer.number(value);
+  // As text, which Terraform reads exactly as it reads its state: else it takes what was refreshed for changed.
+  else if (typeof value === 'bigint' || Number.isSafeInteger(value)) writer.text(String(value));
+  else if (typeof value === 'number') writer.number(value);
   else if (typeof type === 'string') throw new ValueError(`${path} is no ${type}`);
   else if (type.kind === 'list') writeList(type.item, value, path);
   else if (!isMap(value)) throw new ValueError(`${path} is no map`);
@@ -137,11 +139,15 @@ function read(type: Type, reader: MsgpackReader, path: string): Value {
 }
 
 function readScalar(type: 'string' | 'number' | 'bool', reader: MsgpackReader, path: string): Value {
-  // A number as text is a decimal that no float can hold: it goes back as it came.
-  const found = type === 'bool' ? reader.flag() : (reader.text() ?? (type === 'number' ? reader.number() : undefined));
+  const found =
+    type === 'bool' ? reader.flag() : type === 'string' ? reader.text() : (wholeText(reader.text()) ?? reader.number());
   if (found === undefined) throw new ValueError(`${path} is no ${type}`);
   return typeof found === 'bigint' && BigInt.asIntN(54, found) === found ? Number(found) : found;
 }
+
+/** A number as text is whole, or a decimal that no float can hold, which goes back as it came. */
+const wholeText = (text: string | undefined): string | bigint | undefined =>
+  text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : text;
 
 function readList(item: Type, reader: MsgpackReader, path: string): Value {
   const length = reader.list();

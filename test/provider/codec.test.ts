@@ -176,6 +176,8 @@ describe('values', () => {
     expect(decodeValue('number', packed(encoder.encode(5n)))).toBe(5);
     expect(decodeValue('number', packed(encodeValue('number', big)))).toBe(big);
     expect(decodeValue('number', packed(encodeValue('number', '0.1')))).toBe('0.1');
+    // Terraform keeps as many digits of a text as of a number in its state.
+    expect([...encodeValue('number', 5)]).toEqual([0xa1, 0x35]);
   });
 
   test('any extension is an unknown value: a plain one, a refined one, one of the future', () => {
