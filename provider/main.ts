@@ -1,12 +1,22 @@
 #!/usr/bin/env node
 // The process edge of terraform-provider-gantry: environment, standard streams, signals, exit codes. No logic.
-import { ProviderServer } from './framework/server.ts';
-import { gantryProvider } from './gantry.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lazyMethods } from './wire/calls.ts';
 import { logLine, type Log } from './wire/log.ts';
 import { HandshakeError, startPlugin } from './wire/plugin.ts';
-import { providerMethods } from './wire/rpcs.ts';
 
 const log: Log = (level, message, fields) => void process.stderr.write(logLine(new Date(), level, message, fields));
+
+/** The package has it written down; only there this file is CommonJS. */
+function schema(): Uint8Array | undefined {
+  if (typeof __dirname === 'undefined') return undefined;
+  try {
+    return readFileSync(join(__dirname, 'schema.bin'));
+  } catch {
+    return undefined;
+  }
+}
 
 async function main(): Promise<void> {
   // Ctrl-C goes to the whole process group; Terraform says by StopProvider what it means for us.
@@ -15,10 +25,9 @@ async function main(): Promise<void> {
   process.on('uncaughtException', (error) =>
     log('error', `an error that nobody expected: ${error.stack ?? String(error)}`),
   );
-  const server = new ProviderServer(gantryProvider({ env: process.env, log }));
   try {
     const plugin = await startPlugin({
-      methods: providerMethods(server),
+      methods: lazyMethods(async () => (await import('./serving.ts')).gantryMethods({ env: process.env, log }), schema),
       env: process.env,
       log,
       print: (line) => void process.stdout.write(line),

@@ -1,6 +1,8 @@
-// Bundles the plugin into CommonJS files, as packages carry it: the program, and apart from it what only a process that talks to
-// a daemon loads. Most processes of a plan never do, and parsing costs them a fifth of their time.
+// Bundles the plugin into CommonJS files, as packages carry it: the program, and apart from it what only some of the processes of
+// a plan need. The first one is asked for the schema, which is ready here; one of three talks to a daemon.
 import { build, type BuildOptions, type Plugin } from 'esbuild';
+import { gantryMethods } from '../serving.ts';
+import { providerService } from '../wire/calls.ts';
 
 /** Before anything else is loaded: an old Node must not answer with a syntax error. */
 const versionCheck =
@@ -30,16 +32,32 @@ export async function bundleProvider(repository: string): Promise<Programs> {
   const main = await bundleOne(repository, {
     entryPoints: ['provider/main.ts'],
     banner: { js: versionCheck },
-    plugins: [apartPlugin],
+    // Then it becomes a require: Node's loader of other modules would be started for it.
+    supported: { 'dynamic-import': false },
+    plugins: [servingPlugin],
   });
+  const serving = await bundleOne(repository, { entryPoints: ['provider/serving.ts'], plugins: [apartPlugin] });
   const others = await Promise.all(
     Object.entries(apart).map(async ([name, { source }]) => {
       const stdin = { contents: source, resolveDir: repository };
       return [`${name}.cjs`, await bundleOne(repository, { stdin, plugins: [unusedPlugin] })] as const;
     }),
   );
-  return new Map([['main.cjs', main], ...others]);
+  return new Map([['main.cjs', main], ['provider.cjs', serving], ...others, ['schema.bin', await schema()]]);
 }
+
+async function schema(): Promise<Buffer> {
+  const method = gantryMethods({ env: {}, log() {} }).get(`${providerService}GetProviderSchema`);
+  if (method?.kind !== 'unary') throw new Error('the provider serves no schema');
+  return Buffer.from(await method.call(new Uint8Array()));
+}
+
+const servingPlugin: Plugin = {
+  name: 'serving',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^\.\/serving\.ts$/ }, () => ({ path: './provider.cjs', external: true }));
+  },
+};
 
 /**
  * What is apart consists of classes that are made by `new`: the first one made loads them. An import of anything that is not among

@@ -16,7 +16,10 @@ if ! command -v node >/dev/null 2>&1; then
   echo "terraform-provider-gantry needs Node.js 20.19 or newer as node on the PATH"
   exit 1
 fi
-exec node "$(dirname "$0")/main.cjs" "$@"
+case $0 in
+*/*) exec node "\${0%/*}/main.cjs" "$@" ;;
+*) exec node ./main.cjs "$@" ;;
+esac
 `;
 
 export interface ReleaseInput {

@@ -14,8 +14,6 @@ import {
   type Message,
 } from './protobuf.ts';
 
-export const Nothing = defineMessage({});
-
 export const DynamicValue = defineMessage({ msgpack: bytes(1), json: bytes(2) });
 const dynamic = (number: number) => message(number, () => DynamicValue);
 
@@ -211,6 +209,3 @@ export const CallRequest = defineMessage({ name: text(1), values: repeated(dynam
 export const CallReply = defineMessage({ result: dynamic(1), failure: message(2, () => FunctionFailure) });
 
 export const StopReply = defineMessage({ error: text(1) });
-
-export const HealthReply = defineMessage({ status: integer(1) });
-export const serving = 1;

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { makeSelfSigned } from '../../server/lib/self-signed.ts';
 import { serveConnection, type Method, type Methods } from './grpc.ts';
 import type { Log } from './log.ts';
-import { HealthReply, Nothing, serving } from './messages.ts';
+import { HealthReply, Nothing, serving } from './plugin-messages.ts';
 import { makeSocketPlace, type SocketPlace } from './socket.ts';
 
 export const cookie = {

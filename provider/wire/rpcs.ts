@@ -5,7 +5,8 @@ import { FunctionError, type PrivateData } from '../framework/provider.ts';
 import type { ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
 import { isMap, type Value, type ValueMap } from '../framework/value.ts';
-import type { Method, Methods, Unary } from './grpc.ts';
+import { asMethods, type ProviderCall } from './calls.ts';
+import type { Methods, Unary } from './grpc.ts';
 import * as wire from './messages.ts';
 import type { MessageOf } from './protobuf.ts';
 import { typeBytes, wireDiagnostics, wireFunction, wirePath, wireSchema } from './schema.ts';
@@ -16,23 +17,16 @@ type Identity = Readonly<Record<string, string>>;
 const empty = new Uint8Array();
 const identityVersion = 0;
 
-export const providerService = '/tfplugin6.Provider/';
+type Calls<Name extends ProviderCall> = Readonly<Record<Name, Unary>>;
 
-/** Every call of protocol 6.8; those of capabilities that the schema does not claim are left out, and so unimplemented. */
 export function providerMethods<C>(server: ProviderServer<C>): Methods {
   const types = new TypeTable(server);
-  const unary: Readonly<Record<string, Unary>> = {
+  return asMethods({
     ...schemaCalls(server),
     ...resourceCalls(server, types),
     ...identityCalls(server),
     ...otherCalls(server, types),
-  };
-  return new Map(
-    Object.entries(unary).map(([name, call]): [string, Method] => [
-      `${providerService}${name}`,
-      { kind: 'unary', call },
-    ]),
-  );
+  });
 }
 
 /** Object types of schemas, made once. */
@@ -97,7 +91,9 @@ function asDiagnostics(error: unknown): readonly Diagnostic[] {
   return [failure(`A value cannot be read: ${error.message}`, detail)];
 }
 
-function schemaCalls<C>({ provider }: ProviderServer<C>): Readonly<Record<string, Unary>> {
+function schemaCalls<C>({
+  provider,
+}: ProviderServer<C>): Calls<'GetMetadata' | 'GetProviderSchema' | 'GetFunctions' | 'GetResourceIdentitySchemas'> {
   const capabilities = { planDestroy: true, schemaOptional: true };
   const named = <T>(list: readonly T[], name: (each: T) => string) => list.map((each) => ({ name: name(each) }));
   const functions = () => Object.fromEntries(provider.functions.map((each) => [each.name, wireFunction(each)]));
@@ -144,7 +140,14 @@ function schemaCalls<C>({ provider }: ProviderServer<C>): Readonly<Record<string
   };
 }
 
-function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Readonly<Record<string, Unary>> {
+type ResourceCall =
+  | 'UpgradeResourceState'
+  | 'ReadResource'
+  | 'PlanResourceChange'
+  | 'ApplyResourceChange'
+  | 'ImportResourceState';
+
+function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls<ResourceCall> {
   return {
     UpgradeResourceState(bytes) {
       const { typeName, version, raw } = wire.UpgradeRequest.decode(bytes);
@@ -232,7 +235,7 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Reado
   };
 }
 
-function identityCalls<C>(server: ProviderServer<C>): Readonly<Record<string, Unary>> {
+function identityCalls<C>(server: ProviderServer<C>): Calls<'UpgradeResourceIdentity'> {
   return {
     UpgradeResourceIdentity(bytes) {
       const { typeName, raw } = wire.UpgradeRequest.decode(bytes);
@@ -244,7 +247,16 @@ function identityCalls<C>(server: ProviderServer<C>): Readonly<Record<string, Un
   };
 }
 
-function otherCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Readonly<Record<string, Unary>> {
+type OtherCall =
+  | 'ValidateProviderConfig'
+  | 'ConfigureProvider'
+  | 'ValidateResourceConfig'
+  | 'ValidateDataResourceConfig'
+  | 'ReadDataSource'
+  | 'CallFunction'
+  | 'StopProvider';
+
+function otherCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls<OtherCall> {
   const { provider } = server;
   const diagnosticsReply = (found: readonly Diagnostic[]) =>
     wire.DiagnosticsReply.encode({ diagnostics: wireDiagnostics(found) });

@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ProviderServer } from '../../provider/framework/server.ts';
 import { gantryProvider } from '../../provider/gantry.ts';
+import { providerService } from '../../provider/wire/calls.ts';
 import { grpcStatus } from '../../provider/wire/grpc.ts';
 import * as wire from '../../provider/wire/messages.ts';
 import { cookie, HandshakeError, startPlugin, type RunningPlugin } from '../../provider/wire/plugin.ts';
-import { providerMethods, providerService } from '../../provider/wire/rpcs.ts';
+import { HealthReply, serving } from '../../provider/wire/plugin-messages.ts';
+import { providerMethods } from '../../provider/wire/rpcs.ts';
 import { makeSocketPlace } from '../../provider/wire/socket.ts';
 import { encodeValue } from '../../provider/wire/values.ts';
 import { objectType } from '../../provider/framework/attribute.ts';
@@ -124,7 +126,7 @@ describe('the services around the provider', () => {
   test('answer: healthy; streams stay open until the caller ends them', async () => {
     const caller = client(await start());
     const { status, body } = await caller.call('/grpc.health.v1.Health/Check');
-    expect([status, wire.HealthReply.decode(body).status]).toEqual([grpcStatus.ok, wire.serving]);
+    expect([status, HealthReply.decode(body).status]).toEqual([grpcStatus.ok, serving]);
     for (const path of ['/plugin.GRPCStdio/StreamStdio', '/plugin.GRPCBroker/StartStream']) {
       const stream = caller.open(path);
       let isOver = false;

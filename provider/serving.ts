@@ -1,0 +1,7 @@
+// What answers Terraform's calls to the provider, put together. Loaded at the first call that needs it, not at the start.
+import { ProviderServer } from './framework/server.ts';
+import { gantryProvider, type GantryDeps } from './gantry.ts';
+import type { Methods } from './wire/grpc.ts';
+import { providerMethods } from './wire/rpcs.ts';
+
+export const gantryMethods = (deps: GantryDeps): Methods => providerMethods(new ProviderServer(gantryProvider(deps)));

@@ -1,0 +1,56 @@
+// The names of Terraform's calls, and a way to serve them before what answers them is loaded.
+import type { Method, Methods, Unary } from './grpc.ts';
+
+export const providerService = '/tfplugin6.Provider/';
+
+/** Every call of protocol 6.8; those of capabilities that the schema does not claim are left out, and so unimplemented. */
+export const providerCalls = [
+  'GetMetadata',
+  'GetProviderSchema',
+  'GetFunctions',
+  'GetResourceIdentitySchemas',
+  'ValidateProviderConfig',
+  'ConfigureProvider',
+  'ValidateResourceConfig',
+  'ValidateDataResourceConfig',
+  'UpgradeResourceState',
+  'UpgradeResourceIdentity',
+  'ReadResource',
+  'PlanResourceChange',
+  'ApplyResourceChange',
+  'ImportResourceState',
+  'ReadDataSource',
+  'CallFunction',
+  'StopProvider',
+] as const;
+export type ProviderCall = (typeof providerCalls)[number];
+
+export const asMethods = (unary: Readonly<Record<ProviderCall, Unary>>): Methods =>
+  new Map(
+    providerCalls.map((name): [string, Method] => [providerService + name, { kind: 'unary', call: unary[name] }]),
+  );
+
+/** The first of three processes of a plan is asked for the schema only: `schema` has that answer without `load`, if it can. */
+export function lazyMethods(load: () => Promise<Methods>, schema: () => Uint8Array | undefined): Methods {
+  let loading: Promise<Methods> | undefined;
+  let loaded: Methods | undefined;
+  const later =
+    (name: ProviderCall): Unary =>
+    async (request) => {
+      loaded ??= await (loading ??= load());
+      return call(loaded, name, request);
+    };
+  const unary = providerCalls.map((name): [ProviderCall, Unary] => {
+    const unloaded = later(name);
+    return [name, (request) => (loaded === undefined ? unloaded(request) : call(loaded, name, request))];
+  });
+  const calls = Object.fromEntries(unary) as Record<ProviderCall, Unary>;
+  const { GetProviderSchema: made } = calls;
+  return asMethods({ ...calls, GetProviderSchema: (request) => schema() ?? made(request) });
+}
+
+function call(methods: Methods, name: ProviderCall, request: Uint8Array): Promise<Uint8Array> | Uint8Array {
+  const method = methods.get(providerService + name);
+  if (method?.kind !== 'unary') throw new Error(`${name} is not served`);
+  return method.call(request);
+}
