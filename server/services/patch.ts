@@ -11,8 +11,13 @@ export function mergeConfig(current: ConfigMap, sent: ConfigMap | null | undefin
   return replaceConfig({ ...current, ...sent });
 }
 
+/** Whole replacement; an empty value means the property is not wanted. */
+export function replaceDevices(sent: DeviceMap | null | undefined): Record<string, ConfigMap> {
+  return Object.fromEntries(Object.entries(sent ?? {}).map(([name, device]) => [name, replaceConfig(device)]));
+}
+
 /** Device by device; each named one is replaced whole. An empty property map removes the device. */
 export function mergeDevices(current: DeviceMap, sent: DeviceMap | null | undefined): Record<string, ConfigMap> {
-  const merged = { ...current, ...sent };
+  const merged = { ...current, ...replaceDevices(sent) };
   return Object.fromEntries(Object.entries(merged).filter(([, device]) => Object.keys(device).length > 0));
 }

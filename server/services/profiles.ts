@@ -18,7 +18,7 @@ import type { RunningDevices } from './containers/running-devices.ts';
 import type { ContainerEntry, ContainerView } from './containers/view.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
 import { expand, type Expanded } from './expand.ts';
-import { mergeConfig, mergeDevices, replaceConfig } from './patch.ts';
+import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from './patch.ts';
 import type { Pools } from './pools.ts';
 import {
   maxUsersPerTransaction,
@@ -89,7 +89,7 @@ export class Profiles {
       v: 1,
       description: body.description ?? '',
       config: replaceConfig(body.config),
-      devices: body.devices ?? {},
+      devices: replaceDevices(body.devices),
     };
     checkProfile(name, document);
     await this.#deps.records.retry((changes) => {
@@ -104,7 +104,7 @@ export class Profiles {
       v: 1,
       description: body.description ?? '',
       config: replaceConfig(body.config),
-      devices: body.devices ?? {},
+      devices: replaceDevices(body.devices),
     }));
   }
 

@@ -224,6 +224,11 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     await until(async () => (await sh('test -c /dev/late && echo gone > /dev/late')).code === 0, 5000);
     await rm(node);
     await until(async () => (await sh('ls /dev/late')).code !== 0, 5000);
+    // While no daemon looks as well.
+    await real.restart(() => void execFileSync('mknod', [node, 'c', '1', '3']));
+    await until(async () => (await sh('test -c /dev/late')).code === 0, 5000);
+    await real.restart(() => rm(node));
+    await until(async () => (await sh('ls /dev/late')).code !== 0, 5000);
     await patch({ zero: { type: 'none' } });
     expect((await sh('ls /dev/my')).out).toBe('');
     const answer = await real.call('PATCH', '/1.0/containers/c1', {

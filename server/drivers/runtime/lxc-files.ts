@@ -3,11 +3,13 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   rmSync,
   rmdirSync,
   statSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
@@ -140,10 +142,19 @@ async function place(
   if ((run.idmap.length === 0 && mount.nodes !== true) || libc === undefined) return mount.source;
   ownerOf(run, mount.source);
   unmount(libc, mount.target);
+  clearPlace(mount.target, mount.kind);
   if (mount.kind === 'dir') mkdirSync(mount.target, { recursive: true });
   else writeFileSync(mount.target, '');
   await mountAgain({ libc, namespaces }, mount);
   return mount.target;
+}
+
+/** What an earlier start left there may be of the other kind. Never more than an empty directory is removed. */
+function clearPlace(target: string, kind: MountRun['kind']): void {
+  const found = lstatSync(target, { throwIfNoEntry: false });
+  if (found === undefined || found.isDirectory() === (kind === 'dir')) return;
+  if (found.isDirectory()) rmdirSync(target);
+  else unlinkSync(target);
 }
 
 function ownerOf(run: Pick<RunConfig, 'name'>, path: string): number {

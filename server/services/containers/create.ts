@@ -12,7 +12,7 @@ import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { remoteImageOf, type RemoteSource } from '../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
-import { replaceConfig } from '../patch.ts';
+import { replaceConfig, replaceDevices } from '../patch.ts';
 import { beginContainer, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
 import { applyTemplateKey } from './apply-templates.ts';
 import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
@@ -218,7 +218,7 @@ function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource):
 
 function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, origin: Origin): ContainerDocument {
   const sent = sizedConfig(body);
-  const devices = { ...origin.base.devices, ...body.devices };
+  const devices = { ...origin.base.devices, ...replaceDevices(body.devices) };
   const draft = {
     architecture: checkArchitecture(body.architecture ?? origin.base.architecture, deps.architecture),
     profiles: body.profiles ?? origin.base.profiles ?? ['default'],

@@ -4,7 +4,9 @@ import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
+import { errors } from '../../api/errors.ts';
 import { nicNetwork } from '../expand.ts';
+import { claimsOf, subnetProblems, takenProblems } from './addresses.ts';
 import type { ContainerEntry, ContainerView } from './view.ts';
 
 export interface NetworkHostsDeps {
@@ -28,6 +30,7 @@ export class NetworkHosts {
 
   /** Before and during a start: the container counts as up, so that its name and address wait for it. */
   async whileStarting<T>(name: string, networks: readonly string[], start: () => Promise<T>): Promise<T> {
+    this.refuseAddresses(name);
     this.#starting.add(name);
     try {
       for (const network of new Set(networks)) await this.#refresh(network);
@@ -35,6 +38,25 @@ export class NetworkHosts {
     } finally {
       this.#starting.delete(name);
     }
+  }
+
+  /** A container may be recorded with an address that another one has (a copy, a restored snapshot, a profile of both): only one of
+   *  them can be up. Throws AppError badRequest. */
+  refuseAddresses(name: string): void {
+    const { records, view } = this.#deps;
+    const claims = records.containers.list().flatMap((entry) => {
+      if (entry.name !== name && !this.#isUp(entry.name)) return [];
+      const { devices, config } = view.expanded(entry);
+      return claimsOf(entry.name, devices, config);
+    });
+    const own = claims.filter(({ container }) => container === name);
+    const others = claims.filter(({ container }) => container !== name);
+    const problems = [...takenProblems(own, others), ...subnetProblems(records, own)];
+    if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+  }
+
+  #isUp(name: string): boolean {
+    return this.#starting.has(name) || this.#deps.runtime.probe(name).status !== 'stopped';
   }
 
   /** After a change that is done whatever happens here: a network that cannot be told is reported, and told at its next chance. */
@@ -52,18 +74,25 @@ export class NetworkHosts {
   }
 
   on(network: string): readonly NetworkHost[] {
-    const { records } = this.#deps;
-    return records.containers.list().flatMap((entry) => this.#hostsOf(entry, network));
+    // Of two with one address the one that is up has it: a stopped copy must not take it away.
+    const entries = this.#deps.records.containers.list().map((entry) => ({ entry, isUp: this.#isUp(entry.name) }));
+    const hosts = (wanted: boolean): readonly NetworkHost[] =>
+      entries.flatMap(({ entry, isUp }) => (isUp === wanted ? this.#hostsOf(entry, network) : []));
+    const up = hosts(true);
+    const has = (key: 'hwaddr' | 'ipv4' | 'ipv6', host: NetworkHost): boolean =>
+      host[key] !== undefined && up.some((other) => other[key] === host[key]);
+    const free = hosts(false).filter((host) => !has('hwaddr', host) && !has('ipv4', host) && !has('ipv6', host));
+    return [...up, ...free];
   }
 
   #hostsOf(entry: ContainerEntry, network: string): readonly NetworkHost[] {
     const { devices } = this.#deps.view.expanded(entry);
-    const isUp = this.#starting.has(entry.name) || this.#deps.runtime.probe(entry.name).status !== 'stopped';
+    const isUp = this.#isUp(entry.name);
     return Object.entries(devices).flatMap(([device, properties]) => {
       if (nicNetwork(properties) !== network) return [];
-      const hwaddr = properties['hwaddr'] ?? entry.document.config[`volatile.${device}.hwaddr`];
-      const ipv4 = properties['ipv4.address'];
-      const ipv6 = properties['ipv6.address'];
+      const hwaddr = properties['hwaddr'] || entry.document.config[`volatile.${device}.hwaddr`];
+      const ipv4 = properties['ipv4.address'] || undefined;
+      const ipv6 = properties['ipv6.address'] || undefined;
       if (hwaddr === undefined || (!isUp && ipv4 === undefined && ipv6 === undefined)) return [];
       return [
         {

@@ -91,6 +91,15 @@ export class RunningDevices {
         log.error(`The proxy ${device} of ${name} cannot be opened again: ${errorText(error)}`);
       });
     }
+    await this.#followAll(name, plugged);
+  }
+
+  /** What came and went while nobody looked, and from now on. */
+  async #followAll(name: string, plugged: DeviceMap): Promise<void> {
+    const { live } = this.#deps.runtime;
+    for (const [device, properties] of Object.entries(plugged)) {
+      if (live !== undefined && comesAndGoes(properties)) await this.#followNodes(live, name, device, plugged);
+    }
     await this.#followHardware(name, plugged);
   }
 
@@ -112,13 +121,8 @@ export class RunningDevices {
     const { runtime, locks, log } = this.#deps;
     try {
       await locks.run(lockOf(name), async () => {
-        const { live } = runtime;
-        const plugged = runtime.probe(name).status === 'stopped' ? undefined : live?.plugged(name);
-        if (live === undefined || plugged === undefined) return;
-        for (const [device, properties] of Object.entries(plugged)) {
-          if (comesAndGoes(properties)) await this.#followNodes(live, name, device, plugged);
-        }
-        await this.#followHardware(name, plugged);
+        const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
+        if (plugged !== undefined) await this.#followAll(name, plugged);
       });
     } catch (error) {
       log.warn(`The hardware of ${name} could not be followed: ${errorText(error)}`);
@@ -147,6 +151,7 @@ export class RunningDevices {
     const steps = planDevices(before, after).filter((step) => step.kind !== 'wait');
     if (steps.length === 0) return;
     await keepAddresses(this.#deps.records, name, after);
+    if (steps.some(({ device }) => after[device]?.['type'] === 'nic')) this.#deps.hosts.refuseAddresses(name);
     await this.#deps.hosts.settle([...nicNetworks(before), ...nicNetworks(after)]);
     const runs = await this.#resolve(name, before, steps);
     await withRevert(async (revert) => {

@@ -1,6 +1,6 @@
 // Changing a container's own settings by PUT and PATCH, and telling a running one what applies live.
 import type { ConfigMap, DeviceMap } from '../../api/common.ts';
-import { effectOfContainerKey } from '../../api/container-config.ts';
+import { effectOfContainerKey, isVolatile } from '../../api/container-config.ts';
 import type { ContainerPut } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -8,7 +8,8 @@ import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
-import { mergeConfig, mergeDevices, replaceConfig } from '../patch.ts';
+import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../patch.ts';
+import { claimsOf, newClaims, subnetProblems, takenProblems, type Claim } from './addresses.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
 import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
@@ -153,7 +154,7 @@ function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, b
     architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
     profiles: body.profiles ?? [],
     config: { ...replaceConfig(body.config) },
-    devices: { ...body.devices },
+    devices: replaceDevices(body.devices),
     ephemeral: body.ephemeral ?? false,
     description: body.description ?? '',
   });
@@ -171,8 +172,8 @@ function merged(deps: UpdateDeps, name: string, document: ContainerDocument, bod
   });
 }
 
-/** Puts the server's keys back as they are (a client's copy of them may be old) and checks the whole. Hardware addresses may be
- *  chosen; what the server keeps of a device goes with the device. */
+/** Puts the server's keys back as they are (a client's copy of them may be old) and checks the whole: one that no server ever wrote
+ *  is an error. Hardware addresses may be chosen; what the server keeps of a device goes with the device. */
 function finish(
   deps: UpdateDeps,
   name: string,
@@ -189,7 +190,40 @@ function finish(
     ([key]) => !isServerKey(key) || (/^volatile\..+\.hwaddr$/.test(key) && !isOfLostDevice(key)),
   );
   const kept = Object.entries(before.config).filter(([key]) => isServerKey(key) && !isOfLostDevice(key));
-  checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries(chosen) }, before);
+  const added = Object.entries(wanted.config).filter(([key]) => isVolatile(key) && !(key in before.config));
+  checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries([...added, ...chosen]) }, before);
+  checkImageKeys(name, before.config, wanted.config);
   const config = Object.fromEntries([...kept, ...chosen]);
+  checkAddresses(deps, name, claimsOf(name, had, before.config), claimsOf(name, has, config));
   return { ...wanted, config: withHardwareAddresses(deps.records, config, has) };
+}
+
+/** What the image said when the container was made is only shown (spec 2.5). */
+function checkImageKeys(name: string, before: ConfigMap, wanted: ConfigMap): void {
+  const problems = Object.entries(wanted)
+    .filter(([key, value]) => key.startsWith('image.') && before[key] !== value)
+    .map(([key]) => ({
+      path: `config.${key}`,
+      message: `${key} is what its image said when the container was made, and cannot be changed: user.* is yours`,
+    }));
+  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+}
+
+/** Addresses that the change brings along must be free, also of stopped containers. */
+function checkAddresses(
+  deps: Pick<UpdateDeps, 'records' | 'view'>,
+  name: string,
+  before: readonly Claim[],
+  after: readonly Claim[],
+): void {
+  const claims = newClaims(before, after);
+  if (claims.length === 0) return;
+  const others = deps.records.containers.list().flatMap((entry) => {
+    if (entry.name === name) return [];
+    const { devices, config } = deps.view.expanded(entry);
+    return claimsOf(entry.name, devices, config);
+  });
+  const kept = after.filter((claim) => !claims.includes(claim));
+  const problems = [...takenProblems(claims, [...others, ...kept]), ...subnetProblems(deps.records, claims)];
+  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
 }

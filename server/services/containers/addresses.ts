@@ -1,0 +1,73 @@
+// Whether the addresses that nics are to have can be theirs: in the network's subnet, not its gateway's, nobody else's. Reads records,
+// changes nothing; leases are network-hosts.ts.
+import type { ConfigMap, DeviceMap } from '../../api/common.ts';
+import { containsIp, formatIp, isHostAddress, parseCidr, parseIp } from '../../api/ip.ts';
+import type { Problem } from '../../api/problem.ts';
+import type { Records } from '../../records/records.ts';
+import { nicNetwork } from '../expand.ts';
+
+/** One address of one nic, in the spelling that all share. */
+export interface Claim {
+  readonly container: string;
+  readonly device: string;
+  readonly network: string;
+  readonly property: 'ipv4.address' | 'ipv6.address' | 'hwaddr';
+  readonly value: string;
+}
+
+const fixed = ['ipv4.address', 'ipv6.address'] as const;
+
+/** `devices` and `config` with profiles applied. */
+export function claimsOf(container: string, devices: DeviceMap, config: ConfigMap): readonly Claim[] {
+  return Object.entries(devices).flatMap(([device, properties]) => {
+    const network = nicNetwork(properties);
+    if (network === undefined) return [];
+    const hwaddr = properties['hwaddr'] || config[`volatile.${device}.hwaddr`];
+    const of = (property: Claim['property'], value: string): Claim => ({ container, device, network, property, value });
+    return [
+      ...(hwaddr === undefined || properties['nictype'] === 'physical' ? [] : [of('hwaddr', hwaddr.toLowerCase())]),
+      ...fixed.flatMap((property) => {
+        const ip = parseIp(properties[property] ?? '');
+        return ip === undefined ? [] : [of(property, formatIp(ip))];
+      }),
+    ];
+  });
+}
+
+const isSame = (one: Claim, other: Claim): boolean =>
+  one.network === other.network && one.property === other.property && one.value === other.value;
+const isSameNic = (one: Claim, other: Claim): boolean =>
+  one.container === other.container && one.device === other.device;
+
+/** What another nic has already, or (own nics) has as well. */
+export function takenProblems(claims: readonly Claim[], others: readonly Claim[]): Problem[] {
+  return claims.flatMap((claim) => {
+    const owner = [...others, ...claims].find((other) => isSame(claim, other) && !isSameNic(claim, other));
+    if (owner === undefined) return [];
+    const message = `cannot be ${claim.value}: the nic ${owner.device} of container ${owner.container} on network ${owner.network} has it`;
+    return [{ path: `devices.${claim.device}.${claim.property}`, message }];
+  });
+}
+
+/** Of managed networks that have such a subnet: others are not ours to know. */
+export function subnetProblems(records: Pick<Records, 'networks'>, claims: readonly Claim[]): Problem[] {
+  return claims.flatMap((claim) => {
+    const ip = parseIp(claim.value);
+    const subnet = parseCidr(records.networks.get(claim.network)?.document.config[claim.property] ?? '');
+    if (claim.property === 'hwaddr' || ip === undefined || subnet === undefined) return [];
+    const where = `the network ${claim.network} (${formatIp(subnet.ip)}/${subnet.prefix})`;
+    const why = !containsIp(subnet, ip)
+      ? `it is not in the subnet of ${where}`
+      : ip.value === subnet.ip.value
+        ? `it is the address of ${where} itself`
+        : isHostAddress({ ip, prefix: subnet.prefix })
+          ? undefined
+          : `no machine can have the first or last address of ${where}`;
+    if (why === undefined) return [];
+    return [{ path: `devices.${claim.device}.${claim.property}`, message: `cannot be ${claim.value}: ${why}` }];
+  });
+}
+
+/** Those that were not claimed before: what is recorded may stay as it is. */
+export const newClaims = (before: readonly Claim[], after: readonly Claim[]): readonly Claim[] =>
+  after.filter((claim) => !before.some((other) => isSame(claim, other) && isSameNic(claim, other)));
