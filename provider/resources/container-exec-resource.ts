@@ -36,11 +36,7 @@ const bornKey = 'container_created_at';
 export const containerExec = gantryResource({
   typeName: 'gantry_container_exec',
   doc: 'A command that is run in a container when this is created, and again when it, its triggers or the container become others. Its output is in the state. With the time of creation of the container among its triggers it runs in the same apply that replaces the container, else in the next one.',
-  example: `resource "gantry_container" "web" {
-  name = "web"
-}
-
-resource "gantry_container_exec" "release" {
+  example: `resource "gantry_container_exec" "release" {
   container = gantry_container.web.name
   command   = ["cat", "/etc/os-release"]
   triggers  = { container = gantry_container.web.created_at }

@@ -43,7 +43,7 @@ type State = StateOf<typeof attributes>;
 
 export const containerFile = gantryResource({
   typeName: 'gantry_container_file',
-  doc: 'A file, directory or symbolic link in a container. It is compared by content, mode and owner at each plan.',
+  doc: 'A file, directory or symbolic link in a container. It is compared by content, mode and owner at each plan. When its container is replaced it is written by the next apply; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` by the same one.',
   example: `resource "gantry_container_file" "motd" {
   container = "web"
   path      = "/etc/motd"

@@ -33,7 +33,7 @@ const pathOf = ({ container, name }: Pick<State, 'container' | 'name'>): string 
 
 export const snapshot = gantryResource({
   typeName: 'gantry_snapshot',
-  doc: 'A snapshot of a container: its root file system and config at one moment.',
+  doc: 'A snapshot of a container: its root file system and config at one moment. It goes with its container, and is taken anew by the next apply when that was replaced.',
   example: `resource "gantry_snapshot" "before" {
   container = "web"
   name      = "before-upgrade"

@@ -70,13 +70,18 @@ function write(type: Type, value: Value, path: string): void {
   else if (typeof value === 'string') writer.text(value);
   else if (typeof value === 'boolean') writer.flag(value);
   // As text, which Terraform reads exactly as it reads its state: else it takes what was refreshed for changed.
-  else if (typeof value === 'bigint' || Number.isSafeInteger(value)) writer.text(String(value));
-  else if (typeof value === 'number') writer.number(value);
+  else if (typeof value === 'bigint') writer.text(String(value));
+  else if (typeof value === 'number') writeNumber(value);
   else if (typeof type === 'string') throw new ValueError(`${path} is no ${type}`);
   else if (type.kind === 'list') writeList(type.item, value, path);
   else if (!isMap(value)) throw new ValueError(`${path} is no map`);
   else if (type.kind === 'map') writeMap(type.item, value);
   else writeObject(type, value);
+}
+
+function writeNumber(value: number): void {
+  if (Number.isSafeInteger(value)) writer.text(String(value));
+  else writer.number(value);
 }
 
 function writeList(item: Type, value: Value, path: string): void {
