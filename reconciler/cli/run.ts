@@ -3,6 +3,7 @@ import { CommanderError, type Command } from 'commander';
 import { normalizeArgv } from './argv.ts';
 import { openContext, type OpenContext } from './context.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { shapeHelp } from './help.ts';
 import { hasColor, type CliIo } from './io.ts';
 import type { CliOptions } from './options.ts';
 import { paintFor } from './paint.ts';
@@ -17,6 +18,7 @@ export async function runCli(io: CliIo): Promise<ExitCode> {
     code = await runCommand(io, options, work);
   });
   const flags = longFlags(program);
+  shapeHelp(program);
   forEachCommand(program, (command) =>
     command
       .exitOverride()

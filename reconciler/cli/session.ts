@@ -116,19 +116,33 @@ async function reached<T>(context: CliContext, host: string, work: (client: Clie
   }
 }
 
+/** Silence for longer than this is told. */
+const silentMs = 3000;
+
 async function connectTo(context: CliContext, host: string): Promise<Client> {
   const options = await clientOptionsOf(context.options);
+  const timer = setTimeout(() => context.note(`${host} does not answer yet; still waiting for it`), silentMs);
   try {
     return await connect(host, options, context.stop);
   } catch (error) {
-    if (context.stop.aborted) throw context.stop.reason;
-    if (error instanceof ClientError) {
-      const flags = error.code === 'untrusted' ? ' (--server-cert, --client-cert, --client-key)' : '';
-      throw new CliError(`${error.message}${flags}`, exitCodes.unreachable, error);
-    }
-    throw usageError(error instanceof Error ? error.message : String(error));
+    if (context.stop.aborted) throw stoppedAt(host, context.stop.reason);
+    if (!(error instanceof ClientError)) throw usageError(error instanceof Error ? error.message : String(error));
+    const flags = error.code === 'untrusted' ? ' (--server-cert, --client-cert, --client-key)' : '';
+    const text =
+      error.code === 'timeout'
+        ? `${host} takes connections and does not answer (${error.message}): look at that daemon, its log tells what it is at`
+        : `${error.message}${flags}`;
+    throw new CliError(text, exitCodes.unreachable, error);
+  } finally {
+    clearTimeout(timer);
   }
 }
+
+/** Out of time before there was a connection: it is the host that was waited for. */
+const stoppedAt = (host: string, reason: unknown): unknown =>
+  reason instanceof CliError && reason.exitCode === exitCodes.error
+    ? new CliError(`${reason.message}, and ${host} had not answered by then`, exitCodes.unreachable, reason)
+    : reason;
 
 export interface Planned {
   readonly plan: Plan;

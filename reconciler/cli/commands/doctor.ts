@@ -82,10 +82,11 @@ async function state(context: CliContext): Promise<Finding> {
   }
 }
 
+/** What is wrong names its remedy where there is one; that another host may be meant is worth saying always. */
 const remedyOf = ({ options, io }: CliContext): string =>
   options.embedded !== undefined
     ? 'look at what the daemon says above'
-    : `start the daemon, or name it with --host or GANTRY_HOST; this was ${hostOf(options, io)}`;
+    : `this is ${hostOf(options, io)}; --host or GANTRY_HOST name another`;
 
 async function daemon(context: CliContext, client: Client): Promise<readonly Finding[]> {
   const beforeMs = context.io.nowMs();
