@@ -9,7 +9,7 @@ import { CliError, usageError } from './usage-error.ts';
 export async function confirm(context: CliContext, question: string): Promise<void> {
   const { io, options } = context;
   if (isApproved(options)) return;
-  if (io.stdin.isTTY !== true || context.isJson) {
+  if (io.stdin.isTTY !== true || context.isJson || options.input === false) {
     throw usageError('Nobody is there to approve the plan: run in a terminal, or approve it with --auto-approve');
   }
   const answer = await ask(context, `\n${question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: `);

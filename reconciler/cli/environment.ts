@@ -5,10 +5,11 @@ import type { Environment } from '../manifest/environment.ts';
 import type { VariableSource } from '../manifest/types.ts';
 import { manifestPaths, type CliOptions } from './options.ts';
 import { usageError } from './usage-error.ts';
+import { environmentVariables } from './words-of-rivals.ts';
 
 export interface InputFiles {
   readonly paths: readonly string[];
-  /** Weakest first: the environment's, the host's, those of --var-file. */
+  /** Weakest first: GANTRY_VAR_*, the environment's, the host's, those of --var-file. */
   readonly variables: readonly VariableSource[];
 }
 
@@ -16,17 +17,23 @@ export async function inputFiles(
   args: readonly string[],
   options: CliOptions,
   hostVars: Readonly<Record<string, string>> = {},
+  env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<InputFiles> {
   const paths = manifestPaths(args, options);
   // Not among the options of all commands: to `exec` the flag means something else.
-  const { env } = options as { readonly env?: string };
-  const environment = env === undefined ? undefined : await environmentOf(env, paths);
+  const { env: name } = options as { readonly env?: string };
+  const environment = name === undefined ? undefined : await environmentOf(name, paths);
   const seen = new Set(paths.map((path) => resolve(path)));
   const more = (environment?.paths ?? []).filter((path) => !seen.has(resolve(path)));
   const file = (path: string): VariableSource => ({ file: path });
   return {
     paths: [...paths, ...more],
-    variables: [...(environment?.varFiles ?? []).map(file), { vars: hostVars }, ...(options.varFile ?? []).map(file)],
+    variables: [
+      { vars: environmentVariables(env) },
+      ...(environment?.varFiles ?? []).map(file),
+      { vars: hostVars },
+      ...(options.varFile ?? []).map(file),
+    ],
   };
 }
 

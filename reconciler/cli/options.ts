@@ -49,6 +49,12 @@ export interface CliOptions {
   readonly output?: string;
   readonly out?: string;
   readonly dryRun?: string;
+  readonly expectNoChanges?: boolean;
+  readonly showSecrets?: boolean;
+  /** --no-wait */
+  readonly wait?: boolean;
+  /** --no-input */
+  readonly input?: boolean;
   readonly recursive?: boolean;
   readonly createDirs?: boolean;
   readonly uid?: string;

@@ -6,6 +6,7 @@ import type { ExitCode } from './exit-codes.ts';
 import { anotherHost, hostsOption, refuseRolloutFlags, withRollout, withSelector } from './fleet-flags.ts';
 import { addHistoryCommands, dryRunOption } from './history-commands.ts';
 import { addImageCommands } from './image-commands.ts';
+import { recursiveOption, withPlanWords } from './more-flags.ts';
 import { addSnapshotCommands } from './snapshot-commands.ts';
 import type { CliOptions } from './options.ts';
 import { addVerbCommands } from './verb-commands.ts';
@@ -39,7 +40,8 @@ function withManifests(command: Command): Command {
     .addOption(
       new Option('--var-file <file>', 'variables as NAME: value, one a line; may be repeated').argParser(collect),
     )
-    .addOption(new Option('--var <name=value>', 'set a variable; may be repeated').argParser(collect));
+    .addOption(new Option('--var <name=value>', 'set a variable; may be repeated').argParser(collect))
+    .addOption(recursiveOption());
 }
 
 function withHost(command: Command): Command {
@@ -60,7 +62,7 @@ function withHost(command: Command): Command {
 }
 
 function withPlan(command: Command): Command {
-  return withGuards(withSelector(command))
+  return withPlanWords(withGuards(withSelector(command)))
     .addOption(new Option('--set <name>', 'the set that these manifests are (default: manage.set, or default)'))
     .addOption(new Option('--lock-file <file>', 'pinned images (default: gantry.lock beside the first manifest)'))
     .addOption(dryRunOption());
@@ -145,7 +147,12 @@ export function buildProgram(run: Runner): Command {
     (command) =>
       withPlan(withHost(withManifests(command)))
         .addOption(new Option('--destroy', 'show what destroy would do'))
-        .addOption(new Option('-o, --output <format>', 'text, json (the whole plan as Terraform shows it) or markdown'))
+        .addOption(
+          new Option(
+            '-o, --output <format>',
+            'text, json (the whole plan as Terraform shows it), yaml, markdown or junit',
+          ),
+        )
         .addOption(new Option('--out <file>', 'keep the plan, for gantry apply FILE'))
         .addOption(new Option('--format <format>', 'text or plan-json').hideHelp()),
     async (context, args, options) =>
@@ -195,7 +202,7 @@ export function buildProgram(run: Runner): Command {
         .addOption(new Option('--reason <text>', 'told to whom it keeps away')),
     async (context, _args, options) =>
       (await import('./commands/lock.ts')).lock(context, options as { reason?: string }),
-  );
+  ).alias('suspend');
   add(
     'force-unlock',
     'take away the lock of a set',
@@ -204,7 +211,7 @@ export function buildProgram(run: Runner): Command {
         .addOption(new Option('--set <name>', 'the set (default: default)'))
         .addOption(new Option('-y, --auto-approve', 'do not ask')),
     async (context, args) => (await import('./commands/lock.ts')).forceUnlock(context, args[0]),
-  );
+  ).alias('resume');
   add(
     'show',
     'live objects, one or all',

@@ -10,6 +10,8 @@ import { paintFor } from './paint.ts';
 import { buildProgram, longFlags } from './program.ts';
 import { jsonLine, versionLine } from './render-json.ts';
 import { codeOf, messageOf } from './error-outcome.ts';
+import { CliError, usageError } from './usage-error.ts';
+import { takeWords, withEnvironment } from './words-of-rivals.ts';
 import { version } from '../../server/api/version.ts';
 
 export async function runCli(io: CliIo): Promise<ExitCode> {
@@ -25,11 +27,25 @@ export async function runCli(io: CliIo): Promise<ExitCode> {
       .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
   );
   try {
-    await program.parseAsync([...normalizeArgv(io.argv, flags)], { from: 'user' });
+    const { argv, directory } = takeWords(io.argv, io.env);
+    if (directory !== undefined) changeDirectory(directory);
+    await program.parseAsync([...normalizeArgv(argv, flags)], { from: 'user' });
     return code;
   } catch (error) {
+    if (error instanceof CliError) {
+      reportError(io, {}, error, undefined);
+      return codeOf(error);
+    }
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     throw error;
+  }
+}
+
+function changeDirectory(directory: string): void {
+  try {
+    process.chdir(directory);
+  } catch (error) {
+    throw usageError(`-chdir=${directory}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
@@ -45,7 +61,7 @@ async function runCommand(
 ): Promise<ExitCode> {
   let context: OpenContext | undefined;
   try {
-    context = openContext(io, options);
+    context = openContext(io, withEnvironment(options, io.env));
     return await work(context);
   } catch (thrown) {
     // Node says of what was interrupted only that it was, and not why.

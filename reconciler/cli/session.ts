@@ -26,7 +26,8 @@ export async function loadInputOf(
 ): Promise<LoadInput> {
   const { options, io, host } = context;
   return {
-    ...(await inputFiles(args, options, host?.vars)),
+    ...(await inputFiles(args, options, host?.vars, io.env)),
+    ...(options.recursive === true ? { recursive: true } : {}),
     vars: parseVars(options.var ?? []),
     env: io.env,
     readImages,
@@ -170,11 +171,14 @@ export async function planOf(
   mode: Plan['mode'],
 ): Promise<Planned> {
   const set = setNameOf(context.options, loaded.documents);
-  const { documents, locate, files, written } = loaded;
+  const { locate, files, written } = loaded;
+  const documents = context.options.wait === false ? loaded.documents.map(withoutWaits) : loaded.documents;
   const options = planOptionsFor(context.options, documents);
   const planned = await planFor(context, client, { documents, set, options, mode, paths: files, locate });
   return { ...planned, revision: { written, paths: files } };
 }
+
+const withoutWaits = (document: Document): Document => ({ ...document, manage: { ...document.manage, wait: [] } });
 
 /** Everything on the server, with the files that the set owns: what an export needs. */
 export async function observeWhole(context: CliContext, client: ReadClient, set: string): Promise<Observed> {
@@ -235,8 +239,17 @@ export async function printPlan(
   if (context.isJson) {
     const { planLines } = await import('./render-json.ts');
     for (const line of planLines(plan, operation, summaryLine(plan.summary), context.io.nowMs())) context.json(line);
-    return;
+  } else {
+    const { renderPlan } = await import('../core/render-plan.ts');
+    const showsSecrets = context.options.showSecrets === true;
+    context.out(renderPlan(plan, { color: context.color, showsSecrets }).trimEnd());
   }
-  const { renderPlan } = await import('../core/render-plan.ts');
-  context.out(renderPlan(plan, { color: context.color }).trimEnd());
+  await refuseChanges(context, plan);
+}
+
+/** With --expect-no-changes a plan that has something to do is a failure, and nothing of it is done. */
+export async function refuseChanges({ options }: CliContext, plan: Plan): Promise<void> {
+  if (options.expectNoChanges !== true) return;
+  const { hasChanges } = await import('../core/summary.ts');
+  if (hasChanges(plan)) throw new CliError('There are changes, and --expect-no-changes was given', exitCodes.error);
 }

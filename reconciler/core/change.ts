@@ -14,6 +14,8 @@ export interface Change {
   /** What it costs a running container; `live` when none is running. */
   readonly effect: Effect;
   readonly secret: boolean;
+  /** For the eyes of one person who asked: nothing of it is masked. */
+  readonly isClear?: boolean;
   /** `drift`: the live value is not the one that the set's last apply left; absent when nobody knows. */
   readonly origin?: 'manifest' | 'drift';
   /** Of a text that is a map to those who read it: where in it the two differ. Only paths, no values. */

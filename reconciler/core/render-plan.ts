@@ -8,9 +8,10 @@ import type { Affected, Guard, Plan, ResourceChange } from './plan.ts';
 import { hidden, redact } from './secret.ts';
 import { isChange, summaryLine } from './summary.ts';
 
-export function renderPlan(plan: Plan, options: { readonly color: boolean }): string {
+export function renderPlan(plan: Plan, options: { readonly color: boolean; readonly showsSecrets?: boolean }): string {
   const paint = paints(options.color);
-  const shown = plan.changes.filter(isChange);
+  const changes = plan.changes.filter(isChange);
+  const shown = options.showsSecrets === true ? changes.map(inClear) : changes;
   const blocks = shown.map((change) => renderChange(change, paint));
   if (plan.guards.length > 0) blocks.push(plan.guards.map((guard) => renderGuard(guard, paint)).join('\n'));
   const end = shown.length === 0 ? noChange(plan) : paint.bold(`${summaryLine(plan.summary)}${refusedCount(plan)}`);
@@ -18,6 +19,11 @@ export function renderPlan(plan: Plan, options: { readonly color: boolean }): st
   const ignored = ignoredBlock(ignoredLinesOf(plan.changes), options);
   return `${[...spaced(blocks), end, ...orphans, ...ignored].join('\n\n')}\n`;
 }
+
+const inClear = (change: ResourceChange): ResourceChange => ({
+  ...change,
+  changes: change.changes.map((edit) => ({ ...edit, secret: false, isClear: true })),
+});
 
 /** What of the objects differs and is left alone for `manage.ignore`. */
 export const ignoredLinesOf = (changes: readonly ResourceChange[]): readonly IgnoredLine[] =>
@@ -135,7 +141,7 @@ export function shownValue(edit: Change, value: Json | undefined): string {
   if (value === undefined) return '(absent)';
   const inside = shownInside(edit.segments, value, edit.secret);
   if (edit.secret && inside === undefined) return hidden;
-  const text = inside ?? JSON.stringify(redact(value, edit.segments));
+  const text = inside ?? JSON.stringify(edit.isClear === true ? value : redact(value, edit.segments));
   if (text.length <= longest) return printable(text);
   const lines = typeof value === 'string' ? value.split('\n').length : 1;
   return `${printable(text.slice(0, longest))}... (${text.length} characters${lines > 1 ? `, ${lines} lines` : ''})`;

@@ -3,6 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hint } from '../../server/api/nearest.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
+import { compareText } from '../core/order.ts';
 import { limits } from './parse-yaml.ts';
 import type { LoadInput } from './types.ts';
 
@@ -33,7 +34,7 @@ export async function readSources(input: LoadInput, signal?: AbortSignal): Promi
     }
   };
   const readFiles = async (path: string): Promise<void> => {
-    for (const file of await filesOf(path)) {
+    for (const file of await (input.recursive === true ? filesBelow(path) : filesOf(path))) {
       if (seen.has(file)) continue;
       seen.add(file);
       // One file that cannot be read does not hide what is wrong with the others.
@@ -63,6 +64,21 @@ async function filesOf(path: string): Promise<readonly string[]> {
   const stacks = all.includes('stacks') ? await stacksBelow(join(path, 'stacks')) : [];
   if (stacks.length === 0) throw new Error('holds no *.yaml, *.yml or *.tf.json file');
   return stacks;
+}
+
+/** What environments lay over it, and what packages bring along, is no manifest by itself. */
+const notBelow = new Set(['overlays', 'node_modules', 'cdktf.out']);
+
+async function filesBelow(path: string): Promise<readonly string[]> {
+  if (path === '-' || !(await stat(path)).isDirectory()) return filesOf(path);
+  const entries = (await readdir(path, { withFileTypes: true })).sort((a, b) => compareText(a.name, b.name));
+  const found: string[] = [];
+  for (const entry of entries) {
+    const isBelow = entry.isDirectory() && !entry.name.startsWith('.') && !notBelow.has(entry.name);
+    if (isBelow) found.push(...(await filesBelow(join(path, entry.name))));
+    else if (!entry.isDirectory() && /\.(ya?ml|tf\.json)$/.test(entry.name)) found.push(join(path, entry.name));
+  }
+  return found;
 }
 
 /** What `cdktf synth` leaves: a directory a stack. */

@@ -35,6 +35,8 @@ export interface LoadInput {
   readonly readSecrets?: boolean;
   /** Project of the connection, which documents need not name; default `default`. */
   readonly project?: string;
+  /** Also the directories below those of `paths`. */
+  readonly recursive?: boolean;
   /** Text of `-`; without it process.stdin is read. */
   readonly stdin?: string;
   /** What rules with an end are judged by; default: the clock. */

@@ -5,10 +5,10 @@ import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { dryRunKind } from '../options.ts';
 import { writePlan } from '../saved-plan.ts';
-import { loadSet, planOf, printPlan, withClient } from '../session.ts';
+import { loadSet, planOf, printPlan, refuseChanges, withClient } from '../session.ts';
 import { usageError } from '../usage-error.ts';
 
-const formats = ['text', 'json', 'markdown'] as const;
+const formats = ['text', 'json', 'yaml', 'markdown', 'junit'] as const;
 type Format = (typeof formats)[number];
 
 export async function plan(context: CliContext, args: readonly string[], isDestroy: boolean): Promise<ExitCode> {
@@ -25,6 +25,7 @@ export async function plan(context: CliContext, args: readonly string[], isDestr
   await show(context, made, format, tried);
   if (tried !== undefined && format === 'text')
     await (await import('../dry-run.ts')).showTried(context, tried, loaded.locate);
+  if (format !== 'text') await refuseChanges(context, made);
   if (options.out !== undefined)
     context.note(`The plan is kept in ${options.out}: gantry apply ${options.out} does exactly that.`);
   if (tried !== undefined) return (await import('../dry-run.ts')).exitCodeOfTried(context, made, tried);
@@ -43,10 +44,15 @@ function formatOf(output: string | undefined, format: string | undefined): Forma
 }
 
 async function show(context: CliContext, made: Plan, format: Format, tried: DryRun | undefined): Promise<void> {
-  if (format === 'json') {
+  if (format === 'junit') {
+    const { renderJunit } = await import('../../core/render-junit.ts');
+    context.io.stdout.write(renderJunit(made));
+  } else if (format === 'json' || format === 'yaml') {
     const { planJson } = await import('../../core/plan-json.ts');
     const more = tried === undefined ? {} : { dry_run: (await import('../../core/dry-run.ts')).dryRunJson(tried) };
-    context.io.stdout.write(`${JSON.stringify({ ...planJson(made), ...more }, null, 2)}\n`);
+    const whole = { ...planJson(made), ...more };
+    const text = format === 'json' ? `${JSON.stringify(whole, null, 2)}\n` : (await import('yaml')).stringify(whole);
+    context.io.stdout.write(text);
   } else if (format === 'markdown') {
     const { renderMarkdown } = await import('../../core/render-markdown.ts');
     context.io.stdout.write(renderMarkdown(made));
