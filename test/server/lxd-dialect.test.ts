@@ -43,6 +43,16 @@ test('the socket is for its group only, and the spec’s own socket goes on as b
   expect((await daemon.call('GET', '/1.0/containers/none')).body).toMatchObject({ type: 'error', error: 'Failure' });
 });
 
+test('volumes of blocks are refused, not made as something else', async () => {
+  const volumes = '/1.0/storage-pools/default/volumes/custom';
+  const block = await lxd('POST', volumes, { name: 'blocks', type: 'custom', content_type: 'block' });
+  expect([block.status, block.body.error]).toEqual([400, expect.stringContaining('content_type: must be filesystem')]);
+  expect((await lxd('GET', `${volumes}/blocks`)).status).toBe(404);
+  const files = await lxd('POST', volumes, { name: 'files', type: 'custom', content_type: 'filesystem' });
+  expect(files.status).toBe(200);
+  expect((await lxd('DELETE', `${volumes}/files`)).status).toBe(200);
+});
+
 describe('answers', () => {
   test('have all seven members, and the reason as error', async () => {
     const refused = await lxd('GET', '/1.0/containers/none');

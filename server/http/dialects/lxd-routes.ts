@@ -1,5 +1,6 @@
 // Endpoints that answer stock clients of LXD with another selection or arrangement than the spec's: filters of lists, operations
 // by status. The use cases behind them are the same.
+import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable } from '../route.ts';
 import { parseFilter } from './lxd-filter.ts';
@@ -14,6 +15,8 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ...replaced(routes, 'images.list', (list) => filtered(list, (image) => urlOf('images', image['fingerprint']))),
     ...replaced(routes, 'operations.list', byStatus),
     ...replaced(routes, 'containers.templates.post', (create) => overwriting(routes, create)),
+    ...replaced(routes, 'volumes.create', ofFiles),
+    ...replaced(routes, 'volumes.createType', ofFiles),
   };
 }
 
@@ -61,6 +64,16 @@ function overwriting(routes: RouteTable, create: RouteHandler): RouteHandler {
     const names = reply?.kind === 'sync' && Array.isArray(reply.metadata) ? reply.metadata : [];
     const isThere = replace !== undefined && names.includes(context.query['path'] ?? '');
     return isThere ? replace(context) : create(context);
+  };
+}
+
+/** `lxc storage volume create --type=block` asks for what only virtual machines use. */
+function ofFiles(create: RouteHandler): RouteHandler {
+  return async (context) => {
+    const { content_type: content = '' } = (context.body ?? {}) as { readonly content_type?: unknown };
+    if (content === '' || content === 'filesystem') return create(context);
+    const message = `must be filesystem: there are no volumes of content type ${JSON.stringify(content)} here`;
+    throw errors.invalid('storage volume', [{ path: 'content_type', message }]);
   };
 }
 
