@@ -140,6 +140,19 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         expect(await lxc('config', 'get', c, 'user.later')).toBe('\n');
         await lxc('delete', `${c}/three`);
         await lxc('copy', c, `${c}-copy`);
+        // It sends the copy all of the original's config, addresses and all.
+        await lxc('profile', 'device', 'add', 'default', `n-${c}`, 'nic', 'nictype=p2p');
+        try {
+          await lxc('start', `${c}-copy`);
+          await lxc('stop', `${c}-copy`, '--force');
+          await lxc('snapshot', c, 'new');
+          await lxc('copy', c, `${c}-copy`, '--refresh');
+          expect(await lxc('info', `${c}-copy`)).toMatch(/new/);
+          const address = (name: string): Promise<string> => lxc('config', 'get', name, `volatile.n-${c}.hwaddr`);
+          expect(await address(`${c}-copy`)).not.toBe(await address(c));
+        } finally {
+          await lxc('profile', 'device', 'remove', 'default', `n-${c}`);
+        }
         await lxc('copy', `${c}/one`, `${c}-of-one`);
         await lxc('rename', `${c}-copy`, `${c}-named`);
         await lxc('move', `${c}-of-one`, `${c}-moved`);

@@ -505,6 +505,20 @@ describe('deleting a container', () => {
     await daemon.ok('DELETE', `/1.0/containers/${own}`);
   });
 
+  test('does not happen to a protected ephemeral container that stops, until it may', async () => {
+    const name = fresh();
+    await createContainer(daemon, name, { ephemeral: true, config: { 'security.protection.delete': 'true' } });
+    for (const how of [{ force: true }, {}]) {
+      await setState(daemon, name, 'start');
+      expect((await setState(daemon, name, 'stop', how)).err).toBe('');
+      expect(await statusOf(daemon, name)).toBe('Stopped');
+    }
+    await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'security.protection.delete': '' } });
+    await setState(daemon, name, 'start');
+    await setState(daemon, name, 'stop', { force: true });
+    expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
+  });
+
   test('ten times at once succeeds once; the others fail or find nothing', async () => {
     const name = fresh();
     await createContainer(daemon, name);

@@ -1,6 +1,7 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and what follows when a container ends.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isTrue } from '../../api/container-config.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -264,7 +265,10 @@ export async function halt(deps: StateDeps, name: string, wanted: Wanted, signal
 export async function afterStop(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
   const entry = deps.records.containers.get(name);
   if (entry === undefined || entry.document.lifecycle !== 'ready') return;
-  if (entry.document.ephemeral) {
+  const isProtected = isTrue(deps.view.expanded(entry).config['security.protection.delete'] ?? '');
+  if (entry.document.ephemeral && isProtected)
+    deps.log.warn(`The container ${name} stays although it is ephemeral: security.protection.delete is set`);
+  if (entry.document.ephemeral && !isProtected) {
     await removeNow(deps, caller, name, signal);
     return;
   }

@@ -153,11 +153,20 @@ function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, b
     // A missing or unknown architecture keeps the one the container was made with: its files cannot change theirs.
     architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
     profiles: body.profiles ?? [],
-    config: { ...replaceConfig(body.config) },
+    config: withoutOthersAddresses(deps, name, replaceConfig(body.config)),
     devices: replaceDevices(body.devices),
     ephemeral: body.ephemeral ?? false,
     description: body.description ?? '',
   });
+}
+
+/** Who brings a copy up to date sends it the whole config of its original: the addresses in it are not meant for the copy. */
+function withoutOthersAddresses({ records }: Pick<UpdateDeps, 'records'>, name: string, config: ConfigMap): ConfigMap {
+  const isAddress = (key: string): boolean => /^volatile\..+\.hwaddr$/.test(key);
+  const isOthers = ([key, value]: readonly [string, string]): boolean =>
+    isAddress(key) &&
+    records.containers.list().some((other) => other.name !== name && other.document.config[key] === value);
+  return Object.fromEntries(Object.entries(config).filter((entry) => !isOthers(entry)));
 }
 
 function merged(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {
