@@ -35,7 +35,7 @@ export async function setReservations(deps: ConvergeDeps, name: string, hosts: r
   const { record, plan } = await mustRead(deps, name, 'set reservations');
   const { kept, dropped } = distinctHosts(hosts);
   for (const reason of dropped) log.warn('reservation left out', { network: name, reason });
-  await files.write(name, { ...record, hosts: kept });
+  if (JSON.stringify(kept) !== JSON.stringify(record.hosts)) await files.write(name, { ...record, hosts: kept });
   if (!(await files.writeHosts(name, renderHosts(kept, plan.dnsMode)))) return;
   // A reload makes dnsmasq forget what the file said before and read it anew, without losing a query.
   if (await reloadDnsmasq(files.pidFile(name))) await settle(plan);

@@ -1,5 +1,5 @@
 // Finds, reads, writes and removes control groups of both generations by path. Knows nothing of containers' configuration.
-import { closeSync, constants, openSync, readFileSync, readdirSync, rmdirSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readFileSync, readdirSync, rmdirSync, writeSync } from 'node:fs';
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../driver-error.ts';
 import type { CgroupValue } from './limits.ts';
@@ -169,6 +169,8 @@ export function removeEmptyGroup(tree: CgroupTree, group: string): void {
 }
 
 function removeDir(dir: string): boolean {
+  // A dozen hierarchies, and mostly it is gone from all: an error for each would take longer than the looks.
+  if (!existsSync(dir)) return true;
   let entries;
   try {
     entries = readdirSync(dir, { withFileTypes: true });

@@ -1,6 +1,7 @@
 // Deleting and renaming a stopped container, each as a saga.
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ConfigMap } from '../../api/common.ts';
 import { isTrue } from '../../api/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import { containerName } from '../../api/names.ts';
@@ -14,6 +15,7 @@ import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { readyContainer } from './find.ts';
 import { dropSnapshots, snapshotsOf } from './snapshot-records.ts';
 import type { NetworkHosts } from './network-hosts.ts';
+import type { ContainerEntry } from './view.ts';
 
 type RemoveDeps = Pick<
   ContainerDeps,
@@ -49,13 +51,14 @@ export function deleteContainerSaga(
     steps: [
       { name: 'runtime', execute: ({ name }) => deps.runtime.forget(name), undo: () => Promise.resolve() },
       {
-        name: 'logs',
-        execute: ({ name }) => rm(join(deps.logsDir, name), { recursive: true, force: true }),
-        undo: () => Promise.resolve(),
-      },
-      {
-        name: 'volume',
-        execute: ({ name, pool }) => deps.pools.deleteVolume(pool, { type: 'container', name }),
+        name: 'files',
+        async execute({ name, pool }) {
+          const ended = await Promise.allSettled([
+            rm(join(deps.logsDir, name), { recursive: true, force: true }),
+            deps.pools.deleteVolume(pool, { type: 'container', name }),
+          ]);
+          for (const one of ended) if (one.status === 'rejected') throw one.reason;
+        },
         undo: () => Promise.resolve(),
       },
       {
@@ -111,14 +114,12 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   const snapshots = snapshotsOf(deps.records, entry.document.uuid);
   const backups = ownedBy(deps.records, 'backups', entry.document.uuid);
   const { pool } = entry.document;
-  await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
-  for (const [device, properties] of nics) {
-    const network = nicNetwork(properties) ?? '';
-    const hwaddr = properties['hwaddr'] ?? entry.document.config[`volatile.${device}.hwaddr`];
-    if (!deps.records.networks.has(network) || hwaddr === undefined) continue;
-    await deps.network.releaseLease(network, hwaddr).catch((error: unknown) => {
-      deps.log.warn(`Releasing the lease of ${name} on ${network} failed: ${String(error)}`);
-    });
+  // Meanwhile: a container that does not run has no use for its leases, whatever becomes of the deletion.
+  const released = releaseLeases(deps, entry, nics);
+  try {
+    await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
+  } finally {
+    await released;
   }
   await deps.hosts.settle(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
   for (const snapshot of snapshots) {
@@ -132,6 +133,22 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
     deps.events.lifecycle('container-backup-deleted', url, context, caller.requestor);
   }
   deps.events.lifecycle('container-deleted', urlOf(name), undefined, caller.requestor);
+}
+
+/** What cannot be released is logged, and runs out. */
+async function releaseLeases(
+  deps: RemoveDeps,
+  { name, document }: ContainerEntry,
+  nics: readonly (readonly [device: string, properties: ConfigMap])[],
+): Promise<void> {
+  for (const [device, properties] of nics) {
+    const network = nicNetwork(properties) ?? '';
+    const hwaddr = properties['hwaddr'] ?? document.config[`volatile.${device}.hwaddr`];
+    if (!deps.records.networks.has(network) || hwaddr === undefined) continue;
+    await deps.network.releaseLease(network, hwaddr).catch((error: unknown) => {
+      deps.log.warn(`Releasing the lease of ${name} on ${network} failed: ${String(error)}`);
+    });
+  }
 }
 
 interface RenameParams {
