@@ -1,7 +1,7 @@
 // Turns settings into a link to a daemon that answers and trusts us; adds our certificate there when a password was given.
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
-import type { Client, ClientOptions } from '../../server/client/client.ts';
+import { createClient, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
@@ -10,12 +10,11 @@ import type { Link } from './link.ts';
 import { ObjectReader } from './reader.ts';
 import type { ReadSettings, Settings } from './settings.ts';
 
-/** Throws DiagnosticError. Loads the HTTP client here and not before: most processes of a plan never get so far. */
+/** Throws DiagnosticError. In a package the first client loads what it is made of: most processes of a plan never get so far. */
 export async function openLink({ settings, sources }: ReadSettings, signal: AbortSignal): Promise<Configured<Link>> {
   const options = await clientOptions(settings);
   // undici's parser is WebAssembly: compiling it a second time, better, would hold up the end of a process that lives a second.
   setFlagsFromString('--liftoff-only');
-  const { createClient } = await import('../../server/client/client.ts');
   const client = malformed(() => createClient(settings.address ?? '', options));
   try {
     const server = await trusted(client, settings, signal);

@@ -1,0 +1,89 @@
+// The plugin as packages carry it: started by its launcher, in whatever place it lies, with and without what it needs.
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bundleProvider, type Programs } from '../../provider/packaging/bundle.ts';
+import { releaseFiles, writeRelease } from '../../provider/packaging/release.ts';
+import { providerService } from '../../provider/wire/calls.ts';
+import { grpcStatus } from '../../provider/wire/grpc.ts';
+import * as wire from '../../provider/wire/messages.ts';
+import { cookie } from '../../provider/wire/plugin.ts';
+import { grpcClient } from '../support/grpc-client.ts';
+
+let programs: Programs;
+let folder = '';
+let launcher = '';
+const dir = mkdtempSync(join(tmpdir(), 'gantry package '));
+
+beforeAll(async () => {
+  programs = await bundleProvider(process.cwd());
+  // As in a project whose own files are all modules.
+  writeFileSync(join(dir, 'package.json'), '{"type":"module"}');
+  writeRelease(releaseFiles({ version: '1.2.3', programs, license: Buffer.from('l') }), dir);
+  folder = join(dir, 'mirror/registry.terraform.io/gantry/gantry/1.2.3/linux_amd64');
+  launcher = join(folder, 'terraform-provider-gantry_v1.2.3');
+}, 60_000);
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const hello = { [cookie.name]: cookie.value, PLUGIN_PROTOCOL_VERSIONS: '5,6' };
+
+/** Asks for the schema through the launcher and ends the plugin as Terraform does. */
+async function schemaOf(
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly body: Buffer; readonly code: number }> {
+  const child = spawn(launcher, [], { env: { ...hello, ...env }, cwd: '/', stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
+  try {
+    const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+    const client = grpcClient(line.split('|')[3] ?? '');
+    const { status, body } = await client.call(`${providerService}GetProviderSchema`);
+    expect(status).toBe(grpcStatus.ok);
+    // Something that only what is loaded later can answer.
+    expect((await client.call(`${providerService}StopProvider`)).status).toBe(grpcStatus.ok);
+    await client.call('/plugin.GRPCController/Shutdown');
+    client.close();
+    return { body, code: await ended };
+  } finally {
+    child.kill('SIGKILL');
+  }
+}
+
+describe('a package', () => {
+  test('is the same bytes each time it is made, and below a megabyte', async () => {
+    const again = await bundleProvider(process.cwd());
+    for (const [name, content] of programs) expect(again.get(name)?.equals(content), name).toBe(true);
+    expect([...programs.values()].reduce((sum, { length }) => sum + length, 0)).toBeLessThan(1024 * 1024);
+  });
+
+  test('starts where everything is a module and no directory may be written, and answers with the schema it carries', async () => {
+    const env = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', XDG_CACHE_HOME: '/proc/none' };
+    const { body, code } = await schemaOf(env);
+    expect(code).toBe(0);
+    expect(body.equals(programs.get('schema.bin') ?? Buffer.alloc(0))).toBe(true);
+    expect(Object.keys(wire.SchemaReply.decode(body).resources)).toContain('gantry_container');
+    rmSync(join(folder, 'schema.bin'));
+    const made = await schemaOf(env);
+    expect(made.body.equals(body)).toBe(true);
+  });
+
+  test('says that Node is missing, on the standard output that Terraform shows', () => {
+    const { status, stdout } = spawnSync('/bin/sh', [launcher], { env: { ...hello, PATH: '/nonexistent' } });
+    expect(status).toBe(1);
+    expect(stdout.toString()).toMatch(/^terraform-provider-gantry needs Node\.js 20\.19 or newer/);
+  });
+
+  test('starts from the directory that it is in', () => {
+    const env = { PATH: process.env['PATH'] ?? '' };
+    for (const argv of [
+      launcher.slice(dirname(launcher).length + 1),
+      `./${launcher.slice(dirname(launcher).length + 1)}`,
+    ]) {
+      const { status, stderr } = spawnSync('/bin/sh', [argv], { env, cwd: folder });
+      expect(status).toBe(1);
+      expect(stderr.toString()).toContain('plugin of Terraform');
+    }
+  });
+});
