@@ -118,7 +118,7 @@ function addReaders({ add, program, withHost, withManifests }: VerbParts): void 
   );
   add(
     'explain',
-    'what a manifest may say: explain container.config.limits.memory, explain container.devices.nic',
+    'what a manifest may say: explain container.config.limits.memory, explain container.devices.nic; of Terraform JSON: explain terraform',
     (command) => command.argument('[kind.path]', 'a kind and what is in it (default: the kinds)'),
     async (context, args) => (await import('./commands/explain.ts')).explainPath(context, args[0]),
     program,

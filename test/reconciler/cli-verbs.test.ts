@@ -33,6 +33,14 @@ describe('explain', () => {
     });
   });
 
+  it('tells what is refused of Terraform JSON, and what to do instead', async () => {
+    const all = (await explain('terraform')).stdout;
+    for (const part of ['subset 3', 'E_DATA', 'E_FUNCTION', 'gantry_container', 'lxd_instance'])
+      expect(all).toContain(part);
+    expect((await explain('terraform.E_MODULE')).stdout).toContain('remedy: write the resources of the module');
+    expect((await explain('terraform.E_MODUL')).stderr).toContain('did you mean E_MODULE?');
+  });
+
   it('names the nearest word for a wrong one', async () => {
     expect((await explain('contaner')).stderr).toContain('did you mean container?');
     expect((await explain('container.config.limits.memry')).stderr).toContain('did you mean limits.memory?');

@@ -1,4 +1,5 @@
-// `gantry explain KIND[.path]`: what a manifest may say there, from the tables that judge it; reaches no daemon.
+// `gantry explain KIND[.path]`: what a manifest may say there, `explain terraform`: what is refused of Terraform JSON. Both from the
+// tables that judge it; reaches no daemon.
 import { hint } from '../../../server/api/nearest.ts';
 import type { Explanation } from '../../core/explain.ts';
 import type { CliContext } from '../context.ts';
@@ -15,6 +16,7 @@ export async function explainPath(context: CliContext, word: string | undefined)
   }
   const dot = word.search(/[./]/);
   const [first, rest] = dot === -1 ? [word, ''] : [word.slice(0, dot), word.slice(dot + 1)];
+  if (first === 'terraform') return explainRefusals(context, rest);
   const kind = parseKind(first) ?? explainKinds().find(({ name }) => name === first)?.name;
   if (kind === undefined) {
     const known = explainKinds().map(({ name }) => name);
@@ -32,6 +34,15 @@ export async function explainPath(context: CliContext, word: string | undefined)
         : '';
     throw new CliError(`${word}: nothing is called ${JSON.stringify(found.word)} there${near}${some}`, exitCodes.error);
   }
+  show(context, found);
+  return exitCodes.ok;
+}
+
+/** Of Terraform JSON: all codes, or one. */
+async function explainRefusals(context: CliContext, code: string): Promise<ExitCode> {
+  const { explainTerraform, terraformCodes } = await import('../../manifest/terraform-json/explain-terraform.ts');
+  const found = explainTerraform(code);
+  if (found === undefined) throw new CliError(`there is no code ${code}${hint(code, terraformCodes)}`, exitCodes.error);
   show(context, found);
   return exitCodes.ok;
 }

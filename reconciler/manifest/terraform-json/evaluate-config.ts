@@ -116,6 +116,9 @@ export class Evaluation {
   /** Outputs as plain data; undefined where they are not known before an apply. */
   outputs(): ReadonlyMap<string, { readonly value: unknown; readonly isSensitive: boolean }> {
     const outputs = new Map<string, { value: unknown; isSensitive: boolean }>();
+    // Terraform also refuses what is wrong with those that nothing asked for.
+    for (const name of this.#input.config.variables.keys()) this.#variable(name);
+    for (const name of this.#input.config.locals.keys()) this.#local(name);
     for (const [name, piece] of this.#input.config.outputs) {
       const value = this.evaluate(piece.body['value'] ?? null, { place: below(piece, 'value') });
       const isSensitive = piece.body['sensitive'] === true || this.#references.isTainted(piece.body['value'] ?? null);

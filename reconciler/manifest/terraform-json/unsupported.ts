@@ -1,9 +1,9 @@
-// The one table of what Terraform JSON may hold and gantry does not evaluate: codes, what each means, what to do instead. Messages,
-// the list that people can print, and the document of the supported subset come from here.
+// The one table of what Terraform JSON may hold and gantry does not evaluate: codes, what each means, what to do instead. Messages
+// and the list that people can print (`gantry explain terraform`) come from here.
 import type { RefusalCode } from './expression/syntax.ts';
 
 /** Changes whenever a text that was evaluated would now be refused, or mean something else. */
-export const subsetVersion = 2;
+export const subsetVersion = 3;
 
 export type StructureCode =
   | 'E_FOREIGN_RESOURCE'

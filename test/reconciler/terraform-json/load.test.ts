@@ -315,6 +315,21 @@ describe('everything that is not evaluated is refused, all at once', () => {
       ['E_VALUE cdk.tf.json/output/o/value'],
     ],
     [
+      'locals and variables that nothing uses',
+      {
+        ...(withPool({}) as object),
+        variable: { v: { type: 'string' }, w: { default: 'x', type: 'number' } },
+        locals: { a: '${timestamp()}', b: '${file("x")}', c: '${nothing.x}' },
+      },
+      [
+        'E_NO_VALUE cdk.tf.json/variable/v',
+        'E_VARIABLE cdk.tf.json/variable/w',
+        'E_FUNCTION cdk.tf.json/locals/a',
+        'E_FUNCTION cdk.tf.json/locals/b',
+        'E_REFERENCE cdk.tf.json/locals/c',
+      ],
+    ],
+    [
       'a value known after an apply',
       {
         resource: {
