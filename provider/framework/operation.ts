@@ -21,7 +21,6 @@ export function begin<C>(provider: AnyProvider<C>, client: C, privateData: Priva
   const diagnostics: Diagnostic[] = [];
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(new Error('the time limit has passed')), limits.timeoutMs);
-  timer.unref();
   return {
     context: {
       client,

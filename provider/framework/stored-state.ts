@@ -34,10 +34,12 @@ export function readStoredState(
 }
 
 function readObject(attributes: Attributes, object: JsonObject): ValueMap {
-  const members = Object.entries(attributes).map(
-    ([name, { type }]) => [name, readValue(type, object[name] ?? null, name)] as const,
-  );
-  return Object.fromEntries(members);
+  const members: Record<string, Value> = {};
+  for (const name in attributes) {
+    const attribute = attributes[name];
+    if (attribute !== undefined) members[name] = readValue(attribute.type, memberOf(object, name), name);
+  }
+  return members;
 }
 
 /** What the type does not name is left out: attributes of the past. */
@@ -49,14 +51,21 @@ export function readValue(type: Type, json: Json, path: string): Value {
     return (json as readonly Json[]).map((item, index) => readValue(type.item, item, `${path}[${index}]`));
   }
   const object = asObject(json, path);
-  const members =
-    type.kind === 'map'
-      ? Object.entries(object).map(([key, item]) => [key, readValue(type.item, item, `${path}.${key}`)] as const)
-      : Object.entries(type.members).map(
-          ([name, member]) => [name, readValue(member, object[name] ?? null, `${path}.${name}`)] as const,
-        );
-  return Object.fromEntries(members);
+  if (type.kind === 'map') {
+    // Entries and not assignments: a key may be __proto__.
+    return Object.fromEntries(
+      Object.entries(object).map(([key, item]) => [key, readValue(type.item, item, `${path}.${key}`)] as const),
+    );
+  }
+  const members: Record<string, Value> = {};
+  for (const name in type.members) {
+    const member = type.members[name];
+    if (member !== undefined) members[name] = readValue(member, memberOf(object, name), `${path}.${name}`);
+  }
+  return members;
 }
+
+const memberOf = (object: JsonObject, name: string): Json => object[name] ?? null;
 
 function readScalar(type: 'string' | 'bool' | 'number', json: Json, path: string): Value {
   const expected = type === 'bool' ? 'boolean' : type;

@@ -17,6 +17,7 @@ import {
   settingNumbers,
   settingsFrame,
   windowUpdate,
+  writeFrameHead,
 } from './frames.ts';
 import { HeaderReader, HpackError } from './hpack.ts';
 
@@ -120,11 +121,32 @@ export class Http2Connection {
   reply(stream: Stream, headers: Buffer, body: Buffer, trailers: Buffer, sent?: () => void): void {
     if (stream.isOver || stream.isAnswered) return;
     stream.isAnswered = true;
+    if (sent === undefined && this.#replyAtOnce(stream, headers, body, trailers)) return;
     if (headers.length > 0) this.begin(stream, headers);
     stream.body = body;
     stream.trailers = trailers;
     stream.sent = sent;
     this.#pump(stream);
+  }
+
+  /** In one piece of memory, when the client takes all of it now; that is nearly always. */
+  #replyAtOnce(stream: Stream, headers: Buffer, body: Buffer, trailers: Buffer): boolean {
+    const { id } = stream;
+    if (headers.length === 0 || body.length === 0) return false;
+    if (body.length > Math.min(this.#maxFrame, this.#window, stream.window)) return false;
+    const bytes = Buffer.allocUnsafe(3 * frameHeadBytes + headers.length + body.length + trailers.length);
+    let at = writeFrameHead(bytes, 0, headers.length, frameTypes.headers, flags.endHeaders, id);
+    bytes.set(headers, at);
+    at = writeFrameHead(bytes, at + headers.length, body.length, frameTypes.data, 0, id);
+    bytes.set(body, at);
+    const last = flags.endHeaders | flags.endStream;
+    at = writeFrameHead(bytes, at + body.length, trailers.length, frameTypes.headers, last, id);
+    bytes.set(trailers, at);
+    stream.window -= body.length;
+    this.#window -= body.length;
+    this.#send(bytes);
+    if (stream.isRemoteEnded) this.#forget(stream);
+    return true;
   }
 
   /** As much of its body as the client takes, then the trailers. */
