@@ -20,33 +20,62 @@ export function reporterFor(
   options: { readonly json: boolean; readonly color: boolean },
   steps: number,
 ): Reporter {
-  if (options.json) return jsonReporter(io.stdout);
+  if (options.json) return jsonReporter(together(io.stdout));
   const paint = paintFor(hasColor(io.env, io.stderr, options.color));
   return canRepaint(io.env, io.stderr)
     ? new TtyReporter(io, paint, steps)
-    : new PlainReporter(io.stderr, paint, steps, io.nowMs);
+    : new PlainReporter(together(io.stderr), paint, steps, io.nowMs);
 }
 
-function jsonReporter(stdout: Writable): Reporter {
+/** How long a line may wait for others. Each write wakes whoever reads, which costs more than what most steps do. */
+const lingerMs = 20;
+
+interface Together {
+  write(text: string): void;
+  /** Nothing waits any longer. */
+  flush(): void;
+}
+
+function together(stream: Writable): Together {
+  let timer: NodeJS.Timeout | undefined;
+  const flush = (): void => {
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    timer = undefined;
+    stream.uncork();
+  };
+  return {
+    write(text) {
+      if (timer === undefined) {
+        stream.cork();
+        timer = setTimeout(flush, lingerMs);
+      }
+      stream.write(text);
+    },
+    flush,
+  };
+}
+
+function jsonReporter(stdout: Together): Reporter {
   return {
     event(event) {
       const line = eventLine(event);
       if (line !== undefined) stdout.write(`${line}\n`);
     },
     say() {},
-    finish() {},
+    finish: () => stdout.flush(),
   };
 }
 
 const stillEveryMs = 10_000;
 
 class PlainReporter implements Reporter {
-  readonly #stream: Writable;
+  readonly #stream: Together;
   readonly #paint: Paint;
   readonly #timer: NodeJS.Timeout;
   #progress: Progress;
 
-  constructor(stream: Writable, paint: Paint, steps: number, nowMs: () => number) {
+  constructor(stream: Together, paint: Paint, steps: number, nowMs: () => number) {
     this.#stream = stream;
     this.#paint = paint;
     this.#progress = startProgress(steps);
@@ -67,6 +96,7 @@ class PlainReporter implements Reporter {
 
   finish(): void {
     clearInterval(this.#timer);
+    this.#stream.flush();
   }
 }
 

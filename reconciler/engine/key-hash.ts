@@ -1,5 +1,5 @@
 // The keyed hash of a set: HMAC-SHA256 cut to 54 bits, enough to tell values apart and of no use without the key.
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { emptySetState } from '../core/set-state.ts';
 import type { Observed } from '../core/observed.ts';
 import type { KeyHash } from '../core/ownership.ts';
@@ -8,8 +8,8 @@ import type { SetOwner } from '../core/plan.ts';
 const hashLength = 9;
 
 export function keyHash(key: string): KeyHash {
-  const bytes = Buffer.from(key, 'base64url');
-  return (text) => createHmac('sha256', bytes).update(text).digest('base64url').slice(0, hashLength);
+  const secret = createSecretKey(Buffer.from(key, 'base64url'));
+  return (text) => createHmac('sha256', secret).update(text).digest('base64url').slice(0, hashLength);
 }
 
 /** The set's owner as the server knows it; of a set that it does not know, with a new key that the first run will leave there. */

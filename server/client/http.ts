@@ -126,20 +126,22 @@ async function told(deps: HttpDeps, call: Call, error: unknown, signal: AbortSig
 }
 
 function rawCall(deps: HttpDeps, call: Call): RawCall {
-  const body = call.stream ?? (call.json === undefined ? undefined : JSON.stringify(call.json));
-  return {
-    method: call.method,
-    path: `${call.path}${searchOf(deps, call)}`,
-    headers: {
-      'user-agent': 'gantry',
-      accept: 'application/json, application/octet-stream, multipart/form-data',
-      ...(call.json === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(call.ifMatch === undefined ? {} : { 'if-match': call.ifMatch }),
-      ...call.headers,
-    },
-    ...(body === undefined ? {} : { body }),
-  };
+  const { method, json, ifMatch } = call;
+  const body = call.stream ?? (json === undefined ? undefined : JSON.stringify(json));
+  const usual = json === undefined ? bareHeaders : jsonHeaders;
+  const headers =
+    ifMatch === undefined && call.headers === undefined
+      ? usual
+      : { ...usual, ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }), ...call.headers };
+  const path = `${call.path}${searchOf(deps, call)}`;
+  return body === undefined ? { method, path, headers } : { method, path, headers, body };
 }
+
+const bareHeaders = {
+  'user-agent': 'gantry',
+  accept: 'application/json, application/octet-stream, multipart/form-data',
+};
+const jsonHeaders = { ...bareHeaders, 'content-type': 'application/json' };
 
 function searchOf({ project }: HttpDeps, call: Call): string {
   if (project === undefined && call.query === undefined) return '';

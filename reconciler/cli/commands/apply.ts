@@ -164,6 +164,7 @@ async function runPlan(context: OpenContext, client: Client, planned: Planned, r
     failFast: options.failFast === true,
     ...(parallelism === undefined ? {} : { parallelism }),
   };
+  io.compileLess?.();
   return applyPlan(plan, deps, context.cancel).catch((error: unknown) => {
     if (!(error instanceof LockedError)) throw error;
     const remedy = 'wait with --lock-timeout, or take it away with gantry force-unlock when nobody is at work';
