@@ -120,6 +120,7 @@ async function serve(
     const query = request.query as Record<string, string>;
     checkAccess(deps, endpoint, request, identity.caller.class);
     checkProject(query);
+    checkTarget(query);
     if (handler === undefined) throw unservable(endpoint);
     const hasBody = endpoint.body !== undefined && !hasOwnBody(endpoint, request.raw);
     const result = await handler({
@@ -164,6 +165,14 @@ function checkProject(query: Readonly<Record<string, string>>): void {
   const project = query['project'] ?? '';
   if (project === '' || project === 'default') return;
   throw new AppError('notFound', `The project ${project} was not found: this release has the project default only`);
+}
+
+/** `none` is what servers without a cluster call themselves (`location`). */
+function checkTarget({ target = '' }: Readonly<Record<string, string>>): void {
+  if (target === '' || target === 'none') return;
+  throw errors.badRequest(
+    `There is no cluster member ${target}: this server is not part of a cluster; leave target out`,
+  );
 }
 
 function unservable(endpoint: Endpoint): AppError {

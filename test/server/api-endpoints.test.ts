@@ -431,6 +431,20 @@ describe('paths and methods', () => {
     expect((await daemon.call('GET', '/1.0/containers?project=blue')).status).toBe(404);
   });
 
+  test('a member of a cluster is no target where there is no cluster', async () => {
+    const create = { name: 'placed', source: { type: 'none' } };
+    for (const [method, path, body] of [
+      ['POST', '/1.0/containers?target=node1', create],
+      ['GET', '/1.0?target=node1', undefined],
+      ['POST', '/1.0/storage-pools?target=node1', { name: 'p', driver: 'dir' }],
+    ] as const) {
+      const { status, metadata } = await daemon.call(method, path, body);
+      expect([status, metadata.message]).toEqual([400, expect.stringMatching(/no cluster member node1/)]);
+    }
+    expect((await daemon.call('GET', '/1.0/containers/placed')).status).toBe(404);
+    expect((await daemon.call('GET', '/1.0?target=none')).status).toBe(200);
+  });
+
   test('a request that demands trust is served on the local socket', async () => {
     expect((await daemon.call('GET', '/1.0', undefined, { 'x-svc-authenticated': 'true' })).status).toBe(200);
   });

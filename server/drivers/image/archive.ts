@@ -79,7 +79,7 @@ async function inspectFile(
   limits: EntryLimits,
   signal: AbortSignal,
 ): Promise<FileInspection> {
-  const what = role === 'unified' ? 'image' : role;
+  const what = role === 'unified' ? 'image' : `${role} of the image`;
   const format = await detectFormat(path, what);
   try {
     const found =
@@ -91,7 +91,7 @@ async function inspectFile(
     signal.throwIfAborted();
     if (error instanceof DriverError && error.code !== 'Failed') throw error;
     // A program that cannot unpack the file means that the file is damaged.
-    throw new DriverError('Invalid', `cannot read the ${what} of the image, packed as ${format}`, error);
+    throw new DriverError('Invalid', `cannot read the ${what}, packed as ${format}`, error);
   }
 }
 

@@ -36,7 +36,7 @@ export function parseFormat(head: Buffer): ImageFormat | undefined {
 /** Throws Invalid naming the first bytes when they are of no known packing. */
 export async function detectFormat(path: string, what: string): Promise<ImageFormat> {
   const file = await open(path, 'r').catch((error: unknown) => {
-    throw new DriverError('Failed', `cannot open the ${what} of the image`, error);
+    throw new DriverError('Failed', `cannot open the ${what}`, error);
   });
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(512), 0, 512, 0);
@@ -46,7 +46,7 @@ export async function detectFormat(path: string, what: string): Promise<ImageFor
     const start = bytesRead === 0 ? 'it is empty' : `it starts with ${head.subarray(0, 6).toString('hex')}`;
     throw new DriverError(
       'Invalid',
-      `unknown packing of the ${what} of the image (${start}); known are tar plain or by gz, bz2, xz, lzma, zstd, and squashfs`,
+      `unknown packing of the ${what} (${start}); known are tar plain or by gz, bz2, xz, lzma, zstd, and squashfs`,
     );
   } finally {
     await file.close();

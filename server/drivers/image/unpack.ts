@@ -68,7 +68,8 @@ async function unpackFile(
   options: UnpackOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const format = await detectFormat(path, what);
+  const named = what === 'image' ? what : `${what} of the image`;
+  const format = await detectFormat(path, named);
   const file = await open(path, 'r');
   const { size } = await file.stat();
   const stopProgress = reportPosition(file.fd, size, (percent) => options.progress?.(`${what}: ${percent}%`));
@@ -81,7 +82,7 @@ async function unpackFile(
   } catch (error) {
     signal.throwIfAborted();
     const code = error instanceof DriverError ? error.code : 'Failed';
-    throw new DriverError(code, `cannot unpack the ${what} of the image`, error);
+    throw new DriverError(code, `cannot unpack the ${named}`, error);
   } finally {
     stopProgress();
     await file.close();
