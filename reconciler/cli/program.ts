@@ -10,6 +10,7 @@ import { recursiveOption, withPlanWords } from './more-flags.ts';
 import { addSnapshotCommands } from './snapshot-commands.ts';
 import type { CliOptions } from './options.ts';
 import { addVerbCommands } from './verb-commands.ts';
+import { addWatchCommands } from './watch-commands.ts';
 import { version } from '../../server/api/version.ts';
 
 /** Opens a context for the options, runs the command in it, and keeps its exit code. */
@@ -307,6 +308,7 @@ export function buildProgram(run: Runner): Command {
     withApply: (command) => withRun(withRollout(withGuards(command))),
   });
   addVerbCommands({ add, program, withHost, withManifests });
+  addWatchCommands({ add, program, withHost });
   add(
     'schema',
     'print the JSON Schema of manifests',

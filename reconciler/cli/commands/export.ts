@@ -34,7 +34,9 @@ export async function exportHost(
     host: client.host,
   }));
   const written = writeExport(objects, options.redact === true);
-  const head = `# What ${host} holds, as gantry export found it. Keys that the server makes itself are left out.\n`;
+  const head = `# What ${host} holds, as gantry export found it. Keys that the server makes itself are left out.
+# Of what is inside of containers only files are here that the set ${set} has written; commands (exec:), waits, snapshots
+# and other files are not: keep the manifests that have them.\n`;
   const target = context.options.output;
   if (target === undefined) {
     if (context.isJson) writeJson(context, written);
