@@ -84,6 +84,8 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
     app.route({
       method: endpoint.method,
       url: endpoint.path,
+      // The same headers without the body.
+      exposeHeadRoute: endpoint.method === 'GET' && endpoint.mode !== 'websocket',
       handler: (request, reply) => serve(deps, endpoint, handler, request, reply),
     });
   }

@@ -431,6 +431,14 @@ describe('paths and methods', () => {
     expect((await daemon.call('GET', '/1.0/containers?project=blue')).status).toBe(404);
   });
 
+  test('HEAD answers what GET does, without the body', async () => {
+    for (const path of ['/1.0', '/1.0/containers', '/1.0/containers/nobody', '/1.0/nothing']) {
+      const [got, head] = [await daemon.call('GET', path), await daemon.call('HEAD', path)];
+      expect([path, head.status, head.bytes.length]).toEqual([path, got.status, 0]);
+      expect(head.headers['content-type'], path).toBe(got.headers['content-type']);
+    }
+  });
+
   test('a member of a cluster is no target where there is no cluster', async () => {
     const create = { name: 'placed', source: { type: 'none' } };
     for (const [method, path, body] of [
