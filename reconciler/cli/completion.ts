@@ -51,16 +51,17 @@ export function bashCompletion(program: Command): string {
     return `    ${quoted(path)}) offered=${quoted(offered)}; wanted=${words.length > 0 ? 'none' : wanted} ;;`;
   });
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
+  // Not `path`: in zsh that is PATH.
   return `# bash completion for gantry; load it with: source <(gantry completion bash)
 _gantry() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" path='' offered='' wanted=file word next kind
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    next="\${path:+$path }$word"
+  local cur="\${COMP_WORDS[COMP_CWORD]}" at='' offered='' wanted=file word next kind
+  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do
+    next="\${at:+$at }$word"
     case "$next" in
-    ${paths.join('|')}) path="$next" ;;
+    ${paths.join('|')}) at="$next" ;;
     esac
   done
-  case "$path" in
+  case "$at" in
 ${cases.join('\n')}
   esac
   COMPREPLY=()
@@ -96,35 +97,48 @@ complete -F _gantry gantry
 export const zshCompletion = (program: Command): string =>
   `#compdef gantry\n# zsh completion for gantry; load it with: source <(gantry completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n${bashCompletion(program)}`;
 
+/** Conditions that read the same are asked once for each completion. */
 export function fishCompletion(program: Command): string {
-  const lines = commandNodes(program).flatMap(({ path, words, flags, wanted }) => {
-    const when =
-      path === ''
-        ? '__fish_use_subcommand'
-        : path
-            .split(' ')
-            .map((word) => `__fish_seen_subcommand_from ${word}`)
-            .join('; and ');
-    const not =
-      words.length === 0 || path === ''
-        ? ''
-        : `; and not __fish_seen_subcommand_from ${words.map(({ name }) => name).join(' ')}`;
-    const begin = `complete -c gantry -n ${quoted(`${when}${not}`)}`;
+  const nodes = commandNodes(program);
+  const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
+  const lines = nodes.flatMap(({ path, words, flags, wanted }) => {
+    const begin = `complete -c gantry -n ${quoted(`__gantry_at '${path}'`)}`;
     return [
       ...words.map(({ name, doc }) => `${begin} -f -a ${name} -d ${quoted(doc)}`),
       ...flags.map(
-        ({ name, doc, takesValue }) =>
-          `complete -c gantry -n ${quoted(when)} -l ${name.slice(2)}${takesValue ? ' -r' : ''} -d ${quoted(doc)}`,
+        ({ name, doc, takesValue }) => `${begin} -l ${name.slice(2)}${takesValue ? ' -r' : ''} -d ${quoted(doc)}`,
       ),
-      ...(words.length > 0 || path === '' ? [] : namesFor(begin, wanted)),
+      ...(words.length > 0 ? [] : namesFor(begin, wanted)),
     ];
   });
-  return `# fish completion for gantry; load it with: gantry completion fish | source\n${lines.join('\n')}\n`;
+  return `# fish completion for gantry; load it with: gantry completion fish | source
+function __gantry_at
+    set -l path ''
+    for word in (commandline -opc)[2..]
+        set -l next (string trim -- "$path $word")
+        contains -- "$next" ${paths.join(' ')}; and set path $next
+    end
+    test "$path" = "$argv[1]"
+end
+function __gantry_of_kind
+    set -l last (commandline -opc)[-1]
+    if contains -- "$last" ${kinds}
+        gantry get $last -o name 2>/dev/null
+    else
+        string split ' ' '${kinds}'
+    end
+end
+function __gantry_addresses
+    for kind in ${kinds}
+        gantry get $kind -o name 2>/dev/null | string replace -r '^' "$kind/"
+    end
+end
+${lines.join('\n')}
+`;
 }
 
 function namesFor(begin: string, wanted: Wanted): readonly string[] {
   if (wanted === 'container') return [`${begin} -f -a '(gantry get container -o name 2>/dev/null)'`];
-  if (wanted === 'kind') return [`${begin} -f -a ${quoted(kinds)}`];
-  const each = `for kind in ${kinds}; for name in (gantry get $kind -o name 2>/dev/null); echo $kind/$name; end; end`;
-  return wanted === 'address' ? [`${begin} -f -a ${quoted(`(${each})`)}`] : [];
+  if (wanted === 'kind') return [`${begin} -f -a '(__gantry_of_kind)'`];
+  return wanted === 'address' ? [`${begin} -f -a '(__gantry_addresses)'`] : [];
 }

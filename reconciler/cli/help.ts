@@ -11,10 +11,10 @@ const commandGroups: Readonly<Record<string, readonly string[]>> = {
 const flagGroups: Readonly<Record<string, readonly string[]>> = {
   'What is declared:': ['file', 'overlay', 'env', 'var-file', 'var', 'set', 'lock-file'],
   'Which of it:': ['selector', 'object-selector', 'target', 'exclude', 'replace', 'ignore'],
-  'What may happen:': [
-    ...['auto-approve', 'force-conflicts', 'prune', 'prune-limit', 'allow-destroy', 'allow-restart', 'allow-recreate'],
-    ...['dry-run', 'fail-fast', 'continue-on-error', 'parallelism', 'lock-timeout', 'timeout', 'no-input'],
-  ],
+  'What may happen:':
+    'auto-approve force-conflicts prune prune-limit allow-destroy allow-restart allow-recreate dry-run fail-fast continue-on-error parallelism lock-timeout timeout no-input'.split(
+      ' ',
+    ),
   'Which host:': ['host', 'client-cert', 'client-key', 'server-cert', 'project', 'embedded', 'runtime'],
   'Several hosts:': ['hosts', 'batch', 'canary', 'keep-going'],
   'What is printed:': ['output', 'json', 'no-color', 'detailed-exitcode', 'no-exit-code'],
