@@ -289,6 +289,24 @@ export class LxcLive implements LiveDevices {
     this.#setRates(state, now, noParts);
   }
 
+  /** A daemon that died in the middle of plugging left parts of a device that is not plugged: they would be in the way of the next
+   *  try. The caller holds the lock. */
+  async afterCrash(state: RunState): Promise<void> {
+    const { devices } = state;
+    if (devices === undefined) return;
+    const begun = new Set(kinds.flatMap((kind) => devices.atStart[kind].map(({ device }) => device)));
+    const isWhole = ({ device }: { readonly device: string }): boolean =>
+      device === ownMount || begun.has(device) || Object.hasOwn(devices.properties, device);
+    const half = pick(devices.now, (part) => !isWhole(part));
+    if (kinds.every((kind) => half[kind].length === 0)) return;
+    try {
+      await this.#unplugParts(state, devices, half);
+      this.#note(state, { ...devices, now: pick(devices.now, isWhole) });
+    } catch (error) {
+      this.#deps.log.warn('parts of a half-plugged device stay', { container: state.name, reason: errorText(error) });
+    }
+  }
+
   /** Init is a new one and has the devices of the start: brings those in force back. The caller holds the lock. */
   async afterReboot(state: RunState): Promise<void> {
     const { devices } = state;

@@ -183,7 +183,8 @@ class LxcRuntime implements RuntimeDriver {
     this.#remember(state);
     this.#spool.discard(places.key(name));
     if (found.hasMonitor && rebooted) await awaitRunning(places, name, found.init);
-    if (rebooted) await this.live.afterReboot(state);
+    await this.live.afterCrash(state);
+    if (rebooted) await this.live.afterReboot(this.#live.get(name) ?? state);
     if (rebooted) this.#announce({ name, target: 'reboot' });
   }
 
