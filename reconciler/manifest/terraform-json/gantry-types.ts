@@ -8,6 +8,7 @@ import type { ReferableType } from './evaluate-config.ts';
 import type { Value } from './expression/values.ts';
 import {
   ArgumentError,
+  commandName,
   computedOf,
   configOf,
   isSet,
@@ -347,12 +348,6 @@ const containerExec: PartType = {
     return { name: commandName(name), ...commandOf(entry) };
   },
 };
-
-/** `web["a/b"]` -> `web-a-b`. */
-function commandName(address: string): string {
-  const name = address.replaceAll(/[^A-Za-z0-9_-]+/g, '-').replace(/-$/, '');
-  return /^[A-Za-z]/.test(name) ? name : `run-${name}`;
-}
 
 const snapshot: PartType = {
   partOf: 'snapshots',

@@ -73,7 +73,12 @@ export function makeDocuments(
       if (type === undefined || args === undefined) return;
       const name = `${instance.resource.name}${instance.address.slice(instance.resource.address.length)}`;
       if (isPart(type)) {
-        parts.push({ instance, type, container: wordOf(args['container']), entry: type.entry(args, name) });
+        parts.push({
+          instance,
+          type,
+          container: wordOf(args[type.holder ?? 'container']),
+          entry: type.entry(args, name),
+        });
       } else drafts.push(draftOf(instance, type, args, name, providers.settingsOf(instance.resource)));
     });
   }
@@ -97,7 +102,7 @@ function guarded({ resource, address }: Instance, report: Report, work: () => vo
     work();
   } catch (error) {
     const message = `${address}: ${(error as Error).message}`;
-    if (error instanceof PartError) report({ code: 'E_PART', message, steps: [...steps, 'container'], ...where });
+    if (error instanceof PartError) report({ code: 'E_PART', message, steps: [...steps, error.argument], ...where });
     else if (error instanceof ArgumentError)
       report({ code: 'E_ARGUMENT', message, steps: [...steps, error.argument], ...where });
     else if (error instanceof ExpressionError)
@@ -141,7 +146,7 @@ function draftOf(
     value: {
       kind: type.kind,
       ...ofProvider,
-      ...type.document(args, name),
+      ...type.document(args, name, settings),
       ...(Object.keys(manage).length === 0 ? {} : { manage }),
     },
     writtenAs,
@@ -163,7 +168,13 @@ function documentAddress({ type: { kind }, value }: Pick<Draft, 'type' | 'value'
   return addressOf(kind, scopedName(plain, typeof project === 'string' ? project : undefined));
 }
 
-class PartError extends Error {}
+class PartError extends Error {
+  readonly argument: string;
+  constructor(argument: string, message: string) {
+    super(message);
+    this.argument = argument;
+  }
+}
 
 function place(
   { instance, type, container, entry }: Part,
@@ -175,7 +186,10 @@ function place(
     const names = [...drafts.values()]
       .filter(({ type: { kind } }) => kind === 'container')
       .map(({ value }) => wordOf(value['name']));
-    throw new PartError(`the container ${container} is not in this configuration${hint(container, names)}`);
+    throw new PartError(
+      type.holder ?? 'container',
+      `the container ${container} is not in this configuration${hint(container, names)}`,
+    );
   }
   const { partOf } = type;
   const before = draft.value[partOf];

@@ -13,9 +13,11 @@ import {
   objects,
   same,
   wordOf,
-  type Arguments,
+  refuse,
   type ObjectType,
+  type ResourceType,
 } from './resource-type.ts';
+import { commandsOf, file, filesOf, snapshot, sourceOf, type Provider } from './ported-parts.ts';
 
 /** What would mean something else as a text. Blocks stay as they are written. */
 const scalars: Members = {
@@ -46,7 +48,7 @@ function foreign(
   kind: KindName,
   names: readonly string[],
   more: readonly string[],
-  document: (args: Arguments) => JsonObject,
+  document: ObjectType['document'],
 ): ObjectType {
   return {
     kind,
@@ -64,26 +66,11 @@ function foreign(
     ),
     writtenAs: () => ({ devices: 'device', 'manage.wait': 'wait_for' }),
     shapes: scalars,
-    document: (args) => ({
+    document: (args, name, settings) => ({
       ...same(...names, ...(projectKinds.includes(kind) ? ['project'] : []))(args),
       ...same(...(kind === 'container' ? ['target'] : []))(args),
-      ...document(args),
+      ...document(args, name, settings),
     }),
-  };
-}
-
-/** `debian/12`, a fingerprint; `images:debian/12` lies on a server that only the provider's configuration knows. */
-function imageSource(reference: Json | undefined): JsonObject {
-  if (!isSet(reference) || reference === '') return { source: { type: 'none' } };
-  const text = wordOf(reference);
-  if (text.includes(':')) {
-    throw new ArgumentError(
-      'image',
-      `the remote of ${text} is known to the provider only: use an alias or a fingerprint of this server`,
-    );
-  }
-  return {
-    source: /^[0-9a-f]{12,64}$/.test(text) ? { type: 'image', fingerprint: text } : { type: 'image', alias: text },
   };
 }
 
@@ -95,12 +82,13 @@ function limitsOf(limits: Json | undefined): JsonObject {
     : {};
 }
 
-const instance: ObjectType = {
+const instance = (provider: Provider): ObjectType => ({
   ...foreign(
     'container',
     ['name', 'description', 'architecture', 'profiles', 'ephemeral'],
     [
       'image',
+      'source_instance',
       'type',
       'running',
       'config',
@@ -112,41 +100,54 @@ const instance: ObjectType = {
       'execs',
       'exec',
       'file',
-      'source_instance',
     ],
-    (args) => {
+    (args, _name, { remotes = {} }) => {
       if (isSet(args['type']) && args['type'] !== 'container')
         throw new ArgumentError('type', 'only containers are managed');
-      for (const name of ['execs', 'exec', 'file', 'source_instance'] as const) {
-        const value = args[name];
-        if (isSet(value) && Object.keys(value).length > 0) throw new ArgumentError(name, `${name} is not carried over`);
-      }
       return {
-        ...imageSource(args['image']),
+        ...sourceOf(args, provider, remotes),
         ...configOf(args, limitsOf(args['limits'])),
         ...devicesOf(args['device']),
+        ...filesOf(args['file']),
+        ...commandsOf(args),
         state: args['running'] === false ? 'stopped' : 'running',
       };
     },
   ),
+  writtenAs: (args) => ({
+    devices: 'device',
+    'manage.wait': 'wait_for',
+    ...Object.fromEntries(objects(args['file']).map((_file, at) => [`files.${at}`, `file.${at}`])),
+    exec: isMap(args['execs']) ? 'execs' : 'exec',
+  }),
   manage: (args) => ({
     ...(args['allow_restart'] === false ? { disruption: 'none' } : {}),
-    ...(args['wait_for_network'] === true ? { wait: ['ipv4'] } : foreignWaits(args['wait_for'])),
+    ...(args['wait_for_network'] === true ? { wait: ['ipv4'] } : waitsOf(args['wait_for'])),
   }),
-};
+});
 
-function foreignWaits(waits: Json | undefined): JsonObject {
+function waitsOf(waits: Json | undefined): JsonObject {
   const list = objects(waits).map(({ type, nic }): Json => {
-    if (type === 'ipv4' || type === 'ipv6') return { [type]: nic ?? true };
+    if (type === 'ipv4' || type === 'ipv6') return { [type]: isSet(nic) && nic !== '' ? nic : true };
+    if (type === 'cloud-init') return { cloud_init: true };
+    // Of containers the providers look for processes, which a container that runs has.
+    if (type === 'agent') return { running: true };
     throw new ArgumentError('wait_for', `waiting for ${wordOf(type)} is not carried over`);
   });
   return list.length === 0 ? {} : { wait: list };
 }
 
-function ofBoth(prefix: 'lxd' | 'incus'): Readonly<Record<string, ObjectType>> {
+function ofBoth(prefix: Provider): Readonly<Record<string, ResourceType>> {
   return {
-    [`${prefix}_instance`]: instance,
-    [`${prefix}_container`]: instance,
+    [`${prefix}_instance`]: instance(prefix),
+    [`${prefix}_container`]: instance(prefix),
+    [`${prefix}_instance_snapshot`]: snapshot,
+    [`${prefix}_snapshot`]: snapshot,
+    [`${prefix}_instance_file`]: file,
+    [`${prefix}_volume`]: volume,
+    [`${prefix}_storage_volume`]: volume,
+    [`${prefix}_certificate`]: certificate,
+    [`${prefix}_trust_certificate`]: certificate,
     [`${prefix}_profile`]: foreign('profile', ['name', 'description', 'config'], ['device'], (args) =>
       devicesOf(args['device']),
     ),
@@ -166,4 +167,39 @@ function ofBoth(prefix: 'lxd' | 'incus'): Readonly<Record<string, ObjectType>> {
   };
 }
 
-export const portedTypes: Readonly<Record<string, ObjectType>> = { ...ofBoth('lxd'), ...ofBoth('incus') };
+const volume = foreign(
+  'storage_volume',
+  ['name', 'description', 'pool', 'config'],
+  ['type', 'content_type', 'source_volume', 'source_file', 'file'],
+  (args) => {
+    const only = { type: 'custom', content_type: 'filesystem' } as const;
+    for (const name of ['type', 'content_type'] as const) {
+      if (isSet(args[name]) && args[name] !== only[name])
+        throw new ArgumentError(name, `volumes are of ${name} ${only[name]} here`);
+    }
+    refuse(args, { source_volume: notFrom, source_file: notFrom, file: notFrom });
+    return {};
+  },
+);
+const notFrom = 'a volume begins empty here';
+
+const certificate = foreign(
+  'certificate',
+  ['name'],
+  ['description', 'type', 'certificate', 'content', 'path', 'projects', 'restricted'],
+  (args) => {
+    if (isSet(args['type']) && args['type'] !== 'client') throw new ArgumentError('type', 'only client certificates');
+    if (args['restricted'] === true)
+      throw new ArgumentError('restricted', 'certificates that are limited to projects are not carried over');
+    if (isSet(args['path'])) return { certificate: { from_file: args['path'] } };
+    return { certificate: args['certificate'] ?? args['content'] ?? null };
+  },
+);
+
+const serverConfig = foreign('server_config', ['config'], [], () => ({}));
+
+export const portedTypes: Readonly<Record<string, ResourceType>> = {
+  ...ofBoth('lxd'),
+  ...ofBoth('incus'),
+  incus_server: serverConfig,
+};

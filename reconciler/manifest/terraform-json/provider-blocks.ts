@@ -2,13 +2,20 @@
 // configuration is for one server.
 import type { Json } from '../../core/document.ts';
 import type { Evaluation } from './evaluate-config.ts';
-import type { Value } from './expression/values.ts';
+import { isList, isMap, type Value } from './expression/values.ts';
 import type { Report } from './problem.ts';
 import type { Config, Piece, Resource } from './read-config.ts';
 
 export interface ProviderSettings {
   readonly project?: string;
   readonly target?: string;
+  /** Servers that have images, by the names that references to images begin with. */
+  readonly remotes?: Readonly<Record<string, Remote>>;
+}
+
+export interface Remote {
+  readonly server: string;
+  readonly protocol: string;
 }
 
 export interface Providers {
@@ -63,7 +70,20 @@ function settingsIn(piece: Piece, evaluation: Evaluation, report: Report): Provi
     }
     return {};
   };
-  return { ...read('project'), ...read('target') };
+  return { ...read('project'), ...read('target'), remotes: remotesIn(piece, evaluation) };
+}
+
+/** `remote { name, address, protocol }` of the providers for LXD and Incus. */
+function remotesIn(piece: Piece, evaluation: Evaluation): Readonly<Record<string, Remote>> {
+  const place = { ...piece, steps: [...piece.steps, 'remote'] };
+  const written = evaluation.evaluate(piece.body['remote'] ?? null, { place });
+  const blocks: readonly Value[] = isList(written) ? written : [written];
+  return Object.fromEntries(
+    blocks.filter(isMap).flatMap(({ name, address, protocol }) => {
+      const isServer = typeof name === 'string' && typeof address === 'string' && address.startsWith('https://');
+      return isServer ? [[name, { server: address, protocol: typeof protocol === 'string' ? protocol : 'lxd' }]] : [];
+    }),
+  );
 }
 
 const aboutObjects = new Set(['//', 'alias', 'project', 'target']);

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../core/document.ts';
 import { isMap } from '../../core/kinds/values.ts';
 import type { ReferableType } from './evaluate-config.ts';
 import { unknown, type Value } from './expression/values.ts';
+import type { ProviderSettings } from './provider-blocks.ts';
 
 /** Plain arguments of one resource instance; null where nothing is written. */
 export type Arguments = JsonObject;
@@ -22,7 +23,7 @@ export class ArgumentError extends Error {
 export interface ObjectType extends ReferableType {
   readonly kind: KindName;
   /** Keys of the document beside `kind` and `manage`. Throws ArgumentError. */
-  readonly document: (args: Arguments, resourceName: string) => JsonObject;
+  readonly document: (args: Arguments, resourceName: string, settings: ProviderSettings) => JsonObject;
   readonly manage?: (args: Arguments) => JsonObject;
   /** Where a path of the document is written, when elsewhere. */
   readonly writtenAs?: (args: Arguments) => Readonly<Record<string, string>>;
@@ -31,7 +32,9 @@ export interface ObjectType extends ReferableType {
 /** Something inside a container: an entry of a list in its document. */
 export interface PartType extends ReferableType {
   readonly partOf: 'files' | 'exec' | 'snapshots';
-  /** Throws ArgumentError. The argument `container` names the container. */
+  /** The argument that names the container; `container` when left out. */
+  readonly holder?: string;
+  /** Throws ArgumentError. */
   readonly entry: (args: Arguments, resourceName: string) => JsonObject;
 }
 
@@ -58,6 +61,12 @@ export const isSet = (value: Json | undefined): value is Exclude<Json, null> => 
 /** As a person would read it. */
 export const wordOf = (value: Json | undefined): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
+
+/** `web["a/b"]` -> `web-a-b`. */
+export function commandName(address: string): string {
+  const name = address.replaceAll(/[^A-Za-z0-9_-]+/g, '-').replace(/-$/, '');
+  return /^[A-Za-z]/.test(name) ? name : `run-${name}`;
+}
 
 export const objects = (value: Json | undefined): readonly JsonObject[] =>
   (Array.isArray(value) ? (value as readonly Json[]) : isMap(value) ? [value] : []).filter(isMap);

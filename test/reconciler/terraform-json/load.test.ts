@@ -5,6 +5,7 @@ import { readDocument } from '../../../reconciler/manifest/read-document.ts';
 import { loadTerraform, type TerraformLoad } from '../../../reconciler/manifest/terraform-json/load-terraform.ts';
 import { pointerOf } from '../../../reconciler/manifest/terraform-json/problem.ts';
 import { rows } from '../../../reconciler/manifest/terraform-json/unsupported.ts';
+import { makeClient } from '../../support/daemon-tls.ts';
 
 const load = (value: Json, given: Readonly<Record<string, Json>> = {}): TerraformLoad =>
   loadTerraform([{ file: 'cdk.tf.json', folder: '/work', value }], new Map(Object.entries(given)));
@@ -240,11 +241,93 @@ describe('configurations of the well-known providers', () => {
   test('what cannot be carried over is refused by name', () => {
     const one = (body: Json): readonly string[] =>
       codes({ resource: { lxd_instance: { i: { name: 'c', image: 'a', ...(body as object) } } } });
-    expect(one({ image: 'images:alpine/3.20' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/image']);
-    expect(one({ type: 'virtual-machine' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/type']);
-    expect(one({ file: [{ content: 'x', target_path: '/x' }] })).toEqual([
-      'E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/file',
+    expect(one({ image: 'ours:alpine/3.20' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/image']);
+    expect(one({ wait_for: [{ type: 'delay', delay: '3s' }] })).toEqual([
+      'E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/wait_for',
     ]);
+    expect(one({ execs: { a: { command: ['true'], trigger: 'always' } } })).toEqual([
+      'E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/execs',
+    ]);
+    expect(
+      codes({ resource: { lxd_instance_file: { f: { instance: 'c', target_path: '/x', content: 'x' } } } }),
+    ).toEqual(['E_PART cdk.tf.json/resource/lxd_instance_file/f/instance']);
+    expect(
+      codes({ resource: { incus_storage_volume: { v: { name: 'v', pool: 'p', content_type: 'block' } } } }),
+    ).toEqual(['E_ARGUMENT cdk.tf.json/resource/incus_storage_volume/v/content_type']);
+    expect(
+      codes({ resource: { lxd_trust_certificate: { c: { name: 'c', content: 'x', restricted: true } } } }),
+    ).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_trust_certificate/c/restricted']);
+    expect(one({ type: 'virtual-machine' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/type']);
+    expect(one({ file: [{ content: 'x' }] })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/file']);
+  });
+
+  test('configurations for the providers for LXD and Incus need no change', async () => {
+    const { certPem } = await makeClient('ported');
+    const value: Json = {
+      provider: { lxd: [{ remote: [{ name: 'ours', address: 'https://images.example:8443' }] }] },
+      resource: {
+        lxd_volume: {
+          v: { name: 'v', pool: 'p', type: 'custom', content_type: 'filesystem', config: { size: '1GiB' } },
+        },
+        lxd_instance: {
+          web: {
+            name: 'web',
+            image: 'ours:debian/12',
+            type: 'container',
+            limits: { memory: '1GiB' },
+            device: [{ name: 'eth0', type: 'nic', properties: { network: 'lan0' } }],
+            file: [{ content: 'hi', target_path: '/etc/motd', create_directories: true }],
+            execs: {
+              '01-start': { command: ['start'], trigger: 'on_start', fail_on_error: true, working_dir: '/srv' },
+              '00-once': { command: ['once'], trigger: 'once', uid: 7 },
+              '02-off': { command: ['off'], enabled: false },
+            },
+            wait_for: [{ type: 'ipv4', nic: 'eth0' }, { type: 'cloud-init' }],
+          },
+          copy: { name: 'copy', source_instance: { name: 'web', snapshot: 's', project: null }, running: false },
+        },
+        lxd_instance_snapshot: { s: { instance: '${lxd_instance.web.name}', name: 's', stateful: false } },
+        lxd_instance_file: {
+          f: { instance: '${lxd_instance.web.name}', source_path: 'a.conf', target_path: '/etc/a', mode: '0600' },
+        },
+        incus_instance: {
+          db: { name: 'db', image: 'images:alpine/3.20', exec: [{ command: ['x'], trigger: 'once', timeout: 5 }] },
+        },
+        incus_server: { s: { config: { 'images.auto_update_interval': '5' } } },
+        incus_certificate: { c: { name: 'c', certificate: certPem, type: 'client' } },
+      },
+    };
+    const found = documents(value);
+    const named = (name: string): object | undefined => found.find((each) => (each as { name?: string }).name === name);
+    expect(named('v')).toEqual({ kind: 'storage_volume', name: 'v', pool: 'p', config: { size: '1GiB' } });
+    expect(named('web')).toMatchObject({
+      source: {
+        type: 'image',
+        mode: 'pull',
+        server: 'https://images.example:8443',
+        protocol: 'lxd',
+        alias: 'debian/12',
+      },
+      config: { 'limits.memory': '1GiB' },
+      devices: { eth0: { type: 'nic', network: 'lan0' } },
+      files: [
+        { path: '/etc/motd', content: 'hi', mode: '0755' },
+        { path: '/etc/a', source: 'a.conf', mode: '0600' },
+      ],
+      exec: [
+        { name: 'run-00-once', command: ['once'], once: true, user: 7, exit_code: 'any' },
+        { name: 'run-01-start', command: ['start'], on_start: true, cwd: '/srv' },
+      ],
+      snapshots: [{ name: 's', stateful: false }],
+      manage: { wait: [{ ipv4: 'eth0' }, { cloud_init: true }] },
+    });
+    expect(named('copy')).toMatchObject({ source: { type: 'copy', source: 'web/s' }, state: 'stopped' });
+    expect(named('db')).toMatchObject({
+      source: { type: 'image', mode: 'pull', protocol: 'simplestreams', alias: 'alpine/3.20' },
+      exec: [{ name: 'exec-0', command: ['x'], once: true, timeout: '5s' }],
+    });
+    expect(named('c')).toMatchObject({ kind: 'certificate', certificate: certPem });
+    expect(found).toContainEqual(expect.objectContaining({ kind: 'server_config' }));
   });
 });
 
