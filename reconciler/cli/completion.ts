@@ -65,6 +65,19 @@ _gantry() {
 ${cases.join('\n')}
   esac
   COMPREPLY=()
+  local prev="\${COMP_WORDS[COMP_CWORD-1]}" index hosts=hosts.yaml places=()
+  [ "$prev" = = ] && prev="\${COMP_WORDS[COMP_CWORD-2]}"
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    case "\${COMP_WORDS[index]}" in
+    -f | --file) places+=("\${COMP_WORDS[index+1]}") ;;
+    --hosts) hosts="\${COMP_WORDS[index+1]}"; [ "$hosts" = = ] && hosts="\${COMP_WORDS[index+2]}" ;;
+    esac
+  done
+  case "$at $prev" in
+  'exec --env') ;;
+  *' --env') COMPREPLY=($(compgen -W "$(gantry completion environments "\${places[@]}" 2>/dev/null)" -- "$cur")); return ;;
+  *' --host') COMPREPLY=($(compgen -W "$(gantry completion hosts "$hosts" 2>/dev/null)" -- "$cur")); return ;;
+  esac
   case "$cur" in
   -*) COMPREPLY=($(compgen -W "$offered" -- "$cur")); return ;;
   esac
@@ -106,7 +119,8 @@ export function fishCompletion(program: Command): string {
     return [
       ...words.map(({ name, doc }) => `${begin} -f -a ${name} -d ${quoted(doc)}`),
       ...flags.map(
-        ({ name, doc, takesValue }) => `${begin} -l ${name.slice(2)}${takesValue ? ' -r' : ''} -d ${quoted(doc)}`,
+        ({ name, doc, takesValue }) =>
+          `${begin} -l ${name.slice(2)}${takesValue ? ' -r' : ''}${valuesFor(path, name)} -d ${quoted(doc)}`,
       ),
       ...(words.length > 0 ? [] : namesFor(begin, wanted)),
     ];
@@ -135,6 +149,12 @@ function __gantry_addresses
 end
 ${lines.join('\n')}
 `;
+}
+
+/** Of flags whose values have names that gantry can tell. */
+function valuesFor(path: string, flag: string): string {
+  if (flag === '--env' && path !== 'exec') return " -f -a '(gantry completion environments 2>/dev/null)'";
+  return flag === '--host' ? " -f -a '(gantry completion hosts hosts.yaml 2>/dev/null)'" : '';
 }
 
 function namesFor(begin: string, wanted: Wanted): readonly string[] {

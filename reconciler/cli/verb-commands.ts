@@ -151,8 +151,11 @@ function addHelpers({ add, program, withHost, withManifests }: VerbParts): void 
   add(
     'completion',
     'a completion script for a shell: bash, zsh or fish',
-    (command) => command.argument('<shell>', 'bash, zsh or fish'),
-    async (context, args) => (await import('./commands/completion.ts')).completion(context, args[0]),
+    (command) =>
+      command
+        .argument('<shell>', 'bash, zsh or fish; or what those ask for: hosts, environments')
+        .argument('[path...]', 'the hosts file, the manifests'),
+    async (context, args) => (await import('./commands/completion.ts')).completion(context, args[0], args.slice(1)),
     program,
   );
   add(

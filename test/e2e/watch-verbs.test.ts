@@ -38,7 +38,8 @@ for (const { host, reason } of hosts) {
         });
         let isOver = false;
         void ended.finally(() => (isOver = true));
-        for (let turn = 0; !isOver; turn += 1) {
+        for (let turn = 0; ; turn += 1) {
+          if (isOver) break;
           await bench.daemon.call('PATCH', '/1.0/profiles/small', { description: `turn ${turn}` });
           await new Promise((resolve) => setTimeout(resolve, 100));
         }
