@@ -161,6 +161,12 @@ describe('a fleet', () => {
     const kept = await gantry('plan', ['--out', file]);
     expect(kept.code, kept.stderr).toBe(0);
     expect((await cli(['apply', file])).stderr).toContain('the plan of several hosts: apply it with --hosts');
+    const shown = await cli(['show', file]);
+    expect([shown.code, shown.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Host web1\n.*profile\/common[^]*^Host db1\n/m),
+    ]);
+    expect((await cli(['show', file, '--json'])).stdout.match(/^\{"host":"(web1|db1)","plan":/gm)).toHaveLength(2);
     const apply = (...more: readonly string[]): Promise<CliRun> =>
       cli(['apply', file, '--hosts', join(dir, 'hosts.yaml'), ...more]);
     await db1.call('POST', '/1.0/profiles', { name: 'store', config: { 'user.x': '1' } });

@@ -8,7 +8,7 @@ import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { parseAddress } from '../options.ts';
 import { paintFor } from '../paint.ts';
-import { savedPlanAt } from '../saved-plan.ts';
+import { fleetPlanFormat, savedPlanAt, startsAs } from '../saved-plan.ts';
 import { withClient } from '../session.ts';
 import { renderTable } from '../table.ts';
 import { CliError } from '../usage-error.ts';
@@ -16,6 +16,9 @@ import { CliError } from '../usage-error.ts';
 const listed: readonly KindName[] = ['storage_pool', 'network', 'profile', 'image', 'image_alias', 'container'];
 
 export async function show(context: CliContext, addresses: readonly string[]): Promise<ExitCode> {
+  const [path = ''] = addresses;
+  if (addresses.length === 1 && path !== '-' && (await startsAs(path, fleetPlanFormat)))
+    return showFleetPlan(context, addresses);
   const saved = await savedPlanAt(addresses, context);
   if (saved !== undefined) {
     context.io.stdout.write(context.isJson ? `${JSON.stringify(saved.plan)}\n` : saved.text);
@@ -26,6 +29,22 @@ export async function show(context: CliContext, addresses: readonly string[]): P
     if (parsed.length === 0) return showAll(context, client);
     for (const address of parsed) await showOne(context, client, address);
   });
+  return exitCodes.ok;
+}
+
+/** Equal plans once. */
+async function showFleetPlan(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+  const { fleetPlanAt } = await import('../fleet/fleet-plan.ts');
+  const plans = [...((await fleetPlanAt(args))?.plans ?? [])];
+  if (context.isJson) {
+    for (const [host, { plan }] of plans) context.io.stdout.write(`${JSON.stringify({ host, plan })}\n`);
+    return exitCodes.ok;
+  }
+  const paint = paintFor(context.color);
+  for (const text of new Set(plans.map(([, plan]) => plan.text))) {
+    const names = plans.flatMap(([host, plan]) => (plan.text === text ? [host] : []));
+    context.out(`${paint.bold(`Host${names.length === 1 ? '' : 's'} ${names.join(', ')}`)}\n${text}`);
+  }
   return exitCodes.ok;
 }
 
@@ -64,12 +83,16 @@ async function showAll(context: CliContext, client: Client): Promise<void> {
   context.out(renderTable(['OBJECT', 'WHAT'], rows, paintFor(context.color)));
 }
 
-const nameOf = (object: object): string => textOf(object, 'name') ?? textOf(object, 'fingerprint') ?? '';
+/** Enough of a fingerprint to ask for it, and for a row to fit. */
+const shortened = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : text);
+
+const nameOf = (object: object): string => textOf(object, 'name') ?? shortened(textOf(object, 'fingerprint') ?? '');
 
 const summaryOf = (object: object): string =>
   ['status', 'driver', 'type', 'target', 'description']
     .flatMap((key) => textOf(object, key) ?? [])
     .filter((text) => text !== '')
+    .map(shortened)
     .join(', ');
 
 function textOf(object: object, key: string): string | undefined {
