@@ -88,6 +88,8 @@ export class Journal {
   readonly #nowMs: () => number;
   readonly #warn: (text: string) => void;
   #file: number | undefined;
+  /** Lines of what is over, for the next write. */
+  #waiting = '';
 
   constructor(place: JournalPlace, runId: string, nowMs: () => number, warn: (text: string) => void) {
     this.#place = place;
@@ -125,7 +127,7 @@ export class Journal {
       const { exec, code, output } = event;
       this.#write({ type: 'output', at, step, exec, code, output });
     }
-    if (event.type === 'apply_complete') this.#write({ type: 'done', at, step, elapsedMs: event.elapsedMs });
+    if (event.type === 'apply_complete') this.#append({ type: 'done', at, step, elapsedMs: event.elapsedMs });
     if (event.type === 'apply_skipped') this.#write({ type: 'skipped', at, step, because: event.because });
     if (event.type === 'apply_errored') {
       this.#write({ type: 'failed', at, step, code: event.failure.code, elapsedMs: event.elapsedMs });
@@ -147,8 +149,21 @@ export class Journal {
 
   /** Written at once, so that it outlives this process; a power cut may take the last lines. */
   #write(line: JournalLine): void {
+    this.#waiting += `${JSON.stringify(line)}\n`;
+    this.#flush();
+  }
+
+  /** Written with what follows in the same moment, mostly the begin of the next step, or else after it. Who misses it asks the server. */
+  #append(line: JournalLine): void {
+    if (this.#waiting === '') setImmediate(() => this.#flush());
+    this.#waiting += `${JSON.stringify(line)}\n`;
+  }
+
+  #flush(): void {
+    const text = this.#waiting;
+    this.#waiting = '';
     const file = this.#file;
-    if (file !== undefined) this.#guarded(() => void writeSync(file, `${JSON.stringify(line)}\n`));
+    if (file !== undefined && text !== '') this.#guarded(() => void writeSync(file, text));
   }
 
   #guarded(work: () => void): void {

@@ -1,4 +1,5 @@
 // The progress reducer and its three renderers, on one scripted run with fixed times; the goldens show what users see.
+import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Step } from '../../reconciler/core/plan.ts';
 import type { EngineEvent } from '../../reconciler/engine/events.ts';
@@ -9,7 +10,9 @@ import { reduceProgress, renderElapsed, startProgress } from '../../reconciler/c
 import { eventLine } from '../../reconciler/cli/render-json.ts';
 import { renderPlainEvent, renderStill } from '../../reconciler/cli/render-plain.ts';
 import { renderFrame } from '../../reconciler/cli/render-tty.ts';
-import { canRepaint, hasColor } from '../../reconciler/cli/io.ts';
+import { canRepaint, hasColor, processIo } from '../../reconciler/cli/io.ts';
+import { reporterFor } from '../../reconciler/cli/reporter.ts';
+import { until } from '../support/until.ts';
 
 const base = { needs: [], timeoutMs: 1000 };
 const image: Step = {
@@ -185,4 +188,28 @@ describe('colours and painting', () => {
     expect(canRepaint({ TERM: 'dumb' }, tty)).toBe(false);
     expect(canRepaint({}, {})).toBe(false);
   });
+});
+
+test('lines of one moment reach the reader together and in their order, the last of them before the run has ended', async () => {
+  const writes: string[] = [];
+  const stdout = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      writes.push(chunk);
+      done();
+    },
+    writev(chunks, done) {
+      writes.push(chunks.map(({ chunk }) => chunk as string).join(''));
+      done();
+    },
+  });
+  const io = { ...processIo(), stdout };
+  const report = reporterFor(io, { json: true, color: false }, 3);
+  for (const step of [image, web, net]) report.event({ type: 'apply_start', step, atMs: 0 });
+  await until(() => writes.length > 0);
+  const addresses = writes.map((text) => [...text.matchAll(/"addr":"([^"]*)"/g)].map(([, address]) => address));
+  expect(addresses).toEqual([['image/base', 'container/web1', 'network/web0']]);
+  report.event({ type: 'apply_complete', step: web, atMs: 1, elapsedMs: 1 });
+  report.finish();
+  expect(writes.at(-1)).toContain('apply_complete');
 });

@@ -9,14 +9,17 @@ import type { Plan } from '../../reconciler/core/plan.ts';
 import { emptySetState, readSetStates, renderSetState } from '../../reconciler/core/set-state.ts';
 import { applyPlan } from '../../reconciler/engine/apply.ts';
 import type { RunResult } from '../../reconciler/engine/execute.ts';
+import { Journal } from '../../reconciler/engine/journal.ts';
 import { ownerOf } from '../../reconciler/engine/key-hash.ts';
 import { isAbandoned, LockedError, newLock } from '../../reconciler/engine/lock.ts';
 import { observe } from '../../reconciler/engine/observe.ts';
 import { OvertakenError, SetRun } from '../../reconciler/engine/set-run.ts';
+import type { Operation } from '../../server/api/operation.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
 import { cli, type CliRun, type CliSetting } from '../support/cli-io.ts';
 import { useCliWorld } from '../support/cli-world.ts';
 import { FakeWorld } from '../support/fake-client.ts';
+import { until } from '../support/until.ts';
 import { startWorldDaemon } from '../support/world-daemon.ts';
 
 const here = useCliWorld();
@@ -206,6 +209,34 @@ describe('a run that dies', () => {
       .split('\n')
       .map((line) => (JSON.parse(line) as { type: string }).type);
     expect(types).toEqual(['run', 'start', 'done', 'end']);
+  });
+
+  test('has in its journal what it began at once, and what it ended soon after, in their order', async () => {
+    const made = await plan(`${profile('user.a: 1')}---\nkind: profile\nname: db\n`);
+    const [first, second] = made.plan.steps;
+    if (first === undefined || second === undefined) throw new Error('the plan has fewer than two steps');
+    const journal = new Journal({ directory: here.folder, set: 'journalled', host: 'h' }, 'r1', Date.now, () => {});
+    const lines = (): readonly string[] =>
+      readFileSync(join(here.folder, 'runs/journalled', `${journal.id}.ndjson`), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => {
+          const { type, step } = JSON.parse(line) as { type: string; step?: string };
+          return step === undefined ? type : `${type} ${step}`;
+        });
+    journal.begin(made.plan);
+    journal.event({ type: 'apply_start', step: first, atMs: 1 });
+    expect(lines()).toEqual(['run', `start ${first.id}`]);
+    journal.begun(first, { id: 'o1' } as Operation);
+    expect(lines().at(-1)).toBe(`operation ${first.id}`);
+    journal.event({ type: 'apply_complete', step: first, atMs: 2, elapsedMs: 1 });
+    journal.event({ type: 'apply_start', step: second, atMs: 2 });
+    const soFar = ['run', `start ${first.id}`, `operation ${first.id}`, `done ${first.id}`, `start ${second.id}`];
+    expect(lines()).toEqual(soFar);
+    journal.event({ type: 'apply_complete', step: second, atMs: 3, elapsedMs: 1 });
+    await until(() => lines().length > soFar.length);
+    journal.finish(undefined);
+    expect(lines()).toEqual([...soFar, `done ${second.id}`, 'end']);
   });
 });
 
