@@ -258,11 +258,16 @@ function coerce(value: JsonObject, schema: JsonSchema): JsonObject {
     const type = Object.hasOwn(properties, key) ? properties[key]?.['type'] : undefined;
     if (type === 'boolean' && typeof item === 'string') out[key] = booleanWords[item.toLowerCase()] ?? item;
     else if (type === 'string' && typeof item === 'boolean') out[key] = String(item);
-    // `profiles: null` is the API's other way to leave them out.
-    else if (!(key === 'profiles' && item === null)) out[key] = item;
+    // `profiles: null` is the API's other way to leave them out, and `config:` with all entries commented out is null as well.
+    else if (!(item === null && isOptionalGroup(key, type, schema))) out[key] = item;
   }
   return out;
 }
+
+/** A map or list that need not be there. */
+const isOptionalGroup = (key: string, type: unknown, schema: JsonSchema): boolean =>
+  (type === 'object' || type === 'array' || key === 'profiles' || key === 'snapshots') &&
+  !(schema['required'] as readonly string[]).includes(key);
 
 function schemaFindings(value: JsonObject, schema: JsonSchema): readonly Finding[] {
   return validateBody(schema as Parameters<typeof validateBody>[0], value, { unknownKeys: 'report' }).map((problem) => {

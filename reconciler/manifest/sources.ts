@@ -127,8 +127,9 @@ function decode(bytes: Uint8Array): string {
 
 async function unreadable(path: string, error: NodeJS.ErrnoException): Promise<Diagnostic> {
   const file = path === '-' ? '<stdin>' : path;
-  const reason =
-    error.code === 'ENOENT'
+  const reason = /^[a-z][a-z0-9+.-]*:\/\//i.test(path)
+    ? 'is an address: manifests are read from files only, so that what is applied is what was looked at; fetch it first'
+    : error.code === 'ENOENT'
       ? `does not exist${await neighbour(path)}`
       : error.code === 'EACCES'
         ? 'may not be read'

@@ -276,7 +276,8 @@ function apiProperties(kind: KindName): Record<string, JsonSchema> {
   for (const [name, schema] of Object.entries(create.properties)) {
     if (name === 'name' || omitted[kind]?.includes(name)) continue;
     const facts = describedBy(object.properties[name]);
-    out[name] = { ...(name === 'source' ? sourceSchema(schema) : lenient(schema, false)), ...facts };
+    // A field that may be empty may be null as well.
+    out[name] = { ...(name === 'source' ? sourceSchema(schema) : lenient(schema, name === 'description')), ...facts };
   }
   return out;
 }

@@ -81,6 +81,33 @@ devices:
   root: { type: disk, path: /, pool: odd, size: null }
 `;
 
+/** `config:` without anything behind it is what is left when all entries are commented out. */
+const nothing = `kind: storage_pool
+name: empty
+driver: dir
+description: null
+config:
+---
+kind: profile
+name: empty
+description: ~
+config: { user.a: null, environment.X: ~, user.b: "" }
+devices: { gone: null }
+labels:
+manage:
+---
+kind: container
+name: empty
+description: ""
+profiles: null
+source: { type: none }
+state: stopped
+config:
+files:
+exec:
+devices: { root: { type: disk, path: /, pool: empty, size: null }, eth9: null }
+`;
+
 for (const { host, reason } of hosts) {
   describe.skipIf(reason !== undefined)(`on ${host}`, () => {
     let bench: Bench;
@@ -130,6 +157,20 @@ config: ${defaults}
       );
       const made = await gantry('apply', path, '--auto-approve');
       expect(made.code, made.stderr).toBe(0);
+      expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
+    });
+
+    it('nothing is nothing, in whichever way and place it is written', { timeout: 120_000 }, async () => {
+      const path = join(bench.dir, 'nothing.yaml');
+      writeFileSync(path, nothing);
+      expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
+      expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
+      writeFileSync(path, nothing.replaceAll(/description:.*/g, 'description: here'));
+      expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
+      writeFileSync(path, nothing);
+      const back = await gantry('plan', path);
+      expect(back.stdout.match(/description = "here" -> ""/g)).toHaveLength(3);
+      expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
       expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
     });
 
