@@ -11,7 +11,9 @@ import { kinds } from '../../server/api/kinds.ts';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError, remedyFor } from '../../server/client/client-error.ts';
 import { parseEndpoint } from '../../server/client/endpoint.ts';
+import { TooLongError } from '../../server/client/exchange.ts';
 import { collections } from '../../server/client/kind-paths.ts';
+import { Transport } from '../../server/client/transport.ts';
 import { until } from '../support/until.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fake-daemon.ts';
 
@@ -197,6 +199,16 @@ test('an answer that comes in pieces is put together before it is read as text',
   const { client } = await setUp({ routes: { 'GET /1.0/long': () => ({ raw: text }) } });
   const { metadata } = await client.http.send<string>({ method: 'GET', path: '/1.0/long' });
   expect(metadata).toBe('ä'.repeat(100_000));
+});
+
+test('an answer that is longer than allowed is given up, and the next call goes on', async () => {
+  const { daemon } = await setUp({ routes: { 'GET /1.0/long': () => ({ raw: 'x'.repeat(500_000) }) } });
+  const transport = new Transport(parseEndpoint(daemon.host), { connections: 1 });
+  cleanups.push(() => transport.close());
+  const ask = (path: string) =>
+    transport.exchange({ method: 'GET', path, headers: {} }, { timeoutMs: undefined, maxBytes: 1000 }, undefined);
+  await expect(ask('/1.0/long')).rejects.toBeInstanceOf(TooLongError);
+  expect((await ask('/1.0')).statusCode).toBe(200);
 });
 
 describe('an unreachable socket', () => {
