@@ -70,6 +70,18 @@ const idmapLine: Check = (line) => {
   return hostSize === insideSize && hostSize >= 0 ? undefined : 'must map ranges of equal size';
 };
 
+const kernelLimitForm = is.matches(
+  new RegExp(`^${limitValue}(?::${limitValue})?$`),
+  'must be a number or unlimited, or two of them as soft:hard',
+);
+
+function kernelLimit(value: string): string | undefined {
+  const broken = kernelLimitForm(value);
+  if (broken !== undefined) return broken;
+  const [soft = 0, hard = Infinity] = value.split(':').map((part) => (part === 'unlimited' ? Infinity : Number(part)));
+  return soft > hard ? 'must not have a soft limit above the hard one (soft:hard)' : undefined;
+}
+
 const lxcKeysOfTheDaemon = /^lxc\.(?:log\.file|logfile|log\.syslog|syslog|ephemeral|prlimit\..*|prlimit)$/;
 const lxcNetwork = /^lxc\.(?:net|network)(?:\.|$)/;
 const lxcAddress = /^lxc\.(?:net|network)\.[0-9]+\.(?:ipv4|ipv6)(?:\.(?:address|gateway))?$/;
@@ -130,14 +142,13 @@ export const containerConfigKeys = {
   'limits.hugepages.*': make('size', is.size)('live', 'Memory in huge pages of that size. Unset: no limit.', {
     part: is.oneOf('64KB', '1MB', '2MB', '1GB'),
   }),
-  'limits.kernel.*': word(
-    is.matches(
-      new RegExp(`^${limitValue}(?::${limitValue})?$`),
-      'must be a number or unlimited, or two of them as soft:hard',
-    ),
-  )('restart', 'Kernel resource limit, as setrlimit names them: limits.kernel.nofile.', {
-    part: is.oneOf(...limitNames),
-  }),
+  'limits.kernel.*': word(kernelLimit)(
+    'restart',
+    'Kernel resource limit, as setrlimit names them: limits.kernel.nofile.',
+    {
+      part: is.oneOf(...limitNames),
+    },
+  ),
   'limits.memory': make('size', is.sizeOrPercent)('live', 'Memory, as a size or a percentage of the host. Unset: all.'),
   'limits.memory.enforce': word(is.oneOf('hard', 'soft'))(
     'live',

@@ -47,7 +47,7 @@ const refused: Record<string, readonly string[]> = {
   'limits.hugepages.1GB': ['many', '50%'],
   'cluster.evacuate': ['never'],
   'security.idmap.size': ['1', '65535', '4294967296'],
-  'limits.kernel.nofile': ['many', '1:2:3', '-1'],
+  'limits.kernel.nofile': ['many', '1:2:3', '-1', '2048:1024', 'unlimited:1024'],
   'limits.processes': ['0', '-1', 'max'],
   'linux.kernel_modules': ['-f', 'a/b', 'a,,b', 'a b'],
   'raw.idmap': ['both 1000', 'all 1 1', 'both 1-2 1-3', 'both 5-1 5-1'],

@@ -270,6 +270,23 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect((await sh('ls /mnt/data')).out).toBe('');
   });
 
+  test('a place behind a link of the container is refused, plugged in and at a start: it would be another one, or the host’s', async () => {
+    await sh('mkdir -p /srv/real; ln -sfn /srv/real /srv/link');
+    const disk = { type: 'disk', source: work, path: '/srv/link/sub' };
+    const answer = await real.call('PATCH', '/1.0/containers/c1', { devices: { data: disk } });
+    expect([answer.status, answer.body.metadata.message]).toEqual([
+      400,
+      expect.stringContaining('/srv/link is a link to /srv/real'),
+    ]);
+    await setState(real, 'c1', 'stop', { force: true });
+    await patch({ data: disk });
+    expect((await setState(real, 'c1', 'start')).err).toContain('/srv/link in it is a link to /srv/real');
+    await patch({ data: { ...disk, path: '/srv/real/sub' } });
+    expect((await setState(real, 'c1', 'start')).err).toBe('');
+    expect((await sh('grep " /srv/real/sub " /proc/self/mountinfo')).code).toBe(0);
+    await patch({ data: { type: 'none' } });
+  });
+
   test('at a start a file may be where a directory was at the last one', async () => {
     const start = async (source: string): Promise<void> => {
       await patch({ data: { type: 'disk', source, path: `/mnt/${basename(source)}` } });

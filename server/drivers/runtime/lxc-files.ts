@@ -6,13 +6,14 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   rmdirSync,
   statSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isTrue } from '../../api/value-check.ts';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
@@ -52,6 +53,7 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
   const mounts: MountRun[] = [];
   for (const [index, mount] of [...run.mounts, ...(await makeNodes(deps, run))].entries()) {
     if (mount.optional && !existsSync(mount.source)) continue;
+    refuseLinks(run, mount);
     const { kind, recursive, propagation = 'private' } = mount;
     const map = await mapOfMount(deps, run, mount, signal);
     const target = places.mappedMount(run.name, index);
@@ -147,6 +149,23 @@ async function place(
   else writeFileSync(mount.target, '');
   await mountAgain({ libc, namespaces }, mount);
   return mount.target;
+}
+
+/** LXC makes the place to mount at before it enters the container: a link would lead it into the host. */
+function refuseLinks(run: RunConfig, { device, target }: MountRun): void {
+  let path = '';
+  for (const part of target.split('/').filter((each) => each !== '')) {
+    path += `/${part}`;
+    const found = lstatSync(join(run.rootfs, path), { throwIfNoEntry: false });
+    if (found === undefined || (!found.isDirectory() && !found.isSymbolicLink())) return;
+    if (found.isDirectory()) continue;
+    const leads = `${path} in it is a link to ${readlinkSync(join(run.rootfs, path))}: name the place itself`;
+    throw new DriverError(
+      'Invalid',
+      `Cannot mount the device ${device} of container "${run.name}" at ${target}`,
+      new Error(leads),
+    );
+  }
 }
 
 /** What an earlier start left there may be of the other kind. Never more than an empty directory is removed. */

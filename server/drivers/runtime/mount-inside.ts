@@ -47,13 +47,14 @@ if ($what eq 'mount') {
     my $path = '';
     for my $part (@parts) {
       $path .= "/$part";
+      refuse("$path is a link to " . readlink($path) . ": name the place itself, as a start follows no links") if -l $path;
       next if -d $path;
-      refuse("$path is a link that leads nowhere") if -l $path && !-e $path;
       refuse("$path is a file, and the source is a directory") if !defined $last && -e $path && $path eq "/" . join('/', @parts);
       mkdir($path, 0755) or fail("making the directory $path");
     }
     if (defined $last) {
       $path .= "/$last";
+      refuse("$path is a link to " . readlink($path) . ": name the place itself, as a start follows no links") if -l $path;
       refuse("$path is a directory, and the source is a file") if -d $path;
       if (!-e $path) { open(my $made, '>>', $path) or fail("making the file $path") }
     }
