@@ -59,7 +59,7 @@ function shape(command: Command): void {
     const title = titleOf(flagGroups, option.long?.slice(2) ?? '');
     if (title !== undefined) option.helpGroup(title);
   }
-  command.configureHelp({ subcommandTerm: nameOf, groupItems });
+  command.configureHelp({ subcommandTerm: nameOf, groupItems, minWidthToWrap: 20 });
   for (const one of command.commands) shape(one);
 }
 
