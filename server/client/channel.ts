@@ -8,6 +8,8 @@ const barrier = Buffer.alloc(0);
 const maxWaitingBytes = 1024 * 1024;
 
 export class ClientChannel {
+  /** Of data given to `writeTo`. */
+  receivedBytes = 0;
   readonly #socket: WebSocket;
   /** Frames that came before anyone wanted them; the socket is paused meanwhile. */
   #early: { readonly bytes: Buffer; readonly isBinary: boolean }[] = [];
@@ -56,6 +58,7 @@ export class ClientChannel {
           if (bytes.length === 0) resolve();
           return;
         }
+        this.receivedBytes += bytes.length;
         if (output.destroyed || output.writableEnded) return;
         output.write(bytes);
         // What the socket holds already still comes after a pause.

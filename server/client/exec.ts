@@ -31,6 +31,8 @@ export interface ExecOptions {
 export interface ExecSession {
   /** The exit code (126 and 127: the command could not be run; 128+n: signal n ended it), once all output was written. */
   readonly exited: Promise<number>;
+  /** Bytes of output so far. */
+  readonly outputBytes: () => number;
   resize(size: TerminalSize): void;
   signal(number: number): void;
   /** Kills the command. */
@@ -97,7 +99,9 @@ export async function startExec(
       session.close();
     }
   };
-  return { exited: finish(), resize: session.resize, signal: session.signal, close: session.close };
+  const outputNames = terminal === undefined ? ['1', '2'] : ['0'];
+  const outputBytes = (): number => outputNames.reduce((sum, each) => sum + session.channel(each).receivedBytes, 0);
+  return { exited: finish(), outputBytes, resize: session.resize, signal: session.signal, close: session.close };
 }
 
 export async function startConsole(

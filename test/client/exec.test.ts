@@ -149,6 +149,16 @@ describe('the command line', () => {
     expect((await cli(['exec', 'c1', 'no-such-program'], { env: host() })).code).toBe(127);
   });
 
+  test.each([
+    [127, 'there is no such command'],
+    [126, 'it cannot be executed'],
+  ])('a command that ends with %i in silence is said not to have run', async (code, why) => {
+    const silent = await cli(['exec', 'c1', '--', 'sh', '-c', `exit ${code}`], { env: host() });
+    expect(silent).toEqual({ code, stdout: '', stderr: expect.stringContaining(`sh in c1: ${why}`) });
+    const told = await cli(['exec', 'c1', '--', 'sh', '-c', `echo why >&2; exit ${code}`], { env: host() });
+    expect(told).toEqual({ code, stdout: '', stderr: 'why\n' });
+  });
+
   test('exec -t gives a terminal, and flags behind -- are the command’s', async () => {
     const run = await cli(['exec', '-t', 'c1', '--', 'tty'], { env: host() });
     expect(run).toMatchObject({ code: 0, stdout: '/dev/pts/0\r\n' });

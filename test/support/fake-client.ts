@@ -156,7 +156,13 @@ export class FakeWorld {
       exec: async (_name, { command, stdout }, signal) => {
         const { code, output = '' } = await this.command(command, signal);
         stdout.write(output);
-        return { exited: Promise.resolve(code), resize: unused, signal: unused, close: () => {} };
+        return {
+          exited: Promise.resolve(code),
+          outputBytes: () => output.length,
+          resize: unused,
+          signal: unused,
+          close: () => {},
+        };
       },
       // Tells nothing: what a run sees it asks for.
       events: async function* () {},

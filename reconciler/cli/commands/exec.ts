@@ -54,13 +54,21 @@ export async function exec(context: OpenContext, words: readonly string[], flags
     if (context.stop.aborted) interrupt();
     else context.stop.addEventListener('abort', interrupt, { once: true });
     try {
-      return await session.exited;
+      const ended = await session.exited;
+      // A shell says it itself.
+      if (session.outputBytes() === 0) tellUnrunnable(io, name, command[0] ?? '', ended);
+      return ended;
     } finally {
       context.stop.removeEventListener('abort', interrupt);
       restore();
     }
   });
   return exitCodeOfCommand(code);
+}
+
+function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: number): void {
+  const why = code === 127 ? 'there is no such command' : code === 126 ? 'it cannot be executed' : undefined;
+  if (why !== undefined) stderr.write(`Error: ${command} in ${name}: ${why} (or it ended with ${code} in silence)\n`);
 }
 
 export async function attachConsole(context: OpenContext, words: readonly string[]): Promise<ExitCode> {
