@@ -117,7 +117,7 @@ export const containerAttributes = {
   }),
   target: text({ doc: 'Cluster member to make it on.', replace: (before: string | null) => before !== null }),
   profiles: texts({
-    doc: 'Applied in order, later ones win. Left out: `default` at creation, later as they are. `[]`: none.',
+    doc: 'Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it), later as they are. `[]`: none.',
     optional: true,
     computed: true,
     keep: true,

@@ -85,9 +85,13 @@ export const image = gantryResource({
   identity: ['fingerprint'],
   timeoutsMs: { create: 60 * 60_000 },
   importing: {
-    doc: '`[project/]fingerprint`',
+    doc: '`[project/]fingerprint`, with the members of `source` that are known: `,file=<path>`, `,url=<url>`, `,container=<name>` or `,server=<url>,alias=<alias>`',
     example: '3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa',
-    parse: (id, link) => ({ fingerprint: parseImportId(id, 1, '[project/]fingerprint', link).parts[0] ?? '' }),
+    parse(id, link) {
+      const shape = '[project/]fingerprint[,<member of source>=<value>]';
+      const { parts, options } = parseImportId(id, 1, shape, link, Object.keys(sourceAttributes));
+      return { fingerprint: parts[0] ?? '', ...sourceOf(options) };
+    },
     id: ({ fingerprint = '' }) => fingerprint,
   },
   validate: ({ source }) => sourceProblems(source as Value),
@@ -142,6 +146,13 @@ export const image = gantryResource({
     await performDelete(context, () => context.client.client.delete('image', fingerprint, context.signal));
   },
 });
+
+function sourceOf(options: Readonly<Record<string, string>>): Partial<State> {
+  const type = Object.entries(needs).find(([, member]) => member in options)?.[0];
+  if (type === undefined) return {};
+  const members = Object.keys(sourceAttributes).map((name) => [name, options[name] ?? null]);
+  return { source: { ...(Object.fromEntries(members) as Source), type } };
+}
 
 const sorted = (source: Source): readonly (readonly [string, unknown])[] =>
   Object.entries(source).toSorted(([a], [b]) => (a < b ? -1 : 1));

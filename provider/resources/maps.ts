@@ -85,12 +85,9 @@ export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules): 
 
 /** Whether two maps mean the same, so that the one in the state may stay. */
 export function sameMap(before: TextMap, after: TextMap, rules: MapRules = nothingComputed): boolean {
-  const keys = Object.keys(before);
-  return (
-    keys.length === Object.keys(after).length &&
-    keys.every((key) => {
-      const written = after[key];
-      return written !== undefined && fits(key, before[key] ?? '', written, rules);
-    })
-  );
+  // Empty means unset, as what is not there is.
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].every((key) => {
+    const [old, written] = [before[key] ?? '', after[key] ?? ''];
+    return old === '' || written === '' ? old === written : fits(key, old, written, rules);
+  });
 }

@@ -63,11 +63,14 @@ export const storageVolume = gantryResource({
   identity: ['pool', 'name'],
   timeoutsMs: { create: 30 * 60_000 },
   importing: {
-    doc: '`[project/]pool/name`',
+    doc: '`[project/]pool/name`; with `,copy=[pool/]volume` it is known what it began as',
     example: 'default/data',
     parse(id, link) {
-      const [pool = '', name = ''] = parseImportId(id, 2, '[project/]pool/name', link).parts;
-      return { pool, name };
+      const shape = '[project/]pool/name[,copy=[pool/]volume]';
+      const { parts, options } = parseImportId(id, 2, shape, link, ['copy']);
+      const [pool = '', name = ''] = parts;
+      const [volume = '', from = null] = options['copy']?.split('/').toReversed() ?? [];
+      return { pool, name, ...(volume === '' ? {} : { source: { pool: from, name: volume } }) };
     },
     id: ({ pool = '', name = '' }) => `${pool}/${name}`,
   },

@@ -58,6 +58,8 @@ describe('config maps', () => {
   test('mean the same in other spellings, and only then', () => {
     expect(sameMap({ a: 'true' }, { a: 'yes' })).toBe(true);
     expect(sameMap({ a: 'true' }, { a: 'yes', b: '1' })).toBe(false);
+    expect(sameMap({ a: '1', b: '' }, { a: '1', c: '' })).toBe(true);
+    expect(sameMap({ a: '1' }, { a: '' })).toBe(false);
     expect(sameMap({ 'user.a': 'true' }, { 'user.a': 'yes' })).toBe(false);
   });
 

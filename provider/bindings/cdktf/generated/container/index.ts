@@ -46,7 +46,7 @@ export interface ContainerConfig extends cdktf.TerraformMetaArguments {
   */
   readonly target?: string;
   /**
-  * Applied in order, later ones win. Left out: `default` at creation, later as they are. `[]`: none.
+  * Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it), later as they are. `[]`: none.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#profiles Container#profiles}
   */
