@@ -128,6 +128,78 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         await lxc('delete', c);
       });
 
+      test('every verb on volumes works, or is refused in words', { timeout: 120_000 }, async () => {
+        const c = fresh();
+        const [v, pool, profile] = [`v-${c}`, `q-${c}`, `pv-${c}`];
+        const volume = (...words: string[]): Promise<string> => lxc('storage', 'volume', ...words);
+        const names = async (of: string): Promise<string[]> =>
+          (await volume('list', of, '-f', 'csv'))
+            .split('\n')
+            .flatMap((line) => (line.startsWith('custom,') ? [line.split(',')[1] ?? ''] : []))
+            .filter((name) => name.includes(c))
+            .toSorted();
+        await lxc('init', 'bb', c);
+        await lxc('storage', 'create', pool, 'dir');
+        await volume('create', 'default', v, 'user.a=1');
+        expect(await volume('get', 'default', v, 'user.a')).toBe('1\n');
+        await volume('set', 'default', v, 'user.b=2');
+        await volume('unset', 'default', v, 'user.a');
+        const shown = await volume('show', 'default', v);
+        expect(shown).toMatch(/user\.b: "2"[^]*type: custom/);
+        const stdin = shown.replace('description: ""', 'description: edited');
+        expect((await lxc.run(['storage', 'volume', 'edit', 'default', v], { stdin })).stderr).toBe('');
+        expect(await volume('show', 'default', v)).toContain('description: edited');
+
+        await volume('attach', 'default', v, c, 'data', '/data');
+        expect(await volume('show', 'default', v)).toContain(`/1.0/containers/${c}`);
+        await volume('rename', 'default', v, `${v}-2`);
+        expect(await lxc('config', 'device', 'get', c, 'data', 'source')).toBe(`${v}-2\n`);
+        await volume('rename', 'default', `${v}-2`, v);
+        await volume('detach', 'default', v, c);
+        await lxc('profile', 'create', profile);
+        await volume('attach-profile', 'default', v, profile, 'data', '/data');
+        expect((await lxc.run(['storage', 'volume', 'delete', 'default', v])).stderr).toMatch(/in use by .*profiles/);
+        await volume('detach-profile', 'default', v, profile);
+        await lxc('profile', 'delete', profile);
+
+        await volume('snapshot', 'default', v, 'one');
+        await volume('snapshot', 'default', v);
+        await volume('rename', 'default', `${v}/snap0`, `${v}/two`);
+        expect(await volume('show', 'default', `${v}/two`)).toContain('name: two');
+        await volume('restore', 'default', v, 'two');
+        await volume('delete', 'default', `${v}/two`);
+        await volume('copy', `default/${v}`, `${pool}/${v}-all`);
+        await volume('copy', `default/${v}`, `${pool}/${v}-alone`, '--volume-only');
+        await volume('copy', `default/${v}/one`, `default/${v}-one`);
+        await volume('move', `default/${v}-one`, `${pool}/${v}-moved`);
+        expect([await names('default'), await names(pool)]).toEqual([[v], [`${v}-all`, `${v}-alone`, `${v}-moved`]]);
+        const snapshots = (name: string): Promise<string> =>
+          lxc('query', `/1.0/storage-pools/${pool}/volumes/custom/${name}/snapshots`);
+        expect([await snapshots(`${v}-all`), await snapshots(`${v}-alone`)]).toEqual([
+          expect.stringContaining('/snapshots/one'),
+          expect.not.stringContaining('/snapshots/'),
+        ]);
+
+        for (const [words, why] of [
+          [['create', 'default', `${v}-b`, '--type=block'], /must be filesystem/],
+          [['create', 'default', `${v}-b`, 'size=1GB'], /cannot be limited in size/],
+          [['set', 'default', v, 'foo=bar'], /config\.foo: is not a config key/],
+          [['restore', 'default', v, 'none'], /snapshot .*none was not found/],
+          [['copy', `default/${v}`, `${pool}/${v}-all`], /already exists/],
+          [['copy', `default/${v}`, `${pool}/${v}-all`, '--refresh'], /custom_volume_refresh/],
+          [['info', 'default', v], /storage_volume_state/],
+          [['export', 'default', v, path(`${v}.tgz`)], /custom_volume_backup/],
+          [['import', 'default', path('image')], /custom_volume_backup/],
+        ] as const) {
+          const refused = await lxc.run(['storage', 'volume', ...words]);
+          expect([words, refused.code, refused.stderr]).toEqual([words, 1, expect.stringMatching(why)]);
+        }
+        for (const name of await names(pool)) await volume('delete', pool, name);
+        await volume('delete', 'default', v);
+        await lxc('storage', 'delete', pool);
+        await lxc('delete', c);
+      });
+
       test('snapshots, copies, exports, imports and publishes', { timeout: 120_000 }, async () => {
         const c = fresh();
         await lxc('init', 'bb', c);
