@@ -93,6 +93,14 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       expect(await rootPool(url(renamed))).toBe('other');
     });
 
+    test('within its pool it only gets another name', async () => {
+      const [name, renamed] = [fresh(), fresh()];
+      await make(name);
+      await daemon.ok('POST', url(name), { name: renamed, migration: true, project: 'default' });
+      expect(await rootPool(`${url(renamed)}/snapshots/s`)).toBe('default');
+      expect((await daemon.get(url(renamed))).devices).toEqual({});
+    });
+
     test('what cannot be is refused before anything starts', async () => {
       const [name, taken] = [fresh(), fresh()];
       await createContainer(daemon, name);

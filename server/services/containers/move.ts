@@ -13,7 +13,7 @@ import { lockOf, urlOf, type ContainerDeps } from './deps.ts';
 import { checkDraft, withRootIn } from './draft.ts';
 import { readyContainer } from './find.ts';
 import type { NetworkHosts } from './network-hosts.ts';
-import { moveLogs } from './remove.ts';
+import { moveLogs, renameContainer, type RemoveDeps } from './remove.ts';
 import { limitNewRoot } from './root-size.ts';
 import { snapshotKey, snapshotsOf } from './snapshot-records.ts';
 
@@ -105,11 +105,19 @@ function commitMove(records: Records, changes: Changes, { from, to, snapshots }:
   }
 }
 
-/** POST {name, migration, pool}. Everything that can be refused is refused before the operation starts. */
-export function moveContainer(deps: MoveDeps, caller: Caller, name: string, body: ContainerPost): Operation {
+/** POST {name, migration, pool}. Everything that can be refused is refused before the operation starts. Within its pool a container
+ *  only gets another name. */
+export function moveContainer(
+  deps: MoveDeps & RemoveDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerPost,
+): Operation {
   const from: Place = { name, pool: readyContainer(deps.records, name).document.pool };
   const to: Place = { name: body.name || name, pool: body.pool || from.pool };
-  check(deps, from, to, body);
+  refuseProject(from, body);
+  if (to.pool === from.pool && to.name !== from.name) return renameContainer(deps, caller, name, to.name);
+  check(deps, from, to);
   return deps.operations.start({
     description: 'Moving container',
     resources: { containers: [urlOf(name)] },
@@ -118,7 +126,7 @@ export function moveContainer(deps: MoveDeps, caller: Caller, name: string, body
       deps.locks.runAll([...new Set([lockOf(from.name), lockOf(to.name)])], async () => {
         await deps.locks.unshared(lockOf(name));
         const now: Place = { name, pool: readyContainer(deps.records, name).document.pool };
-        check(deps, now, to, body);
+        check(deps, now, to);
         // Not a step: after a crash what is there is our own copy.
         await deps.pools.refuseVolume(to.pool, volumeOf(to));
         await moveNow(deps, caller, { from: now, to, snapshots: kept(deps.records, name, body) }, signal);
@@ -143,11 +151,14 @@ const kept = (records: Records, name: string, body: ContainerPost): readonly str
     ? []
     : snapshotsOf(records, readyContainer(records, name).document.uuid).map((snapshot) => snapshot.name);
 
-function check(deps: MoveDeps, from: Place, to: Place, { project = '' }: ContainerPost): void {
+function refuseProject(from: Place, { project = '' }: ContainerPost): void {
   if (project !== '' && project !== 'default')
     throw errors.badRequest(
       `The container ${from.name} cannot move to the project ${project}: there are no projects here`,
     );
+}
+
+function check(deps: MoveDeps, from: Place, to: Place): void {
   if (to.name !== from.name) {
     if (deps.records.containers.has(to.name)) throw errors.exists('container', to.name);
     const rule = containerName(to.name);

@@ -17,7 +17,7 @@ import { dropSnapshots, snapshotsOf } from './snapshot-records.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import type { ContainerEntry } from './view.ts';
 
-type RemoveDeps = Pick<
+export type RemoveDeps = Pick<
   ContainerDeps,
   | 'records'
   | 'runtime'
