@@ -21,6 +21,18 @@ const filledIn = new Set([
 /** A new volume gets copies of the `volume.*` keys of its pool. */
 const rules: MapRules = { isComputed: (key) => filledIn.has(key) || key.startsWith('volatile.') };
 
+interface Origin {
+  readonly pool: string | null;
+  readonly name: string;
+}
+
+/** A pool that is not said is the one that it is in: no reason to lose what the volume holds. */
+function isOther(before: Origin | null, after: Origin | null): boolean {
+  if (before === null) return false;
+  const [from, to] = [said(before.pool), said(after?.pool ?? null)];
+  return before.name !== after?.name || (from !== null && to !== null && from !== to);
+}
+
 const attributes = {
   pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
   name: nameAttribute('Name, at most 63 characters.', volumeName),
@@ -31,7 +43,7 @@ const attributes = {
       pool: text({ doc: 'Its pool; the same one when left out.' }),
       name: text({ doc: 'Name of the volume to copy.', required: true }),
     },
-    { doc: 'The volume that it begins as a copy of.', replace: (before: unknown) => before !== null },
+    { doc: 'The volume that it begins as a copy of.', replace: isOther },
   ),
   target: text({ doc: 'Cluster member to make it on.', replace: (before: string | null) => before !== null }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),

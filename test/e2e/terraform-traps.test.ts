@@ -182,6 +182,9 @@ resource "gantry_server_config" "s" {
 `);
     await terraform.apply();
     await terraform.expectNoChanges();
+    await terraform.forget('gantry_storage_volume.w');
+    await terraform.import('gantry_storage_volume.w', 'fast/w,copy=v');
+    expect((await terraform.plan()).output).toContain('Plan: 0 to add, 1 to change, 0 to destroy');
     expect((await daemon.get('/1.0/networks/traps0')).config['ipv6.address']).toMatch(/^fd42:/);
   });
 
