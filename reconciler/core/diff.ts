@@ -105,7 +105,7 @@ function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject)
   for (const key in live) {
     if (key in wanted || live[key] === '' || isNote(key)) continue;
     const segments = [...prefix, key];
-    if (walk.kind.isComputed(segments)) continue;
+    if (walk.kind.isComputed(segments, walk.live)) continue;
     if (isRemoved(walk, segments)) add(walk, segments, live[key], undefined);
     else if (!isOthers(walk, segments)) walk.unmanaged.push(segments.join('.'));
   }

@@ -186,7 +186,7 @@ function isChosen(own: Own, path: Path, value: string): boolean {
   // manage.protect says it.
   if (key === 'security.protection.delete' && own.mine?.policy.protect === true) return false;
   if (isOwned(own, path)) return true;
-  if (kind.isComputed(path) && kept[own.kind]?.test(key) !== true) return false;
+  if (kind.isComputed(path, own.live) && kept[own.kind]?.test(key) !== true) return false;
   const usual =
     own.kind === 'network'
       ? findNetworkConfigKey(key)?.default

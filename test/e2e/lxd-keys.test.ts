@@ -71,6 +71,29 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     await bench.apply();
   });
 
+  it("what a pool writes into its volumes is the server's, also where every key is ours", async () => {
+    const pool =
+      'kind: storage_pool\nname: p2\ndriver: dir\nconfig: { volume.snapshots.expiry: 3d, volume.size: 1GiB }\n';
+    const volume = 'kind: storage_volume\nname: heir\npool: p2\nmanage: { mode: exact }\n';
+    bench.parts = { ...original, pool2: pool, volume };
+    await bench.apply();
+    expect((await bench.get('/1.0/storage-pools/p2/volumes/custom/heir')).config).toMatchObject({
+      'snapshots.expiry': '3d',
+    });
+    await bench.expectSettled();
+    const run = await cli(['export', 'storage_volume/p2/heir', '--host', `unix://${bench.daemon.socketPath}`]);
+    expect(run.stdout).not.toContain('snapshots.expiry');
+    // What is not as the pool has it is somebody's choice, and goes.
+    await bench.daemon.call('PATCH', '/1.0/storage-pools/p2/volumes/custom/heir', {
+      config: { 'snapshots.expiry': '9d' },
+    });
+    expect((await bench.gantry('plan')).stdout).toContain('- config.snapshots.expiry = "9d"');
+    await bench.apply();
+    await bench.expectSettled();
+    bench.parts = original;
+    await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '100%');
+  });
+
   it('a key that nobody here knows is told, passed on, and refused by the server itself', async () => {
     bench.parts = { ...original, profile: profileWith('').replace('config: {', 'config: { security.novelty: 1,') };
     const plan = await bench.gantry('plan');

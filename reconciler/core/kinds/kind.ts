@@ -29,8 +29,8 @@ export interface CoreKind {
   /** Name in the API: differs from the document's only for images. */
   readonly apiName: (document: Document) => string;
   readonly references: (document: Document) => readonly Reference[];
-  /** Server-made keys: not listed as unmanaged, not carried over. */
-  readonly isComputed: (segments: readonly string[]) => boolean;
+  /** Server-made keys: not listed as unmanaged, not carried over. `live`: the object as `live` gives it, where that matters. */
+  readonly isComputed: (segments: readonly string[], live?: JsonObject) => boolean;
   /** Accepted at creation and rewritten by the server after: never compared. */
   readonly isProvenance?: (segments: readonly string[]) => boolean;
   /** True when the live value fulfils the desired one although the texts differ (`auto`). */

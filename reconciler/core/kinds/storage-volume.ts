@@ -1,7 +1,9 @@
 // The storage volume kind: custom volumes, which containers get as disks. Named `POOL/VOLUME`.
 import { volumeEffect, volumeProblems } from '../effects.ts';
+import type { JsonObject } from '../document.ts';
+import type { Live, Observed } from '../observed.ts';
 import type { CoreKind } from './kind.ts';
-import { presentTexts } from './values.ts';
+import { mapOf, presentTexts } from './values.ts';
 
 /** `POOL/VOLUME`. */
 export const poolOfVolume = (name: string): string => name.slice(0, Math.max(0, name.indexOf('/')));
@@ -16,15 +18,32 @@ const computed = new Set([
   'zfs.use_refquota',
 ]);
 
+/** What a pool has as `volume.KEY` it writes into each new volume. */
+function withInherited({ volumes, pools }: Observed, name: string): Live<object> | undefined {
+  const live = volumes.get(name);
+  const pool = live === undefined ? undefined : pools.get(live.object.pool)?.object.config;
+  const inherited = Object.entries(pool ?? {}).flatMap(([key, value]) =>
+    key.startsWith('volume.') ? [[key.slice('volume.'.length), value] as const] : [],
+  );
+  if (live === undefined || inherited.length === 0) return live;
+  return { ...live, object: { ...live.object, inherited: Object.fromEntries(inherited) } };
+}
+
+function isInherited(key: string, live: JsonObject | undefined): boolean {
+  const value = mapOf(live?.['inherited'])[key];
+  return value !== undefined && value === mapOf(live?.['config'])[key];
+}
+
 export const storageVolume: CoreKind = {
   fields: { description: 'scalar', config: 'map' },
   putFields: ['config', 'description'],
-  live: (observed, name) => observed.volumes.get(name),
+  live: withInherited,
   liveNames: (observed) => observed.volumes.keys(),
   apiName: (document) => document.name,
   references: ({ name }) => [{ kind: 'storage_pool', name: poolOfVolume(name), path: 'pool', severity: 'error' }],
-  isComputed: ([field, key = '']) =>
-    field === 'config' && (computed.has(key) || key.startsWith('volatile.') || key.startsWith('block.')),
+  isComputed: ([field, key = ''], live) =>
+    field === 'config' &&
+    (computed.has(key) || key.startsWith('volatile.') || key.startsWith('block.') || isInherited(key, live)),
   effectOf: ([field, key = '']) => (field === 'config' ? volumeEffect(key) : 'live'),
   validate: (values) => volumeProblems(presentTexts(values['config'])),
   blanks: { description: '' },
