@@ -3,7 +3,14 @@ import { Command, Option } from 'commander';
 import { addBackupCommands } from './backup-commands.ts';
 import type { OpenContext } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
-import { anotherHost, hostsOption, refuseRolloutFlags, withRollout, withSelector } from './fleet-flags.ts';
+import {
+  anotherHost,
+  hostsOption,
+  refuseRolloutFlags,
+  withHostSelector,
+  withRollout,
+  withSelector,
+} from './fleet-flags.ts';
 import { addHistoryCommands, dryRunOption } from './history-commands.ts';
 import { addImageCommands } from './image-commands.ts';
 import { recursiveOption, withPlanWords } from './more-flags.ts';
@@ -197,7 +204,7 @@ export function buildProgram(run: Runner): Command {
     'lock',
     'keep runs of a set away until it is unlocked or the time is over',
     (command) =>
-      withHost(command)
+      withHostSelector(withHost(command))
         .addOption(new Option('--set <name>', 'the set (default: default)'))
         .addOption(new Option('--for <duration>', 'how long (default 1h)'))
         .addOption(new Option('--reason <text>', 'told to whom it keeps away')),
@@ -208,7 +215,7 @@ export function buildProgram(run: Runner): Command {
     'force-unlock',
     'take away the lock of a set',
     (command) =>
-      withHost(command.argument('[id]', 'only this lock; without it you are asked'))
+      withHostSelector(withHost(command.argument('[id]', 'only this lock; without it you are asked')))
         .addOption(new Option('--set <name>', 'the set (default: default)'))
         .addOption(new Option('-y, --auto-approve', 'do not ask')),
     async (context, args) => (await import('./commands/lock.ts')).forceUnlock(context, args[0]),

@@ -216,6 +216,32 @@ describe('going back on several hosts', () => {
   }, 60_000);
 });
 
+describe('locking several hosts', () => {
+  it('keeps runs away from each, tells who was locked already, and is taken back at once', async () => {
+    write('stack.yaml', stack('64MiB'));
+    expect((await cli(['lock', '--host', `unix://${at(1).socketPath}`, '--reason', 'mine'])).code).toBe(0);
+    const locked = await gantry(['lock', '--for', '10m', '--reason', 'freeze']);
+    expect([locked.code, locked.stdout]).toEqual([
+      5,
+      expect.stringMatching(/^web1: The set default is locked until .*\n$/),
+    ]);
+    expect(locked.stderr).toContain('web2: locked: ');
+    expect((await withStack('apply', '-y', '--keep-going')).code).toBe(5);
+    expect((await gantry(['force-unlock'])).code).toBe(64);
+    expect((await gantry(['force-unlock', 'abc', '-y'])).code).toBe(64);
+    const open = await gantry(['force-unlock', '-y', '--json']);
+    expect(open.code, open.stderr).toBe(0);
+    expect(JSON.parse(open.stdout)).toMatchObject({
+      hosts: [{ host: 'web1', message: 'The set default is unlocked.' }, {}],
+    });
+    const expecting = await withStack('apply', '-y', '--expect-no-changes');
+    expect([expecting.code, expecting.stderr]).toEqual([1, expect.stringContaining('There are changes on web1, web2')]);
+    expect((await withStack('plan', '--json', '--expect-no-changes')).stdout).toContain('"type":"fleet_plan"');
+    await apply('64MiB');
+    expect((await withStack('plan', '--expect-no-changes')).code).toBe(0);
+  }, 60_000);
+});
+
 describe('keeping several hosts', () => {
   it('goes out batch by batch, puts right what changes, halts at a bad host, and brings new manifests the same way', async () => {
     write('stack.yaml', stack('64MiB'));

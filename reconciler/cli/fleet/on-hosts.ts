@@ -60,6 +60,8 @@ const commands: Readonly<Record<string, FleetCommand>> = {
   get: async (context, fleet, args) => (await import('./read.ts')).getFleet(context, fleet, args),
   diff: async (context, fleet, args) => (await import('./look.ts')).diffFleet(context, fleet, args),
   history: async (context, fleet) => (await import('./look.ts')).historyFleet(context, fleet),
+  lock: async (context, fleet, _args, options) => (await import('./lock.ts')).lockFleet(context, fleet, options),
+  'force-unlock': async (context, fleet, args) => (await import('./lock.ts')).unlockFleet(context, fleet, args[0]),
   doctor: async (context, fleet) => (await import('./look.ts')).doctorFleet(context, fleet),
   validate: async (context, fleet, args) => (await import('./validate.ts')).validateFleet(context, fleet, args),
 };

@@ -5,7 +5,7 @@ import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts';
 import { dryRunKind } from '../options.ts';
 import type { SavedPlan } from '../../core/saved-plan.ts';
 import { planToSave, writeWhole } from '../saved-plan.ts';
-import { usageError } from '../usage-error.ts';
+import { CliError, usageError } from '../usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
 import { fleetPlanOf, type FleetPlan } from './fleet-plan.ts';
@@ -65,6 +65,7 @@ export async function showMaybeTried(
     await showPlans(context, outcomes, 'plan');
     await tries?.showTriedHosts(context, outcomes);
   }
+  refuseFleetChanges(context, outcomes);
   return codeOfPlans(outcomes, context.options.detailedExitcode === true);
 }
 
@@ -81,6 +82,19 @@ export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolea
   );
 }
 
+/** With --expect-no-changes a host that has something to do is a failure, and nothing is done anywhere. */
+export function refuseFleetChanges({ options }: OpenContext, outcomes: readonly PlanOutcome[]): void {
+  if (options.expectNoChanges !== true) return;
+  const changed = outcomes.flatMap((one) =>
+    one.failure === undefined && planHasChanges(one.value) ? [one.host.name] : [],
+  );
+  if (changed.length > 0)
+    throw new CliError(
+      `There are changes on ${changed.join(', ')}, and --expect-no-changes was given`,
+      exitCodes.error,
+    );
+}
+
 /** For people, or the lines of each host and a last one of all. */
 export async function showPlans(
   context: OpenContext,
@@ -88,13 +102,20 @@ export async function showPlans(
   operation: 'plan' | 'apply' | 'destroy',
 ): Promise<void> {
   if (!context.isJson) {
-    context.out(renderPlans(outcomes, context.color).trimEnd());
+    const showsSecrets = context.options.showSecrets === true;
+    context.out(renderPlans(outcomes, { color: context.color, showsSecrets }).trimEnd());
     return;
   }
-  const [{ jsonLine }, { printPlan }] = await Promise.all([import('../render-json.ts'), import('../session.ts')]);
+  const [{ jsonLine, planLines }, { summaryLine }] = await Promise.all([
+    import('../render-json.ts'),
+    import('../../core/summary.ts'),
+  ]);
   for (const outcome of outcomes) {
-    if (outcome.failure === undefined) await printPlan(outcome.value.context, outcome.value.planned.plan, operation);
-    else {
+    if (outcome.failure === undefined) {
+      const { context: own, planned } = outcome.value;
+      const { plan } = planned;
+      for (const line of planLines(plan, operation, summaryLine(plan.summary), own.io.nowMs())) own.json(line);
+    } else {
       const { message, code } = outcome.failure;
       const fields = { host: outcome.host.name, diagnostic: { severity: 'error', summary: message, detail: '' } };
       context.json(jsonLine('diagnostic', message, { ...fields, exit_code: code }, context.io.nowMs(), 'error'));

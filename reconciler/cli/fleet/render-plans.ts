@@ -54,9 +54,13 @@ export function groupsOf(outcomes: readonly PlanOutcome[], render: (host: Planne
 
 export const namesOf = ({ members }: Group): string => members.map(({ host }) => host.name).join(', ');
 
-export function renderPlans(outcomes: readonly PlanOutcome[], color: boolean): string {
+export function renderPlans(
+  outcomes: readonly PlanOutcome[],
+  options: { readonly color: boolean; readonly showsSecrets?: boolean },
+): string {
+  const { color } = options;
   const paint = paintFor(color);
-  const blocks = groupsOf(outcomes, ({ planned }) => renderPlan(planned.plan, { color }).trimEnd()).map((group) => {
+  const blocks = groupsOf(outcomes, ({ planned }) => renderPlan(planned.plan, options).trimEnd()).map((group) => {
     const [only] = group.members;
     const where = group.members.length === 1 ? ` (${only?.host.address ?? ''})` : ': the same plan';
     return `${paint.bold(`Host${group.members.length === 1 ? '' : 's'} ${namesOf(group)}`)}${where}\n${group.text}\n\n`;

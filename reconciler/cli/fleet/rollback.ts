@@ -14,7 +14,7 @@ import type { Fleet } from './choose-hosts.ts';
 import { eachHost } from './each-host.ts';
 import { hostsToHear } from './hear.ts';
 import { loadHosts, showDiagnostics, type LoadedHost, type PlannedHost } from './plan-hosts.ts';
-import { showMaybeTried, showPlans } from './plan.ts';
+import { refuseFleetChanges, showMaybeTried, showPlans } from './plan.ts';
 import { carryOutAll, checkRolloutFlags, wherein } from './rollout.ts';
 
 type Target = Pick<LoadedHost, 'host' | 'context'> & { readonly loaded?: LoadedHost['loaded'] };
@@ -51,6 +51,7 @@ export async function rollBackFleet(context: OpenContext, fleet: Fleet, number: 
   for (const { host, context: own } of targets) tellRevision(own, backs.get(host));
   if (dryRun !== undefined) return showMaybeTried(context, outcomes, 'text');
   await showPlans(context, outcomes, 'apply');
+  refuseFleetChanges(context, outcomes);
   return carryOutAll(context, outcomes, 'apply', (batches, hosts) =>
     confirm(context, `Do you want to go back ${wherein(hosts, batches)}?`),
   );

@@ -16,7 +16,7 @@ import { batchesOf, checkBatchFlags, type Batch } from './batches.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { outcomeOf, worstCode } from './each-host.ts';
 import { planSaved, type FleetPlan } from './fleet-plan.ts';
-import { codeOfPlans, showPlans } from './plan.ts';
+import { codeOfPlans, refuseFleetChanges, showPlans } from './plan.ts';
 import { loadHosts, planHosts, type PlannedHost } from './plan-hosts.ts';
 import { hostCount, type PlanOutcome } from './render-plans.ts';
 import { showRollout, type HostResult } from './render-rollout.ts';
@@ -34,6 +34,7 @@ export async function rollOut(
     before: (one, client) => resume(one.context, client, setNameOf(one.context.options, one.loaded.documents)),
   });
   await showPlans(context, outcomes, mode);
+  refuseFleetChanges(context, outcomes);
   return carryOutAll(context, outcomes, mode, (batches, hosts) => confirm(context, question(mode, hosts, batches)));
 }
 
