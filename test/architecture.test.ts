@@ -190,7 +190,7 @@ const rules: readonly Rule[] = [
   {
     from: /^provider\/wire\//,
     own: /^(provider\/(wire|framework)\/|server\/lib\/self-signed)/,
-    packages: /^(node:|@msgpack\/msgpack$)/,
+    packages: /^node:/,
     why: 'the wire carries any provider: it knows no resource and no daemon',
   },
   {
