@@ -1,6 +1,6 @@
 // Gates that programs of the host stand at until they are let through: FIFOs, which open for writing only when somebody reads. Runs
 // nothing, and nothing is ever said through one.
-import { closeSync, constants, existsSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readdirSync, unlinkSync } from 'node:fs';
 import type { Libc } from './syscalls.ts';
 
 export interface Gate {
@@ -31,10 +31,12 @@ export class Gates {
     const path = `${this.#dir}/${prefix}${process.pid}-${count}`;
     if (this.#libc.mkfifo(path, 0o600) !== 0) return undefined;
     let reader: number | undefined;
+    let isRemoved = false;
     return {
       path,
       open: () => {
         try {
+          if (isRemoved) return false;
           reader ??= openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
           return true;
         } catch {
@@ -42,16 +44,25 @@ export class Gates {
         }
       },
       remove: () => {
+        if (isRemoved) return;
+        isRemoved = true;
         if (reader !== undefined) closeSync(reader);
-        reader = undefined;
-        rmSync(path, { force: true });
+        removeFile(path);
       },
     };
   }
 
   sweep(): void {
     for (const name of existsSync(this.#dir) ? readdirSync(this.#dir) : []) {
-      if (name.startsWith(prefix)) rmSync(`${this.#dir}/${name}`, { force: true });
+      if (name.startsWith(prefix)) removeFile(`${this.#dir}/${name}`);
     }
+  }
+}
+
+function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Swept already.
   }
 }
