@@ -5,6 +5,7 @@ import { flag, integer, object, objectMap, objects, text, textMap, textMaps, tex
 import type { StateOf } from '../framework/attribute.ts';
 import { durationCheck } from '../framework/duration.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { onceSaid } from './maps.ts';
 import { containerConfigAttribute, descriptionAttribute, devicesAttribute, nameAttribute } from './shared.ts';
 
 export const oneOf =
@@ -113,9 +114,9 @@ export const containerAttributes = {
   }),
   instance_type: text({
     doc: 'Sets limits after a type of some cloud, at creation.',
-    replace: (before: string | null) => before !== null,
+    replace: onceSaid,
   }),
-  target: text({ doc: 'Cluster member to make it on.', replace: (before: string | null) => before !== null }),
+  target: text({ doc: 'Cluster member to make it on.', replace: onceSaid }),
   profiles: texts({
     doc: 'Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it), later as they are. `[]`: none.',
     optional: true,

@@ -6,6 +6,7 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { at } from '../framework/path.ts';
 import { absolutePath, commandCheck } from './container-attributes.ts';
 import { runOne } from './container-exec.ts';
+import { otherMap } from './maps.ts';
 import { gantryResource } from './shared.ts';
 
 const attributes = {
@@ -16,11 +17,11 @@ const attributes = {
     replace: true,
     check: commandCheck,
   }),
-  environment: textMap({ doc: 'Environment, over that of the container.', replace: true }),
+  environment: textMap({ doc: 'Environment, over that of the container.', replace: otherMap }),
   cwd: text({ doc: 'Directory to run in.', check: absolutePath, replace: true }),
   user: integer({ doc: 'User id inside.', default: 0, replace: true }),
   group: integer({ doc: 'Group id inside.', default: 0, replace: true }),
-  triggers: textMap({ doc: 'Any values; when one changes, the command runs again.', replace: true }),
+  triggers: textMap({ doc: 'Any values; when one changes, the command runs again.', replace: otherMap }),
   destroy_command: texts({ doc: 'Command to run on destroy, when the container still runs.', check: commandCheck }),
   fail_on_error: flag({ doc: 'Whether another exit code than 0 fails the apply.', default: true }),
   timeout: text({ doc: 'Limit of the run.', default: '5m', check: durationCheck }),

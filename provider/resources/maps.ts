@@ -55,6 +55,13 @@ export function writtenMap(
 /** What is left empty is left out. */
 export const said = (text: string | null): string | null => (text === '' ? null : text);
 
+/** A rule for `replace`: what was given cannot become something else; what was not may be given later. */
+export const onceSaid = (before: string | null): boolean => said(before) !== null;
+
+/** The same for maps, which are empty when they are left out. */
+export const otherMap = (before: object | null, after: object | null): boolean =>
+  Object.keys(before ?? {}).length + Object.keys(after ?? {}).length > 0;
+
 export const present = (map: TextMap): Record<string, string> =>
   Object.fromEntries(Object.entries(map).filter(([, value]) => value !== ''));
 

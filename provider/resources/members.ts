@@ -10,7 +10,7 @@ import { hint } from '../../server/api/nearest.ts';
 import type { Static } from 'typebox';
 import type { WriteOptions } from '../../server/client/client.ts';
 import type { Reply } from '../../server/client/reply.ts';
-import { present } from './maps.ts';
+import { otherMap, present } from './maps.ts';
 import { performCreate } from './write.ts';
 
 const override = {
@@ -19,7 +19,7 @@ const override = {
 
 export const memberOverridesAttribute = objectMap(override, {
   doc: 'In a cluster: config of single members, by their names. Told at creation only.',
-  replace: true,
+  replace: otherMap,
 });
 type Overrides = Readonly<Record<string, StateOf<typeof override>>>;
 

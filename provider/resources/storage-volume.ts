@@ -7,7 +7,7 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
-import { present, readMap, said, type MapRules } from './maps.ts';
+import { onceSaid, present, readMap, said, type MapRules } from './maps.ts';
 import { descriptionAttribute, gantryResource, nameAttribute, shownMap } from './shared.ts';
 import { keepEtag, performCreate } from './write.ts';
 
@@ -45,7 +45,7 @@ const attributes = {
     },
     { doc: 'The volume that it begins as a copy of.', replace: isOther },
   ),
-  target: text({ doc: 'Cluster member to make it on.', replace: (before: string | null) => before !== null }),
+  target: text({ doc: 'Cluster member to make it on.', replace: onceSaid }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   location: text({ doc: 'Cluster member it is on.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,

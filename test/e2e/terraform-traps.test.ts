@@ -188,6 +188,31 @@ resource "gantry_server_config" "s" {
     expect((await daemon.get('/1.0/networks/traps0')).config['ipv6.address']).toMatch(/^fd42:/);
   });
 
+  it('makes nothing anew because what was empty is left out, or the other way round', async () => {
+    const off = 'profiles = [gantry_profile.web.name]';
+    const all = (more: string, maps: string, overrides: string): string => `${base}${container('a', `${off}\n${more}`)}
+resource "gantry_container_exec" "e" {
+  container = gantry_container.a.name
+  command   = ["true"]
+  ${maps}
+}
+resource "gantry_network" "n" {
+  name   = "traps2"
+  config = { "ipv4.address" = "none", "ipv6.address" = "none" }
+  ${overrides}
+}`;
+    const empty = all(
+      'instance_type = ""\nfiles = {}\nexec = {}',
+      'environment = {}\ntriggers = {}',
+      'member_overrides = {}',
+    );
+    for (const text of [empty, all('', '', ''), empty]) {
+      terraform.write(text);
+      expect(await terraform.apply()).toMatch(/0 destroyed/);
+      await terraform.expectNoChanges();
+    }
+  });
+
   it('refuses null where lists and maps hold it', async () => {
     terraform.write(`${container(
       'a',
