@@ -21,6 +21,7 @@ export function planJson(plan: Plan): JsonObject {
     complete: true,
     errored: plan.diagnostics.some((diagnostic) => diagnostic.severity === 'error'),
     resource_changes: plan.changes.map((change) => resourceChange(change, bodies)),
+    resource_drift: plan.changes.flatMap(driftOf),
     orphans: plan.orphans,
     guards: plan.guards.map(({ code, address, message, remedy }) => ({ code, address, message, remedy })),
     diagnostics: plan.diagnostics.map(({ severity, code, path, message, ...rest }) => ({
@@ -87,6 +88,29 @@ function resourceChange(change: ResourceChange, bodies: Bodies): JsonObject {
     guard: change.guard?.code ?? '',
     steps: change.steps,
   };
+}
+
+/** What somebody changed since the set's last apply. What it was then nobody keeps, but for a hash: only what it is now is told. */
+function driftOf(change: ResourceChange): readonly JsonObject[] {
+  const drifted = change.changes.filter(({ origin }) => origin === 'drift');
+  if (drifted.length === 0) return [];
+  const after = visible(change, (change.live ?? {}) as JsonObject);
+  return [
+    {
+      address: change.address,
+      mode: 'managed',
+      type: change.kind,
+      name: change.name,
+      change: {
+        actions: ['update'],
+        before: null,
+        after: redact(after, [], change.secrets),
+        before_sensitive: false,
+        after_sensitive: sensitiveMarks(after, [], change.secrets),
+      },
+      paths: drifted.map(({ path }) => path),
+    },
+  ];
 }
 
 interface Bodies {

@@ -62,6 +62,17 @@ for (const { host, reason } of hosts) {
       expect(text.stdout).toContain('user.note: is "b", declared "a"  # changed outside since the last apply');
       expect(text.stdout).toContain('# the manifest changed and was not applied');
       expect(text.stdout).not.toMatch(/first|second/);
+      const plan = await bench.gantry('plan', '-o', 'json');
+      const { resource_drift: drifted } = JSON.parse(plan.stdout) as { resource_drift: readonly object[] };
+      expect(drifted).toMatchObject([
+        {
+          address: 'container/c1',
+          type: 'container',
+          change: { actions: ['update'], before: null, after: { config: { 'user.note': 'b' } } },
+          paths: ['config.environment.DB_PASSWORD', 'config.user.note'],
+        },
+      ]);
+      expect(plan.stdout).not.toMatch(/first|second/);
       const { objects } = await report();
       expect(objects.map(({ address }) => address)).toEqual(['profile/small', 'container/c1']);
       expect(objects.flatMap(({ differences }) => differences.map(({ path, cause }) => `${path} ${cause}`))).toEqual([
