@@ -1,5 +1,5 @@
 // Verbs that look at several hosts, go back on them, try on copies of them and keep them, on simulated daemons.
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -101,6 +101,20 @@ describe('looking at several hosts', () => {
     const shown = await cli(['history', 'show', '1', '--host', 'web1', '--hosts', join(dir, 'hosts.yaml')]);
     expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('rank 0')]);
     expect((await cli(['history', '-l', 'rank'])).stderr).toContain('--selector chooses hosts here');
+  }, 60_000);
+
+  it('export writes each host into a directory of its own, which plans to nothing there', async () => {
+    await apply('64MiB', '--host', 'web1');
+    expect((await gantry(['export'])).code).toBe(64);
+    expect((await gantry(['export', '-o', join(dir, 'all.yaml')])).stderr).toContain('say which with -o DIR');
+    writeHosts(nobody());
+    const run = await gantry(['export', 'profile', '-o', join(dir, 'live')]);
+    expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('gone: unreachable')]);
+    expect(readFileSync(join(dir, 'live', 'web1', 'profile.yaml'), 'utf8')).toContain('name: common');
+    expect(readdirSync(join(dir, 'live', 'web2'))).toEqual([]);
+    const plan = await gantry(['plan', join(dir, 'live', 'web1'), '--host', 'web1', '--detailed-exitcode']);
+    expect(plan.code, plan.stdout).toBe(0);
+    expect((await gantry(['export', 'profile', '-o', join(dir, 'live'), '-l', 'rank'])).code).toBe(1);
   }, 60_000);
 
   it('doctor looks at this machine once and at each host, and ends as the worst of them', async () => {

@@ -62,6 +62,8 @@ const commands: Readonly<Record<string, FleetCommand>> = {
   history: async (context, fleet) => (await import('./look.ts')).historyFleet(context, fleet),
   lock: async (context, fleet, _args, options) => (await import('./lock.ts')).lockFleet(context, fleet, options),
   'force-unlock': async (context, fleet, args) => (await import('./lock.ts')).unlockFleet(context, fleet, args[0]),
+  export: async (context, fleet, args, options) =>
+    (await import('./export.ts')).exportFleet(context, fleet, args, options),
   doctor: async (context, fleet) => (await import('./look.ts')).doctorFleet(context, fleet),
   validate: async (context, fleet, args) => (await import('./validate.ts')).validateFleet(context, fleet, args),
 };
