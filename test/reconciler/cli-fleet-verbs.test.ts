@@ -111,7 +111,8 @@ describe('looking at several hosts', () => {
     const run = await gantry(['export', 'profile', '-o', join(dir, 'live')]);
     expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('gone: unreachable')]);
     expect(readFileSync(join(dir, 'live', 'web1', 'profile.yaml'), 'utf8')).toContain('name: common');
-    expect(readdirSync(join(dir, 'live', 'web2'))).toEqual([]);
+    expect(run.stderr).toContain('web2: failed: profile: the server has no such object');
+    expect(readdirSync(join(dir, 'live'))).toEqual(['web1']);
     const plan = await gantry(['plan', join(dir, 'live', 'web1'), '--host', 'web1', '--detailed-exitcode']);
     expect(plan.code, plan.stdout).toBe(0);
     expect((await gantry(['export', 'profile', '-o', join(dir, 'live'), '-l', 'rank'])).code).toBe(1);
