@@ -18,7 +18,7 @@ const override = {
 };
 
 export const memberOverridesAttribute = objectMap(override, {
-  doc: 'In a cluster: config of single members, by their names. Told at creation only.',
+  doc: 'In a cluster: config of single members, by their names. Told at creation only: others make another object.',
   replace: otherMap,
 });
 type Overrides = Readonly<Record<string, StateOf<typeof override>>>;

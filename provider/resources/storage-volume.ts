@@ -43,7 +43,7 @@ const attributes = {
       pool: text({ doc: 'Its pool; the same one when left out.' }),
       name: text({ doc: 'Name of the volume to copy.', required: true }),
     },
-    { doc: 'The volume that it begins as a copy of.', replace: isOther },
+    { doc: 'The volume that it begins as a copy of, without its snapshots.', replace: isOther },
   ),
   target: text({ doc: 'Cluster member to make it on.', replace: onceSaid }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
@@ -95,8 +95,10 @@ export const storageVolume = gantryResource({
   async create({ planned }, context) {
     if (planned.target !== null) needCluster(context.client, 'place volumes on members (target)');
     const { name, description, config, source } = planned;
+    // Snapshots of the other volume are nothing that is declared here, and would be in the way of its end.
+    const copy = { type: 'copy', volume_only: true };
     const from =
-      source === null ? {} : { source: { name: source.name, pool: said(source.pool) ?? planned.pool, type: 'copy' } };
+      source === null ? {} : { source: { ...copy, name: source.name, pool: said(source.pool) ?? planned.pool } };
     const json = { name, type: 'custom', description: description ?? '', config: present(config ?? {}), ...from };
     const path = `/1.0/storage-pools/${segment(planned.pool)}/volumes/custom`;
     const target = planned.target ?? context.client.target;

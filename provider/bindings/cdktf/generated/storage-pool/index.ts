@@ -33,7 +33,7 @@ export interface StoragePoolConfig extends cdktf.TerraformMetaArguments {
   */
   readonly config?: { [key: string]: string };
   /**
-  * In a cluster: config of single members, by their names. Told at creation only.
+  * In a cluster: config of single members, by their names. Told at creation only: others make another object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#member_overrides StoragePool#member_overrides}
   */

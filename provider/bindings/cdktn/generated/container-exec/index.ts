@@ -20,7 +20,7 @@ export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
   */
   readonly command: string[];
   /**
-  * Environment, over that of the container.
+  * Environment, over that of the container. Another one is another run.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment ContainerExec#environment}
   */
@@ -44,7 +44,7 @@ export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
   */
   readonly group?: number;
   /**
-  * Any values; when one changes, the command runs again.
+  * Any values; when one changes, the command runs again, as another object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#triggers ContainerExec#triggers}
   */

@@ -32,7 +32,7 @@ export interface StorageVolumeConfig extends cdktn.TerraformMetaArguments {
   */
   readonly config?: { [key: string]: string };
   /**
-  * The volume that it begins as a copy of.
+  * The volume that it begins as a copy of, without its snapshots.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#source StorageVolume#source}
   */
