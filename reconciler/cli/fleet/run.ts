@@ -76,7 +76,7 @@ class FleetRun {
       if (this.#end.aborted || read === undefined) continue;
       try {
         const now = await read();
-        if (now.some((one, index) => textOf(one) !== texts[index])) return now;
+        if (now.some((one, index) => textOf(one) !== texts[index])) return await settledOf(now, read);
         told = '';
       } catch (error) {
         if (this.#end.aborted) break;
@@ -141,6 +141,22 @@ class FleetRun {
       });
     this.#seats.set(name, seat);
     return seat;
+  }
+}
+
+/**
+ * Hosts are read one after the other: files that were written meanwhile would be old for the first and new for the last, who would
+ * then go first. Two readings that agree are of the same files.
+ */
+async function settledOf(
+  first: readonly LoadedHost[],
+  read: () => Promise<readonly LoadedHost[]>,
+): Promise<readonly LoadedHost[]> {
+  let before = first;
+  for (;;) {
+    const now = await read();
+    if (now.every((one, index) => textOf(one) === textOf(before[index] ?? one))) return now;
+    before = now;
   }
 }
 
