@@ -41,10 +41,18 @@ export function processIo(): CliIo {
     },
     onInterrupt(listener) {
       const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-      for (const signal of signals) process.on(signal, listener);
-      return () => {
-        for (const signal of signals) process.off(signal, listener);
+      let count = 0;
+      const stopListening = (): void => {
+        for (const signal of signals) process.off(signal, heard);
       };
+      // What cannot be interrupted, such as the opening of a pipe that nobody writes to, does not keep a third one from ending the process.
+      const heard = (): void => {
+        count += 1;
+        if (count === 2) stopListening();
+        listener();
+      };
+      for (const signal of signals) process.on(signal, heard);
+      return stopListening;
     },
   };
 }

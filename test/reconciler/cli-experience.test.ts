@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processIo } from '../../reconciler/cli/io.ts';
 import { buildProgram } from '../../reconciler/cli/program.ts';
 import { cli } from '../support/cli-io.ts';
 
@@ -32,6 +33,21 @@ describe('help', () => {
     expect(stdout.match(/^\w.*:$/gm)?.join(' ')).toBe(
       'Arguments: What is declared: Which of it: What may happen: Which host: Several hosts: What is printed: Options: Examples:',
     );
+  });
+});
+
+describe('an interruption', () => {
+  it('is listened to twice; a third one ends the process as it ends any', () => {
+    const before = process.listenerCount('SIGTERM');
+    let count = 0;
+    const stop = processIo().onInterrupt(() => void (count += 1));
+    expect(process.listenerCount('SIGTERM')).toBe(before + 1);
+    process.emit('SIGTERM');
+    expect([count, process.listenerCount('SIGTERM')]).toEqual([1, before + 1]);
+    process.emit('SIGINT');
+    expect([count, process.listenerCount('SIGTERM')]).toEqual([2, before]);
+    stop();
+    expect(process.listenerCount('SIGTERM')).toBe(before);
   });
 });
 
