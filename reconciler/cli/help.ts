@@ -2,22 +2,22 @@
 import type { Command, Help, Option } from 'commander';
 
 const commandGroups: Readonly<Record<string, readonly string[]>> = {
-  'Change:': ['plan', 'apply', 'destroy', 'run', 'rollback', 'update', 'lock', 'force-unlock'],
-  'Look:': ['status', 'drift', 'diff', 'history', 'get', 'show', 'graph', 'doctor'],
+  'Change:': ['plan', 'apply', 'destroy', 'run', 'rollback', 'update', 'preseed', 'lock', 'force-unlock'],
+  'Look:': ['status', 'drift', 'diff', 'history', 'get', 'show', 'wait', 'events', 'graph', 'doctor'],
   'Begin:': ['init', 'export', 'adopt', 'release', 'validate', 'fmt', 'explain', 'schema', 'completion', 'version'],
   'Use:': ['exec', 'console', 'file', 'snapshot', 'backup', 'copy', 'move', 'image'],
 };
 
 const flagGroups: Readonly<Record<string, readonly string[]>> = {
-  'What is declared:': ['file', 'overlay', 'env', 'var-file', 'var', 'set', 'lock-file'],
+  'What is declared:': ['file', 'overlay', 'env', 'var-file', 'var', 'recursive', 'set', 'lock-file'],
   'Which of it:': ['selector', 'object-selector', 'target', 'exclude', 'replace', 'ignore'],
   'What may happen:':
-    'auto-approve force-conflicts prune prune-limit allow-destroy allow-restart allow-recreate dry-run fail-fast continue-on-error parallelism lock-timeout timeout no-input'.split(
+    'auto-approve force-conflicts prune prune-limit allow-destroy allow-restart allow-recreate dry-run fail-fast continue-on-error parallelism lock-timeout timeout expect-no-changes no-wait no-input'.split(
       ' ',
     ),
   'Which host:': ['host', 'client-cert', 'client-key', 'server-cert', 'project', 'embedded', 'runtime'],
   'Several hosts:': ['hosts', 'batch', 'canary', 'keep-going'],
-  'What is printed:': ['output', 'json', 'no-color', 'detailed-exitcode', 'no-exit-code'],
+  'What is printed:': ['output', 'json', 'no-color', 'detailed-exitcode', 'no-exit-code', 'show-secrets'],
 };
 
 const examples: Readonly<Record<string, readonly string[]>> = {

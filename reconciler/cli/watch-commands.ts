@@ -13,7 +13,7 @@ export function addWatchCommands({ add, program, withHost }: Omit<VerbParts, 'wi
     'events',
     'what happens on the server, as it happens, until Ctrl-C',
     (command) =>
-      withHost(command.helpGroup('Look:'))
+      withHost(command)
         .addOption(new Option('-f, --follow', 'the default: servers keep no events').hideHelp())
         .addOption(
           new Option('--type <type>', 'lifecycle (default), operation or logging; may be repeated').argParser(collect),
@@ -26,9 +26,7 @@ export function addWatchCommands({ add, program, withHost }: Omit<VerbParts, 'wi
     'wait',
     'until containers are ready: as manage.wait of the manifests given with -f says, or --for',
     (command) =>
-      withHost(
-        command.helpGroup('Look:').argument('[container...]', 'NAME or container/NAME (default: all of the manifests)'),
-      )
+      withHost(command.argument('[container...]', 'NAME or container/NAME (default: all of the manifests)'))
         .addOption(new Option('-f, --file <path>', 'manifests; may be repeated').argParser(collect))
         .addOption(new Option('--var <name=value>', 'set a variable; may be repeated').argParser(collect))
         .addOption(new Option('--env <name>', 'with the files of overlays/NAME'))
@@ -45,7 +43,7 @@ export function addWatchCommands({ add, program, withHost }: Omit<VerbParts, 'wi
   add(
     'preseed',
     "apply a preseed document without asking, as the server's own `init --preseed` does: nothing is taken away",
-    (command) => withHost(command.helpGroup('Change:').argument('[file]', 'the document; - or nothing for stdin')),
+    (command) => withHost(command.argument('[file]', 'the document; - or nothing for stdin')),
     async (context, args) => {
       const { apply } = await import('./commands/apply.ts');
       // What prints, asks and interrupts is still that of the command.
