@@ -4,6 +4,7 @@ import { kinds, type KindRow } from '../../server/api/kinds.ts';
 import { incapable } from './capability-words.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Document } from './document.ts';
+import { pathText, snapshotsIn } from './inside.ts';
 import { memberProblems } from './members.ts';
 import type { Observed } from './observed.ts';
 import { scopesOf } from './scope.ts';
@@ -18,13 +19,27 @@ export function capabilityProblems(objects: readonly Document[], observed: Obser
     const { since, label }: KindRow = kinds[object.kind];
     const lack = since === undefined ? undefined : lackOf(since);
     if (lack !== undefined) return [incapable(object, '', `have a ${label}`, lack)];
-    const ofMembers = memberProblems(object, observed);
+    const ofOwn = [...memberProblems(object, observed), ...snapshotProblems(object, observed)];
     const { project } = object;
-    if (project === undefined || ofMembers.length > 0) return ofMembers;
+    if (project === undefined || ofOwn.length > 0) return ofOwn;
     const isKnown = lackOf('projects');
     if (isKnown !== undefined) return [incapable(object, 'project', 'keep it in a project', isKnown)];
     return scopes.hasOwn(object.kind, project) ? [] : [shared(object, project)];
   });
+}
+
+function snapshotProblems(object: Document, { server }: Observed): readonly Diagnostic[] {
+  if (server.lacksSnapshotDescriptions !== true || object.kind !== 'container') return [];
+  return snapshotsIn(object.values)
+    .filter(([, { description }]) => description !== undefined)
+    .map(([name]) =>
+      incapable(
+        object,
+        pathText(['snapshots', name, 'description']),
+        'keep a description of a snapshot',
+        'LXD has none',
+      ),
+    );
 }
 
 const shared = (object: Document, project: string): Diagnostic => ({

@@ -1,6 +1,7 @@
 // Decides what happens inside a container: which files are written and taken away, which commands are due and why, which
 // snapshots are taken; and where that stands among the other steps.
 import type { Change } from './change.ts';
+import type { Conflict } from './diff.ts';
 import type { Document, Json, JsonObject } from './document.ts';
 import {
   execsIn,
@@ -9,6 +10,7 @@ import {
   isTriggeredBy,
   pathText,
   shownCommand,
+  snapshotFields,
   snapshotsIn,
   triggerOf,
   type ExecSpec,
@@ -16,7 +18,7 @@ import {
 } from './inside.ts';
 import { mapOf } from './kinds/values.ts';
 import { compareText } from './order.ts';
-import type { KeyHash } from './ownership.ts';
+import { ownedAt, type KeyHash, type OwnerRecord } from './ownership.ts';
 import type { FileWrite, SetOwner, WaitStep } from './plan.ts';
 import { isSecret } from './secret.ts';
 import type { Sketch } from './sketch.ts';
@@ -225,11 +227,23 @@ function missingSnapshots(document: Document, live: JsonObject | undefined): rea
     if (now === undefined) return [snapshotStep(name, undefined, spec as unknown as JsonObject, spec, true)];
     const { expired, ...found } = mapOf(now);
     if (expired === true) return [];
-    const differs = (['description', 'expires_at'] as const).filter(
-      (key) => spec[key] !== undefined && spec[key] !== found[key],
-    );
+    const differs = snapshotFields.filter((key) => spec[key] !== undefined && spec[key] !== found[key]);
     return differs.map((key) => snapshotStep(name, found[key] ?? '', spec[key] ?? '', spec, false, key));
   });
+}
+
+/** What other sets say of snapshots that are there, where this document says something else. */
+export function snapshotConflicts(
+  document: Document,
+  live: JsonObject,
+  others: ReadonlyMap<string, OwnerRecord> | undefined,
+): readonly Conflict[] {
+  if (document.kind !== 'container' || others === undefined || others.size === 0) return [];
+  return missingSnapshots(document, live).flatMap(({ change: { segments } }) =>
+    [...others].flatMap(([set, { keys }]) =>
+      typeof ownedAt(keys, segments) === 'string' ? [{ set, path: segments }] : [],
+    ),
+  );
 }
 
 function snapshotStep(

@@ -6,7 +6,7 @@ import { statusCodes } from '../../server/api/status.ts';
 import { createBody, replacementBody } from './bodies.ts';
 import type { Change } from './change.ts';
 import type { PlanContext } from './context.ts';
-import { decideInside, fieldsOf, withCommands, type Inside } from './decide-inside.ts';
+import { decideInside, fieldsOf, snapshotConflicts, withCommands, type Inside } from './decide-inside.ts';
 import { decidePower, effectOfOwnChanges, type PowerDecision } from './decide-power.ts';
 import { diffObject, type Diff, type Ownership } from './diff.ts';
 import type { Document, Json, JsonObject } from './document.ts';
@@ -60,7 +60,9 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const ignore = parseIgnore(document.manage.ignore);
   const before = ownershipBefore(document, live.object, context.observed, context.owner);
   const { values, secrets } = document;
-  const diff = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);
+  const found = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);
+  const conflicts = snapshotConflicts(document, live.object as JsonObject, before?.others);
+  const diff = conflicts.length === 0 ? found : { ...found, conflicts: [...found.conflicts, ...conflicts] };
   if (!allows(document.manage, 'update')) return { change: lookedAt(document, live, diff), sketches: [] };
   const decision = decideExisting(document, live, aside !== undefined, diff, before, context);
   return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
@@ -403,7 +405,9 @@ function insideOfExisting(
 
 /** A record that changes in nothing but its policy is a claim of the whole. */
 const claimsOf = ({ isNew, claims, releases }: OwnershipDecision, edits: readonly Change[]): readonly string[] =>
-  isNew && claims.length + releases.length + edits.length === 0 ? [''] : claims;
+  isNew && claims.length + releases.length + edits.length === 0
+    ? ['']
+    : claims.filter((path) => !edits.some((edit) => path.startsWith(`${edit.path}.`)));
 
 /** On a stopped container every change that needs a restart is live. */
 const calmed = (changes: readonly Change[], document: Document): readonly Change[] =>

@@ -56,6 +56,9 @@ export interface SnapshotSpec {
   readonly stateful?: boolean;
 }
 
+/** Of a snapshot that is there, what follows its document. Sorted. */
+export const snapshotFields = ['description', 'expires_at'] as const;
+
 /** Members of a container's values that no server knows. */
 export const insideFields = ['files', 'exec', 'snapshots'] as const;
 export const isInside = (segments: readonly string[]): boolean => insideFields.some((field) => field === segments[0]);

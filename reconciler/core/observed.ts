@@ -25,6 +25,8 @@ export interface Observed {
     /** Server config as shown; hidden keys are `true`. Absent where the client may not see it. */
     readonly config?: Readonly<Record<string, string | boolean>>;
     readonly etag?: string;
+    /** Real LXD knows snapshots without a description. */
+    readonly lacksSnapshotDescriptions?: boolean;
   };
   /** What each set keeps on the server. */
   readonly sets?: ReadonlyMap<string, SetState>;

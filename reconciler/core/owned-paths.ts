@@ -1,7 +1,7 @@
 // Which paths a document owns: those that it writes, ignored ones and those that only count at creation left out.
 import type { Document, Json, JsonObject } from './document.ts';
 import { isIgnored, type IgnorePatterns } from './ignore.ts';
-import { pathText } from './inside.ts';
+import { pathText, snapshotFields, snapshotsIn } from './inside.ts';
 import { coreKind } from './kinds/index.ts';
 import type { CoreKind } from './kinds/kind.ts';
 import { isMap } from './kinds/values.ts';
@@ -19,7 +19,14 @@ export function ownedPaths(document: Document, ignore: IgnorePatterns): readonly
     const value = document.values[field];
     if (value !== undefined && value !== null) addField(kind, field, value, add);
   }
+  if (document.kind === 'container') addSnapshots(document.values, add);
   return paths;
+}
+
+/** That there is one may be asked for by any set; what is said of it is its set's own. */
+function addSnapshots(values: JsonObject, add: (path: Path) => void): void {
+  for (const [name, spec] of [...snapshotsIn(values)].sort(([a], [b]) => compareText(a, b)))
+    for (const key of snapshotFields) if (spec[key] !== undefined) add(['snapshots', name, key]);
 }
 
 function addField(kind: CoreKind, field: string, value: Json, add: (path: Path) => void): void {

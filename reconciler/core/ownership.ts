@@ -179,14 +179,18 @@ function countLeaves(tree: OwnedTree): number {
   return count;
 }
 
-/** What is hashed: the meaning of a value, with its place, so that equal values elsewhere look different. */
-export const hashOf = (hash: KeyHash, path: Path, value: Json | undefined): string => {
-  const text =
-    path[0] === 'files'
-      ? fileIdentity(value)
-      : comparableText(path.slice(1).join('.') || (path[0] ?? ''), asText(value));
-  return hash(`${path.join('\0')}\0${text}`);
-};
+/**
+ * What is hashed: the meaning of a value, with its place, so that equal values elsewhere look different. What is said of snapshots is
+ * not known later: only that it is said.
+ */
+export const hashOf = (hash: KeyHash, path: Path, value: Json | undefined): string =>
+  hash(`${path.join('\0')}\0${identityOf(path, value)}`);
+
+function identityOf(path: Path, value: Json | undefined): string {
+  if (path[0] === 'files') return fileIdentity(value);
+  if (path[0] === 'snapshots') return '';
+  return comparableText(path.slice(1).join('.') || (path[0] ?? ''), asText(value));
+}
 
 /** `before`: the record that this one takes the place of. */
 export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash, before?: OwnerRecord): OwnerRecord {

@@ -3,7 +3,7 @@ import { hasExtension } from '../../server/api/capability.ts';
 import { isMemberKey, type MemberKind } from '../../server/api/member-keys.ts';
 import type { Server } from '../../server/api/server.ts';
 import { ClientError } from '../../server/client/client-error.ts';
-import type { Client } from '../../server/client/client.ts';
+import { dialectOf, type Client } from '../../server/client/client.ts';
 import type { ClientKind, KindTypes } from '../../server/client/kind-paths.ts';
 import type { Reply } from '../../server/client/reply.ts';
 import type { Live, Observed } from '../core/observed.ts';
@@ -167,6 +167,7 @@ export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 's
       extensions: metadata.api_extensions,
       ...(config === undefined ? {} : { config }),
       ...(etag === undefined ? {} : { etag }),
+      ...(dialectOf(metadata) === 'lxd' ? { lacksSnapshotDescriptions: true } : {}),
     },
     sets: readSetStates(config ?? {}),
   };

@@ -223,6 +223,22 @@ for (const { host, reason } of hosts) {
         await bench.apply();
         await bench.expectSettled();
         expect(Date.parse((await read()).expires_at)).toBe(Date.parse('2099-01-01T00:00:00Z'));
+        say(name, 'snapshots: [{ name: fresh, description: The first }]');
+        if (host === 'lxd') {
+          const refused = await bench.gantry('plan');
+          expect([refused.code, refused.stderr]).toEqual([
+            1,
+            expect.stringContaining('snapshots["fresh"].description') as string,
+          ]);
+        } else {
+          await bench.apply();
+          await bench.expectSettled();
+          // What the document leaves open stays.
+          expect(await read()).toMatchObject({
+            description: 'The first',
+            expires_at: expect.stringContaining('2099') as string,
+          });
+        }
         say(name, 'snapshots: []');
         await bench.apply();
         await bench.expectSettled();

@@ -183,6 +183,26 @@ test('a snapshot that is there is not taken again, one whose time is over is not
   expect(steps({ a: spec, other: {} }, container({ snapshots: {} }))).toEqual([]);
 });
 
+test('two sets may ask for one snapshot, but not say different things of it; what only one says is its own', () => {
+  const until = (year: number): Document =>
+    container({ snapshots: { fresh: { expires_at: `${year}-01-01T00:00:00.000Z` } } });
+  const team: SetOwner = { set: 'team', hash: keyHash('b3RoZXI') };
+  const planOfTeam = (one: Document, forceConflicts = false): Plan =>
+    planChanges({ documents: [one], observed: after, owner: team, options: { forceConflicts } });
+  const after = applied(until(2099));
+  expect(planOfTeam(until(2098)).guards).toMatchObject([
+    { code: 'conflict', message: expect.stringContaining('snapshots["fresh"].expires_at') as string },
+  ]);
+  expect(planOfTeam(until(2099)).guards).toEqual([]);
+  const described = container({ snapshots: { fresh: { description: 'of both' } } });
+  expect(planOfTeam(described).guards).toEqual([]);
+  const both = applyPlan(planOfTeam(described), after, team);
+  expect(plan(until(2099), both).steps).toEqual([]);
+  // Taken over, it is no longer the other's.
+  const taken = applyPlan(planOfTeam(until(2098), true), after, team);
+  expect(plan(until(2099), taken).guards).toMatchObject([{ code: 'conflict' }]);
+});
+
 test('values are spelled for people: short hashes, commands as they are typed, secrets hidden', () => {
   const one = container(
     {

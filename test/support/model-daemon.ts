@@ -163,7 +163,10 @@ class ModelDaemon {
     if (step.action === 'snapshot') {
       return {
         ...live,
-        snapshots: { ...mapOf(live['snapshots']), [step.snapshot]: { description: '', ...step.spec } },
+        snapshots: {
+          ...mapOf(live['snapshots']),
+          [step.snapshot]: { description: '', ...mapOf(mapOf(live['snapshots'])[step.snapshot]), ...step.spec },
+        },
       };
     }
     if (live.status_code !== 103) throw new Error(`${step.id}: it does not run`);

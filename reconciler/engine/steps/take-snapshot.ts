@@ -1,5 +1,5 @@
 // Takes a declared snapshot that is not there, or gives one that is the expiry and description of its document. Deletes none.
-import type { SnapshotCreate, SnapshotPut } from '../../../server/api/snapshot.ts';
+import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../server/api/snapshot.ts';
 import type { SnapshotStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
@@ -13,10 +13,11 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
     ...(spec.description === undefined ? {} : { description: spec.description }),
   };
   const one = `${path}/${encodeURIComponent(snapshot)}`;
-  const put = (): Promise<unknown> =>
-    perform(context, () => http.send<unknown>({ method: 'PUT', path: one, json: told }, signal), signal);
   if (!isNew) {
-    await put();
+    // A PUT says all of it: what the document leaves open stays as it is.
+    const { metadata } = await http.send<Partial<Snapshot>>({ method: 'GET', path: one }, signal);
+    const json: SnapshotPut = { ...saidOf(metadata), ...told };
+    await perform(context, () => http.send<unknown>({ method: 'PUT', path: one, json }, signal), signal);
     return undefined;
   }
   const json: SnapshotCreate = { name: snapshot, ...(spec.stateful === true ? { stateful: true } : {}), ...told };
@@ -31,4 +32,9 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
     if (found === undefined) throw error;
     return 'it was already there';
   }
+}
+
+function saidOf({ description = '', expires_at: until = '' }: Partial<Snapshot>): SnapshotPut {
+  // Servers tell of no end as of one before all time.
+  return { description, ...(Date.parse(until) > 0 ? { expires_at: until } : {}) };
 }
