@@ -1,35 +1,24 @@
 // Every example of the documentation can be planned, and the one in examples/terraform is applied as its README says.
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { gantryProvider } from '../../provider/gantry.ts';
 import { releaseFiles } from '../../provider/packaging/release.ts';
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../support/daemon.ts';
+import { createContainer, seed, type TestDaemon } from '../support/daemon.ts';
 import { makeClient } from '../support/daemon-tls.ts';
 import { repository } from '../support/e2e-programs.ts';
 import { buildBusyboxImage } from '../support/image-busybox.ts';
-import { serveHere, Terraform, terraformMissing, type Attached } from '../support/terraform.ts';
+import { terraformMissing, type Terraform } from '../support/terraform.ts';
+import { useTerraform } from '../support/terraform-world.ts';
 
 const missing = terraformMissing('the examples of the provider') ?? busyboxMissing();
 const provider = gantryProvider({ env: {}, log() {} });
 
 describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () => {
-  let attached: Attached;
   let daemon: TestDaemon;
   let terraform: Terraform;
-  beforeAll(async () => {
-    attached = await serveHere();
-  });
-  afterAll(() => attached?.stop());
-  beforeEach(async () => {
-    daemon = await makeDaemon();
-    terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
-  });
-  afterEach(async () => {
-    terraform.remove();
-    await daemon.cleanUp();
-  });
+  useTerraform((world) => ({ daemon, terraform } = world));
 
   it('of resources and functions are planned', async () => {
     const { certPem } = await makeClient('ci');

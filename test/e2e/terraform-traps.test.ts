@@ -2,12 +2,13 @@
 // that looking for drift finds none. What Terraform does in the usual case is in terraform.test.ts.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { presenceOf, type Attribute, type Attributes } from '../../provider/framework/attribute.ts';
 import { gantryProvider } from '../../provider/gantry.ts';
-import { makeDaemon, type TestDaemon } from '../support/daemon.ts';
+import type { TestDaemon } from '../support/daemon.ts';
 import { packImage } from '../support/e2e-bench.ts';
-import { serveHere, Terraform, terraformMissing, type Attached } from '../support/terraform.ts';
+import { Terraform, terraformMissing, type Attached } from '../support/terraform.ts';
+import { useTerraform } from '../support/terraform-world.ts';
 
 const missing = terraformMissing('traps of Terraform');
 
@@ -81,18 +82,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
   let attached: Attached;
   let daemon: TestDaemon;
   let terraform: Terraform;
-  beforeAll(async () => {
-    attached = await serveHere();
-  });
-  afterAll(() => attached?.stop());
-  beforeEach(async () => {
-    daemon = await makeDaemon();
-    terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
-  });
-  afterEach(async () => {
-    terraform.remove();
-    await daemon.cleanUp();
-  });
+  useTerraform((world) => ({ attached, daemon, terraform } = world));
 
   const base = `
 resource "gantry_storage_pool" "p" {
