@@ -159,7 +159,7 @@ describe('a daemon killed at random moments', () => {
     const lanes = [0, 1].map(async () => {
       const gantryd = await startGantryd(programs, { runtime: 'sim' });
       try {
-        await killDaemonRounds(gantryd, rounds(24) / 2, random);
+        await killDaemonRounds(gantryd, rounds(16) / 2, random);
         await expectEmptyStore(gantryd);
       } finally {
         await remove(gantryd, []);
@@ -180,7 +180,7 @@ describe('a daemon killed at random moments', () => {
       await withRealNetwork(network, async () => {
         const gantryd = await startGantryd(programs, { runtime: 'lxc' });
         try {
-          await killDaemonRounds(gantryd, rounds(7), random);
+          await killDaemonRounds(gantryd, rounds(5), random);
           await expectEmptyStore(gantryd);
           expect(hostParts(gantryd.dir, [network])).toEqual(nothing);
         } finally {
