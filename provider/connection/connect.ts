@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
 import { createClient, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
+import { compileLess } from '../../server/client/compile-less.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Configured } from '../framework/provider.ts';
@@ -15,9 +16,7 @@ export async function openLink({ settings, sources }: ReadSettings, signal: Abor
   const options = await clientOptions(settings);
   // undici's parser is WebAssembly: compiling it a second time, better, would hold up the end of a process that lives a second.
   setFlagsFromString('--liftoff-only');
-  // How much of a function must have run before it is compiled for speed, twelve times V8's own figure: a quarter of the processor
-  // time of a plan of 1,000 went into code that then hardly ran.
-  setFlagsFromString('--interrupt-budget=800000');
+  compileLess();
   const client = malformed(() => createClient(settings.address ?? '', options));
   try {
     const server = await trusted(client, settings, signal);

@@ -1,7 +1,7 @@
 // What the CLI has of the process: streams, environment, signals. Everything that prints or asks goes through here.
 import { spawnSync } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
+import { compileLess } from '../../server/client/compile-less.ts';
 
 export interface CliIo {
   readonly argv: readonly string[];
@@ -34,11 +34,8 @@ export function processIo(): CliIo {
       // Node's raw mode still adds a carriage return to each line feed; without stty it stays so.
       if (isRaw) spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
     },
-    compileLess() {
-      // A run is over before most of what V8 optimizes for it has paid off, and the daemon is short of the processors that takes. Code that
-      // is hot enough is still optimized, later. The flag is one of the V8 of Node 20; others would complain of what they do not know.
-      if (process.versions.v8.startsWith('11.')) setFlagsFromString('--interrupt-budget=1000000');
-    },
+    // The daemon beside it is short of the processors that compiling takes.
+    compileLess,
     onInterrupt(listener) {
       const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
       let count = 0;
