@@ -17,7 +17,7 @@ import type { Plan, PlanInput, ResourceChange, SetOwner, Step } from './plan.ts'
 import { scopesOf } from './scope.ts';
 import { makeSteps, type Sketch } from './sketch.ts';
 import { reachable, reverseEdges, unknownAddresses, without, type Edges } from './targets.ts';
-import { behind, inWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from './waves.ts';
+import { behind, inWaves, noWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from './waves.ts';
 import { findUsage, type Usage } from './usage.ts';
 
 export function planDestroy(input: PlanInput): Plan {
@@ -47,8 +47,7 @@ export function planDestroy(input: PlanInput): Plan {
   const listed = order.flatMap((address) => byAddress.get(address) ?? []);
   const isSound = waveProblems(selected, reverseEdges(users), waves).length === 0;
   const ordered = isSound ? inWaves(listed, waves, true) : listed;
-  const none: typeof waves = new Map();
-  const world = { observed: input.observed, owner: input.owner, usage, users, waves: isSound ? waves : none };
+  const world = { observed: input.observed, owner: input.owner, usage, users, waves: isSound ? waves : noWaves };
   const plan = assemble(ordered, world);
   return wanted === undefined ? plan : { ...plan, isPartial: true };
 }

@@ -7,17 +7,19 @@ import { reverseEdges, type Edges } from './targets.ts';
 
 /**
  * What has no wave of its own is in wave 0, or later with what it needs, or earlier with what needs it: needs are drawn along
- * wherever nobody said otherwise.
+ * wherever nobody said otherwise. Empty where all are in wave 0, as in most sets: whoever asks is done at once.
  */
 export function wavesOf(objects: readonly Document[], needs: Edges): ReadonlyMap<Address, number> {
-  const waves = new Map(objects.map(({ address, manage }) => [address, manage.wave ?? 0]));
   const written = new Set(objects.filter(({ manage }) => manage.wave !== undefined).map(({ address }) => address));
-  if (written.size === 0) return waves;
+  if (written.size === 0) return noWaves;
+  const waves = new Map(objects.map(({ address, manage }) => [address, manage.wave ?? 0]));
   draw(written, reverseEdges(needs), waves, (user, own) => !written.has(user) && (waves.get(user) ?? 0) < own);
   const early = [...waves].sort(([, a], [, b]) => a - b).map(([address]) => address);
   draw(early, needs, waves, (need, own) => !written.has(need) && (waves.get(need) ?? 0) > own);
-  return waves;
+  return [...waves.values()].some((wave) => wave !== 0) ? waves : noWaves;
 }
+
+export const noWaves: ReadonlyMap<Address, number> = new Map();
 
 /** Gives the wave of each to those along its edges that `follows` says, and goes on from there. */
 function draw(
@@ -65,6 +67,7 @@ export function inWaves(
   waves: ReadonlyMap<Address, number>,
   isDestroy = false,
 ): readonly Document[] {
+  if (waves.size === 0) return order;
   const sign = isDestroy ? -1 : 1;
   const rank = new Map(order.map(({ address }, index) => [address, index]));
   return [...order].sort(
@@ -99,11 +102,8 @@ export class WaveBarrier {
 export const behind = (needs: readonly string[], barrier: readonly string[]): readonly string[] =>
   barrier.length === 0 ? needs : needs.length === 0 ? barrier : [...new Set([...needs, ...barrier])].sort(compareText);
 
-/** Undefined where no object of the plan has a wave: nobody need hear of them. */
+/** Undefined where all are in wave 0: nobody need hear of them. */
 export const waveShown = (
   address: Address,
   waves: ReadonlyMap<Address, number>,
-): { readonly wave: number } | undefined => {
-  for (const wave of waves.values()) if (wave !== 0) return { wave: waves.get(address) ?? 0 };
-  return undefined;
-};
+): { readonly wave: number } | undefined => (waves.size === 0 ? undefined : { wave: waves.get(address) ?? 0 });
