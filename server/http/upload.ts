@@ -4,10 +4,11 @@ import { rm } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { Busboy, type BusboyHeaders } from '@fastify/busboy';
-import { errors } from '../api/errors.ts';
+import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import { errors, type AppError } from '../api/errors.ts';
 import { isTrue } from '../api/value-check.ts';
 import { aliasName } from '../api/names.ts';
+import { errorText } from '../lib/log.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
 
 interface ReceivedFiles {
@@ -48,13 +49,21 @@ async function receiveRaw(request: IncomingMessage, dir: string, signal: AbortSi
 
 /** Exactly two parts, `metadata` first: their order is part of the fingerprint. */
 async function receiveParts(request: IncomingMessage, dir: string, signal: AbortSignal): Promise<ReceivedFiles> {
+  const busboy = openBusboy(request);
+  let malformed: Error | undefined;
+  busboy.on('error', (error: Error) => {
+    malformed = error;
+  });
   const paths = { metadata: await uploadPath(dir), rootfs: await uploadPath(dir) };
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
   const seen: string[] = [];
   const stored: Promise<void>[] = [];
   let filename: string | undefined;
   try {
-    const busboy = new Busboy({ headers: request.headers as BusboyHeaders, limits: { files: 3, fields: 0 } });
     busboy.on('file', (field: string, part: Readable, name: string) => {
+      // A part that is cut off breaks off with an error of its own, also where nobody reads it.
+      part.on('error', () => {});
       seen.push(field);
       const expected = seen.length === 1 ? 'metadata' : 'rootfs';
       if (field !== expected || seen.length > 2) {
@@ -62,9 +71,9 @@ async function receiveParts(request: IncomingMessage, dir: string, signal: Abort
         return;
       }
       if (field === 'rootfs') filename = name;
-      stored.push(store(part, paths[expected], signal));
+      stored.push(store(part, paths[expected], either));
     });
-    await pipeline(request, busboy, { signal });
+    await pipeline(request, busboy, { signal: either });
     await Promise.all(stored);
     if (seen.join(' ') !== 'metadata rootfs') {
       throw errors.badRequest(
@@ -73,10 +82,29 @@ async function receiveParts(request: IncomingMessage, dir: string, signal: Abort
     }
     return { metadataPath: paths.metadata, rootfsPath: paths.rootfs, ...(filename === undefined ? {} : { filename }) };
   } catch (error) {
+    stop.abort();
     await Promise.allSettled(stored);
     await Promise.all([rm(paths.metadata, { force: true }), rm(paths.rootfs, { force: true })]);
-    throw error;
+    throw malformed === undefined ? error : wrongParts(malformed);
   }
+}
+
+/** Few parts, small headers: what goes beyond is read and thrown away. */
+const partLimits = { files: 3, fields: 0, parts: 4, headerPairs: 20, fieldNameSize: 100, headerSize: 16_384 };
+
+function openBusboy(request: IncomingMessage): BusboyInstance {
+  try {
+    return new Busboy({ headers: request.headers as BusboyHeaders, limits: partLimits });
+  } catch (error) {
+    throw wrongParts(error);
+  }
+}
+
+function wrongParts(error: unknown): AppError {
+  return errors.badRequest(
+    `The parts of the image cannot be told apart: ${errorText(error)}. Send the content type multipart/form-data with ` +
+      'a boundary, and the parts metadata and rootfs, each of them whole',
+  );
 }
 
 async function store(source: Readable, path: string, signal: AbortSignal): Promise<void> {
