@@ -341,7 +341,7 @@ function buildServices(parts: Parts) {
     aliases: new Aliases({ records, images, events }),
     profiles: new Profiles({ records, runtime, idMaps, running, guests, pools, view, sagas, events, log }),
     networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
-    certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()) }),
+    certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()), log }),
     server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
     containerMetadata: new ContainersMetadata({ records, pools, locks, events }),
     containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMaps }),

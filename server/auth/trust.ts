@@ -91,6 +91,8 @@ export interface PasswordDeps {
   /** Stored hash of core.trust_password; undefined while none is set. */
   readonly stored: string | undefined;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** A wrong password was sent: the place for a line that names the address. */
+  readonly onWrong: (address: string) => void;
 }
 
 /** Passes for trusted callers, and for others with the right password; throws AppError forbidden otherwise. It comes before
@@ -115,6 +117,7 @@ export async function checkTrustPassword(
   }
   if (admission.waitMs > 0) await deps.sleep(admission.waitMs, signal);
   if (!(await verifyPassword(password, deps.stored))) {
+    deps.onWrong(caller.address);
     throw errors.forbidden('Trusting a certificate failed: the trust password is wrong');
   }
   deps.attempts.succeeded(caller.address);

@@ -5,6 +5,7 @@ import { errors } from '../api/errors.ts';
 import type { PasswordAttempts } from '../auth/password-attempts.ts';
 import { checkTrustPassword, planTrust } from '../auth/trust.ts';
 import type { EventHub } from '../events/hub.ts';
+import type { Log } from '../lib/log.ts';
 import type { CertificateDocument } from '../records/documents.ts';
 import type { Entry, Records } from '../records/records.ts';
 import type { Caller } from './caller.ts';
@@ -14,6 +15,7 @@ export interface CertificatesDeps {
   readonly records: Records;
   readonly events: EventHub;
   readonly attempts: PasswordAttempts;
+  readonly log: Log;
 }
 
 /** What the connection of the request tells. */
@@ -59,7 +61,13 @@ export class Certificates {
     await checkTrustPassword(
       { class: caller.class, address: connection.remoteHost ?? '' },
       body.password,
-      { attempts: this.#deps.attempts, stored, sleep: (ms, aborted) => sleep(ms, undefined, { signal: aborted }) },
+      {
+        attempts: this.#deps.attempts,
+        stored,
+        sleep: (ms, aborted) => sleep(ms, undefined, { signal: aborted }),
+        onWrong: (address) =>
+          this.#deps.log.warn(`A client at ${address} sent a wrong trust password; its certificate was not trusted`),
+      },
       signal,
     );
     const entry = planTrust({ body, ...connection, isKnown: (fingerprint) => this.isTrusted(fingerprint) });

@@ -80,12 +80,14 @@ describe('the entry to store', () => {
 
 describe('the trust password', () => {
   const sleeps: number[] = [];
+  const wrong: string[] = [];
   const check = async (password: string | undefined, more: { stored?: string; attempts?: PasswordAttempts } = {}) => {
     const attempts = more.attempts ?? new PasswordAttempts(() => 0);
     const deps = {
       attempts,
       stored: 'stored' in more ? more.stored : stored,
       sleep: async (ms: number) => void sleeps.push(ms),
+      onWrong: (address: string) => void wrong.push(address),
     };
     const caller = { class: 'untrusted' as const, address: '10.0.0.1' };
     return checkTrustPassword(caller, password, deps, new AbortController().signal).then(
@@ -96,16 +98,23 @@ describe('the trust password', () => {
 
   it('lets the right one pass and no other', async () => {
     expect(await check('right')).toBe('passed');
+    wrong.length = 0;
     expect(await check('wrong')).toBe('forbidden');
     expect(await check('')).toBe('forbidden');
     expect(await check(undefined)).toBe('forbidden');
+    expect(wrong).toEqual(['10.0.0.1']);
   });
   it('lets nobody pass while none is set', async () => {
     expect(await check('right', { stored: '' })).toBe('forbidden');
     expect(await check('', { stored: '' })).toBe('forbidden');
   });
   it('is not asked of trusted callers', async () => {
-    const deps = { attempts: new PasswordAttempts(() => 0), stored: undefined, sleep: async () => undefined };
+    const deps = {
+      attempts: new PasswordAttempts(() => 0),
+      stored: undefined,
+      sleep: async () => undefined,
+      onWrong: () => undefined,
+    };
     const caller = { class: 'trusted' as const, address: '' };
     await expect(checkTrustPassword(caller, undefined, deps, new AbortController().signal)).resolves.toBeUndefined();
   });
