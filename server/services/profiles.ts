@@ -1,6 +1,7 @@
 // Profiles: use cases of the API, and passing a change on to the containers that use it.
 import type { Profile, ProfileCreate, ProfilePut } from '../api/profile.ts';
 import { validateContainerConfig } from '../api/container-config.ts';
+import { rawLxcProblems } from '../api/container/raw-lxc.ts';
 import { rootDisk, validateDevices } from '../api/devices/index.ts';
 import { errors } from '../api/errors.ts';
 import { profileName } from '../api/names.ts';
@@ -169,7 +170,7 @@ export class Profiles {
       const { document } = this.#find(name);
       checkIfMatch(ifMatch, etagOf.profile(document), 'profile', name);
       const wanted = next(document);
-      checkProfile(name, wanted);
+      checkProfile(name, wanted, document);
       this.#checkUsers(name, wanted);
       changes.put('profiles', name, wanted);
     });
@@ -229,9 +230,11 @@ export class Profiles {
   }
 }
 
-function checkProfile(name: string, document: ProfileDocument): void {
+/** Entries that stay as they are in `previous` pass: an older choice must not block an unrelated change. */
+function checkProfile(name: string, document: ProfileDocument, previous?: ProfileDocument): void {
   const problems = [
     ...validateContainerConfig(document.config, { profile: true }),
+    ...rawLxcProblems(document.config, previous?.config),
     ...validateDevices(document.devices, { profile: true }),
   ];
   if (problems.length > 0) throw errors.invalid(`profile ${name}`, problems);

@@ -23,7 +23,7 @@ import { hugePageSizes } from '../../server/drivers/runtime/lxc-host.ts';
 import { firstReason } from '../../server/drivers/runtime/lxc-log.ts';
 import { encodeName, quoteShell } from '../../server/drivers/runtime/lxc-names.ts';
 import { formatIpv6, parseIpJson, scopeOf } from '../../server/drivers/runtime/net-links.ts';
-import { parseRawLxc } from '../../server/drivers/runtime/raw-lxc.ts';
+import { parseRawLxc } from '../../server/api/container/raw-lxc.ts';
 import { nativeOnly } from '../../server/drivers/runtime/native-only.ts';
 import { renderSeccomp } from '../../server/drivers/runtime/seccomp.ts';
 import { shiftId } from '../../server/drivers/runtime/shift-ownership.ts';

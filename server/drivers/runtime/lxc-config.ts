@@ -4,7 +4,7 @@ import { DriverError } from '../driver-error.ts';
 import type { MountRun, NicRun, NodeRun, RunConfig } from './driver.ts';
 import type { CgroupValue } from './limits.ts';
 import { checkNicNames } from './nic-commands.ts';
-import { hasControlCharacter, parseRawLxc } from './raw-lxc.ts';
+import { hasControlCharacter, parseRawLxc } from '../../api/container/raw-lxc.ts';
 
 export interface LxcSettings {
   /** The whole value of lxc.hook.post-stop. */

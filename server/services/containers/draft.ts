@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { architectureName } from '../../api/architectures.ts';
 import type { ConfigMap, DeviceMap } from '../../api/common.ts';
 import { validateContainerConfig } from '../../api/container-config.ts';
+import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
 import { rootDisk, validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { containerName } from '../../api/names.ts';
@@ -34,6 +35,7 @@ export function checkDraft(
       profile: false,
       ...(previous === undefined ? {} : { previous: previous.config }),
     }),
+    ...rawLxcProblems(draft.config, previous?.config),
     ...validateDevices(draft.devices),
     ...rootProblems(records, expanded.devices, root?.pool, previous),
     ...networkProblems(records, expanded.devices),

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { never } from '../../api/common.ts';
 import { validateContainerConfig } from '../../api/container-config.ts';
+import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
 import { isWithoutSnapshots, type ContainerCreate } from '../../api/container.ts';
 import { validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
@@ -142,6 +143,7 @@ function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreat
   const problems = [
     ...missing.map((profile) => ({ path: 'profiles', message: `there is no profile ${profile} on this server` })),
     ...validateContainerConfig(withoutServerKeys(replaceConfig(body.config)), { profile: false }),
+    ...rawLxcProblems(replaceConfig(body.config)),
     ...validateDevices(body.devices ?? {}),
   ];
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
