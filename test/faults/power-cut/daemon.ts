@@ -1,0 +1,35 @@
+// gantryd as a group of processes that can be stopped as one, so that a disk can be copied while it writes nothing.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+export interface GroupedDaemon {
+  readonly socketPath: string;
+  readonly log: readonly string[];
+  /** Stops the daemon and every program it has started where they are. */
+  freeze(): void;
+  thaw(): void;
+  kill(): Promise<void>;
+}
+
+/** Throws with its log when it ends instead of becoming ready. */
+export async function startGrouped(gantryd: string, stateDir: string): Promise<GroupedDaemon> {
+  const argv = [gantryd, '--state-dir', stateDir, '--runtime', 'sim'];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const log: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
+  const ended = new Promise<undefined>((resolve) => child.once('exit', () => resolve(undefined)));
+  const ready = new Promise<string>((resolve) => createInterface({ input: child.stdout }).once('line', resolve));
+  const line = await Promise.race([ready, ended]);
+  if (line === undefined || child.pid === undefined) throw new Error(`gantryd did not start:\n${log.join('\n')}`);
+  const group = -child.pid;
+  return {
+    socketPath: (JSON.parse(line) as { socket: string }).socket,
+    log,
+    freeze: () => void process.kill(group, 'SIGSTOP'),
+    thaw: () => void process.kill(group, 'SIGCONT'),
+    kill: async () => {
+      if (child.exitCode === null && child.signalCode === null) process.kill(group, 'SIGKILL');
+      await ended;
+    },
+  };
+}

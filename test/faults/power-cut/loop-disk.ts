@@ -1,0 +1,79 @@
+// A disk in a file, mounted as ext4 that rarely commits by itself, and copies of it as a power cut would leave it.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+const run = (program: string, ...args: string[]): string =>
+  execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+
+/** Why no disk in a file can be mounted here; undefined when it can. */
+export function loopDiskMissing(): string | undefined {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'mounting a disk in a file needs root on Linux';
+  if (!existsSync('/dev/loop-control')) return 'this host has no loop devices';
+  try {
+    run('mkfs.ext4', '-V');
+    run('losetup', '-f');
+    return undefined;
+  } catch (error) {
+    return `mkfs.ext4 or a free loop device is missing: ${String(error).split('\n')[0]}`;
+  }
+}
+
+export interface MountedDisk {
+  readonly mountPoint: string;
+  readonly device: string;
+  unmount(): void;
+}
+
+/** Metadata is committed every ten minutes only, so that what nobody synced is not on the disk by luck. */
+const mountOptions = 'commit=600';
+
+export function makeDisk(file: string, bytes: number): void {
+  writeFileSync(file, '');
+  truncateSync(file, bytes);
+  run('mkfs.ext4', '-q', '-F', '-m', '0', '-E', 'lazy_itable_init=0,lazy_journal_init=0', file);
+}
+
+/** A cut disk is mounted the same way: the kernel replays its journal first. */
+export function mountDisk(file: string, mountPoint: string): MountedDisk {
+  mkdirSync(mountPoint, { recursive: true });
+  const device = run('losetup', '-f', '--show', file);
+  try {
+    run('mount', '-t', 'ext4', '-o', mountOptions, device, mountPoint);
+  } catch (error) {
+    run('losetup', '-d', device);
+    throw error;
+  }
+  return {
+    mountPoint,
+    device,
+    unmount: () => {
+      run('umount', mountPoint);
+      run('losetup', '-d', device);
+    },
+  };
+}
+
+const maxCopies = 20;
+
+/**
+ * The disk as it is at this moment, without what the kernel still holds in memory: call it while no program writes. Copied again when
+ * the kernel wrote meanwhile, as the copy would then be of no single moment.
+ */
+export function cutPower(file: string, disk: MountedDisk, target: string): void {
+  for (let count = 0; count < maxCopies; count += 1) {
+    const before = writesOf(disk.device);
+    run('cp', '--sparse=always', file, target);
+    if (writesOf(disk.device) === before) return;
+    rmSync(target);
+  }
+  throw new Error(`the kernel wrote to ${disk.device} during each of ${maxCopies} copies`);
+}
+
+/** Writes and sectors so far, and requests in flight. */
+function writesOf(device: string): string {
+  const fields = readFileSync(join('/sys/block', basename(device), 'stat'), 'utf8')
+    .trim()
+    .split(/\s+/);
+  return [fields[4], fields[6], fields[8]].join(' ');
+}

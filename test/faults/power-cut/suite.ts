@@ -1,0 +1,126 @@
+// The fault suite "power-cut": a daemon's disk loses its power while clients write; what was acknowledged must be on it.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { errorText } from '../../../server/lib/log.ts';
+import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
+import { startGrouped, type GroupedDaemon } from './daemon.ts';
+import { cutPower, loopDiskMissing, makeDisk, mountDisk } from './loop-disk.ts';
+import { profileWriter } from './profiles.ts';
+import type { Server, Writer, Written } from './writer.ts';
+
+const writers: readonly Writer[] = [profileWriter];
+const diskBytes = 512 * 1024 * 1024;
+/** The kernel writes what is older than 30 s back by itself: a disk is used for some seconds only. */
+const cutsOfDisk = 4;
+const longestWaitMs = 1500;
+
+export const powerCutSuite: FaultSuite = {
+  doc: 'cuts the power of the disk while clients write',
+  rounds: 100,
+  missing: () => Promise.resolve(loopDiskMissing()),
+  run: runPowerCuts,
+};
+
+interface Tally {
+  acknowledged: number;
+  readonly lost: string[];
+}
+
+export async function runPowerCuts(context: FaultContext): Promise<readonly Figures[]> {
+  const tallies = new Map<string, Tally>(writers.map(({ kind }) => [kind, { acknowledged: 0, lost: [] }]));
+  for (let done = 0; done < context.rounds; done += cutsOfDisk) {
+    context.signal.throwIfAborted();
+    const cuts = Math.min(cutsOfDisk, context.rounds - done);
+    await useDisk(context, cuts, tallies);
+    context.say(`${done + cuts} power cuts`);
+  }
+  return writers.map(({ kind }) => {
+    const { acknowledged, lost } = tallies.get(kind) ?? { acknowledged: 0, lost: [] };
+    return { what: kind, rounds: context.rounds, acknowledged, lost, orphans: [] };
+  });
+}
+
+/** One disk from its making on: clients write all the time, and each cut is looked at on a copy. */
+async function useDisk(context: FaultContext, cuts: number, tallies: Map<string, Tally>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'gantry-power-cut-'));
+  const file = join(folder, 'disk');
+  makeDisk(file, diskBytes);
+  const disk = mountDisk(file, join(folder, 'mounted'));
+  let daemon: GroupedDaemon | undefined;
+  const stopping = new AbortController();
+  let writing: Promise<void>[] = [];
+  const written = new Map<string, Written[]>();
+  try {
+    const stateDir = join(disk.mountPoint, 'state');
+    daemon = await startGrouped(context.gantryd, stateDir);
+    const server: Server = { socketPath: daemon.socketPath, stateDir };
+    for (const writer of writers) await writer.prepare?.(server);
+    writing = writers.map((writer) => writeUntil(stopping.signal, writer, server, context, written));
+    for (let cut = 0; cut < cuts; cut += 1) {
+      await pause(context.random.next() * longestWaitMs, undefined, { signal: context.signal });
+      daemon.freeze();
+      const copy = join(folder, 'cut');
+      const acknowledged = new Map([...written].map(([kind, all]) => [kind, [...all]]));
+      cutPower(file, disk, copy);
+      daemon.thaw();
+      await lookAt(context, copy, join(folder, 'replayed'), acknowledged, tallies);
+      await rm(copy);
+    }
+  } finally {
+    stopping.abort();
+    await daemon?.kill();
+    await Promise.allSettled(writing);
+    disk.unmount();
+    await rm(folder, { recursive: true, force: true });
+  }
+  await Promise.all(writing);
+}
+
+async function writeUntil(
+  stop: AbortSignal,
+  writer: Writer,
+  server: Server,
+  context: FaultContext,
+  written: Map<string, Written[]>,
+): Promise<void> {
+  const mine: Written[] = [];
+  written.set(writer.kind, mine);
+  for (let serial = 0; !stop.aborted; serial += 1) {
+    try {
+      mine.push(await writer.write(server, serial, context.random));
+    } catch (error) {
+      if (stop.aborted) return;
+      throw error;
+    }
+  }
+}
+
+async function lookAt(
+  context: FaultContext,
+  copy: string,
+  mountPoint: string,
+  acknowledged: ReadonlyMap<string, readonly Written[]>,
+  tallies: Map<string, Tally>,
+): Promise<void> {
+  const disk = mountDisk(copy, mountPoint);
+  let daemon: GroupedDaemon | undefined;
+  try {
+    const stateDir = join(mountPoint, 'state');
+    daemon = await startGrouped(context.gantryd, stateDir);
+    const server: Server = { socketPath: daemon.socketPath, stateDir };
+    for (const [kind, all] of acknowledged) {
+      const tally = tallies.get(kind);
+      if (tally === undefined) continue;
+      tally.acknowledged += all.length;
+      for (const each of all) {
+        const problem = await each.check(server).catch(errorText);
+        if (problem !== undefined) tally.lost.push(`${each.what}: ${problem}`);
+      }
+    }
+  } finally {
+    await daemon?.kill();
+    disk.unmount();
+  }
+}

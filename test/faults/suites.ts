@@ -1,0 +1,7 @@
+// The fault suites by name. A new suite is a folder beside this file and a line here.
+import { powerCutSuite } from './power-cut/suite.ts';
+import type { FaultSuite } from './suite.ts';
+
+export const faultSuites: Readonly<Record<string, FaultSuite>> = {
+  'power-cut': powerCutSuite,
+};
