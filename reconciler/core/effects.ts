@@ -18,7 +18,6 @@ import {
   type StorageConfigKey,
 } from '../../server/api/storage-config.ts';
 import { foreignKey, isForeignType, withoutForeign, withoutForeignDevices } from './foreign.ts';
-import { isNewerSeed } from './seeds.ts';
 
 type Config = Readonly<Record<string, string>>;
 
@@ -93,10 +92,7 @@ export const serverConfigProblems = (config: Config): readonly Problem[] => {
 };
 
 export const configProblems = (config: Config, profile: boolean): readonly Problem[] =>
-  validateContainerConfig(
-    Object.fromEntries(Object.entries(withoutForeign('container', config)).filter(([key]) => !isNewerSeed(key))),
-    { profile },
-  );
+  validateContainerConfig(withoutForeign('container', config), { profile });
 export const deviceProblems = (devices: Devices): readonly Problem[] => validateDevices(withoutForeignDevices(devices));
 export const networkProblems = (name: string, type: string, config: Config): readonly Problem[] =>
   isForeignType('network', type)

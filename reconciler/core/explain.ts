@@ -7,11 +7,10 @@ import { documentSchema, type JsonSchema } from '../../server/api/manifest-schem
 import { findProjectConfigKey, projectConfigKeys } from '../../server/api/project-config.ts';
 import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network-config.ts';
 import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server-config.ts';
-import { isSeedKey } from '../../server/api/seed-keys.ts';
+import { isNewerSeed, isSeedKey } from '../../server/api/seed-keys.ts';
 import { poolConfigKeys, volumeConfigKeys, type StorageConfigKey } from '../../server/api/storage-config.ts';
 import { foreignKey, foreignNames } from './foreign.ts';
 import { coreKind } from './kinds/index.ts';
-import { isNewerSeed } from './seeds.ts';
 
 type Fact = readonly [string, string];
 
@@ -177,13 +176,6 @@ interface ConfigFacts {
 
 const seedForm: Fact = ['form', 'a text, or a map that becomes one; maps are compared as maps'];
 
-const newerSeed: ConfigFacts = {
-  type: 'lines',
-  doc: 'What cloud-init reads at a first boot, on servers with the API extension cloud_init.',
-  effect: 'none',
-  more: [seedForm],
-};
-
 /** What LXD has beside the contract. A key known by its beginning only is nothing that could be explained. */
 function foreignFacts(kind: KindName, key: string): ConfigFacts | undefined {
   const found = foreignKey(kind, key);
@@ -196,9 +188,10 @@ function foreignFacts(kind: KindName, key: string): ConfigFacts | undefined {
 function configKey(kind: KindName, key: string): ConfigFacts | undefined {
   if (kind === 'container' || kind === 'profile') {
     const fact = containerConfigKey(key)?.fact ?? patternFact(key);
-    if (fact === undefined) return isNewerSeed(key) ? newerSeed : undefined;
+    if (fact === undefined) return undefined;
     const more: Fact[] = fact.computed === true ? [['computed', 'the server sets it']] : [];
     if (isSeedKey(key)) more.push(seedForm);
+    if (isNewerSeed(key)) more.push(['since', 'API extension cloud_init']);
     if (fact.profile === false) more.push(['profiles', 'may not hold it']);
     return { type: fact.type, doc: fact.doc, effect: fact.effect, otherwise: fact.default, more };
   }

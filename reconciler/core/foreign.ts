@@ -26,7 +26,6 @@ import type { Diagnostic } from './diagnostic.ts';
 import type { Document, JsonObject } from './document.ts';
 import { presentDevices, presentTexts, textOf } from './kinds/values.ts';
 import type { Observed } from './observed.ts';
-import { isNewerSeed } from './seeds.ts';
 
 type Config = Readonly<Record<string, string>>;
 
@@ -50,7 +49,7 @@ const places: Readonly<Partial<Record<KindName, LxdPlace>>> = {
 
 /** A key of the contract is judged by the contract, wherever it has a row for it. */
 const ours: Readonly<Record<LxdPlace, (key: string, driver: string) => boolean>> = {
-  container: (key) => containerConfigKey(key) !== undefined || isNewerSeed(key),
+  container: (key) => containerConfigKey(key) !== undefined,
   network: (key) => findNetworkConfigKey(key) !== undefined,
   storage_pool: (key, driver) => {
     const row: { readonly drivers: readonly string[] } | undefined = Object.hasOwn(poolConfigKeys, key)

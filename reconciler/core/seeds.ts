@@ -1,5 +1,6 @@
 // Seeds of a first boot (cloud-init): which config keys hold them, and what must be true of a server for the newer ones. What
 // they say is YAML, which the core cannot read: comparing them comes with the input of a plan.
+import { isNewerSeed } from '../../server/api/seed-keys.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Document } from './document.ts';
 import { mapOf } from './kinds/values.ts';
@@ -11,11 +12,7 @@ import type { Observed } from './observed.ts';
  */
 export type CompareSeeds = (key: string, live: string, declared: string) => readonly string[] | undefined;
 
-const newerKey = /^cloud-init\.(user-data|vendor-data|network-config)$/;
-
-/** Keys of servers with the extension `cloud_init`; gantryd has their `user.*` forms only. */
-export const isNewerSeed = (key: string): boolean => newerKey.test(key);
-
+/** Servers without the extension `cloud_init` have the `user.*` forms of these keys only. */
 export function seedProblems(documents: readonly Document[], observed: Observed): readonly Diagnostic[] {
   if (observed.server.extensions.includes('cloud_init')) return [];
   return documents.flatMap(({ kind, address, values, location }) =>

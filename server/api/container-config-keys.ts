@@ -120,6 +120,15 @@ export const containerConfigKeys = {
     default: '30',
   }),
   'boot.stop.priority': count()('none', 'Higher ones stop first; equal ones together.', { default: '0' }),
+  'cloud-init.network-config': lines()(
+    'none',
+    'What cloud-init sets up as network. Counts instead of user.network-config.',
+  ),
+  'cloud-init.user-data': lines()('none', 'What cloud-init does at a first boot. Counts instead of user.user-data.'),
+  'cloud-init.vendor-data': lines()(
+    'none',
+    'As cloud-init.user-data, which cloud-init puts on top of it. Counts instead of user.vendor-data.',
+  ),
   'cluster.evacuate': word(is.oneOf('auto', 'live-migrate', 'migrate', 'stop'))(
     'none',
     'What happens to it when its cluster member is emptied. Without a cluster: nothing.',
@@ -190,14 +199,18 @@ export const containerConfigKeys = {
   }),
   'security.protection.delete': flag('none', 'Refuse to delete the container.', { default: 'false' }),
   'security.protection.shift': flag('none', 'Refuse to shift the ids of its files.', { default: 'false' }),
-  'security.syscalls.blacklist': lines()('restart', 'System calls to refuse, one a line.'),
-  'security.syscalls.blacklist_compat': flag('restart', 'Refuse the 32-bit calls of a 64-bit host.', {
+  'security.syscalls.allow': lines()('restart', 'The only system calls to allow, one a line.'),
+  'security.syscalls.blacklist': lines()('restart', 'Older name of security.syscalls.deny.'),
+  'security.syscalls.blacklist_compat': flag('restart', 'Older name of security.syscalls.deny_compat.', {
     default: 'false',
   }),
-  'security.syscalls.blacklist_default': flag('restart', 'Refuse the calls that no container needs.', {
+  'security.syscalls.blacklist_default': flag('restart', 'Older name of security.syscalls.deny_default.', {
     default: 'true',
   }),
-  'security.syscalls.whitelist': lines()('restart', 'The only system calls to allow, one a line.'),
+  'security.syscalls.deny': lines()('restart', 'System calls to refuse, one a line.'),
+  'security.syscalls.deny_compat': flag('restart', 'Refuse the 32-bit calls of a 64-bit host.', { default: 'false' }),
+  'security.syscalls.deny_default': flag('restart', 'Refuse the calls that no container needs.', { default: 'true' }),
+  'security.syscalls.whitelist': lines()('restart', 'Older name of security.syscalls.allow.'),
   'snapshots.expiry': word(expiry)('none', 'Life of its snapshots: 2w 1d. Unset: for ever.'),
   'snapshots.pattern': word(snapshotPattern)('none', 'Name of snapshots made without one.', { default: 'snap%d' }),
   'snapshots.schedule': word(schedule)(

@@ -65,9 +65,6 @@ const foreign: readonly (readonly [pattern: RegExp, why: string])[] = [
     /^security\.syscalls\.intercept\./,
     'this daemon answers no system calls for containers: what the kernel refuses in a user namespace stays refused',
   ],
-  [/^security\.syscalls\.deny$/, 'here it is called security.syscalls.blacklist'],
-  [/^security\.syscalls\.deny_(?:default|compat)$/, 'here it is called security.syscalls.blacklist_default or _compat'],
-  [/^security\.syscalls\.allow$/, 'here it is called security.syscalls.whitelist'],
 ];
 
 function wrongKey(key: string, context: ConfigContext): string | undefined {
@@ -92,7 +89,14 @@ function wrongValue(key: string, value: string): string | undefined {
 
 const plainKeys = [...keys.keys()].filter((key) => !key.includes('*'));
 const syscallKeys = plainKeys.filter((key) => key.startsWith('security.syscalls.'));
-const blacklistKeys = syscallKeys.filter((key) => key.includes('blacklist'));
+/** Older names, all of which still count: the key that is used today first. */
+export const syscallNames = [
+  ['security.syscalls.allow', 'security.syscalls.whitelist'],
+  ['security.syscalls.deny', 'security.syscalls.blacklist'],
+  ['security.syscalls.deny_compat', 'security.syscalls.blacklist_compat'],
+  ['security.syscalls.deny_default', 'security.syscalls.blacklist_default'],
+] as const;
+const [allowNames, ...denyNames] = syscallNames;
 
 /** Keys that exclude each other. Of two keys set, the one that takes over is named as the wrong one. */
 function conflicts(config: Config): Problem[] {
@@ -103,5 +107,9 @@ function conflicts(config: Config): Problem[] {
       ? []
       : [{ path: `config.${key}`, message: `${key} cannot be set together with ${clash.join(', ')}: unset one side` }];
   };
-  return [...exclusive('raw.seccomp', syscallKeys), ...exclusive('security.syscalls.whitelist', blacklistKeys)];
+  return [
+    ...exclusive('raw.seccomp', syscallKeys),
+    ...allowNames.flatMap((key) => exclusive(key, denyNames.flat())),
+    ...syscallNames.flatMap(([name, older]) => exclusive(older, [name])),
+  ];
 }

@@ -24,11 +24,6 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
   container: [
     ['linux_sysctl', 'restart', 'linux.sysctl.*'],
     [
-      today,
-      'restart',
-      'security.syscalls.allow security.syscalls.deny security.syscalls.deny_compat security.syscalls.deny_default',
-    ],
-    [
       'container_syscall_intercept',
       'restart',
       'security.syscalls.intercept.mknod security.syscalls.intercept.setxattr',

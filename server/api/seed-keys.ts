@@ -13,3 +13,12 @@ export const plainSeedKeys = ['user.network-config', 'user.meta-data', 'cloud-in
 
 export const isSeedKey = (key: string): boolean =>
   (seedKeys as readonly string[]).includes(key) || (plainSeedKeys as readonly string[]).includes(key);
+
+const newer = ['network-config', 'user-data', 'vendor-data'];
+
+/** The key that counts instead of this one where both are set: `cloud-init.user-data` for `user.user-data`. */
+export const newerSeedKey = (key: string): string | undefined =>
+  newer.map((name) => (key === `user.${name}` ? `cloud-init.${name}` : undefined)).find((name) => name !== undefined);
+
+/** A key of servers with the API extension `cloud_init`. */
+export const isNewerSeed = (key: string): boolean => newer.some((name) => key === `cloud-init.${name}`);

@@ -25,7 +25,7 @@ const seed = (key: string, packages: string): string => `config:
 for (const { host, reason } of hosts) {
   describe.skipIf(reason !== undefined)(`on ${host}`, () => {
     let bench: Bench;
-    const key = host === 'lxd' ? 'cloud-init.user-data' : 'user.user-data';
+    const key = 'cloud-init.user-data';
     const live = async (): Promise<string> =>
       ((await bench.get('/1.0/containers/c1')) as { config: Record<string, string> }).config[key] ?? '';
     beforeAll(async () => {
@@ -75,7 +75,7 @@ for (const { host, reason } of hosts) {
     });
 
     it('maps may stand in profiles, hold secrets, and are no value of other keys', async () => {
-      const plain = host === 'lxd' ? 'cloud-init.network-config' : 'user.network-config';
+      const plain = 'cloud-init.network-config';
       bench.parts = {
         ...bench.parts,
         profile: profileWith('').replace(
@@ -87,15 +87,6 @@ for (const { host, reason } of hosts) {
       expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('SEED_PW')]);
       bench.parts = { ...bench.parts, container: containerWith('state: stopped\nconfig: { user.note: {a: b} }\n') };
       expect((await bench.gantry('plan')).stderr).toContain('config.user.note');
-    });
-
-    it.skipIf(host === 'lxd')('a server without the newer keys is named before anything is done', async () => {
-      bench.parts = { ...bench.parts, container: containerWith(seed('cloud-init.user-data', 'curl')) };
-      bench.parts = { ...bench.parts, profile: profileWith('') };
-      const run = await bench.gantry('apply', '--auto-approve');
-      expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('API extension cloud_init')]);
-      expect(run.stderr).toMatch(/stack\.yaml:\d+:\d+/);
-      expect(run.stderr).toContain('user.user-data');
     });
   });
 }

@@ -493,6 +493,22 @@ describe('what people read', () => {
   });
 });
 
+test('a server without the newer seeds of cloud-init is named before a plan is made, with the key that it has', () => {
+  const config = { 'cloud-init.user-data': '#cloud-config\n', 'user.vendor-data': '#cloud-config\n' };
+  const documents = [document('profile', 'seeded', { config })];
+  const observed = world({});
+  const refused = plan(documents, observed);
+  expect(refused.diagnostics).toMatchObject([
+    {
+      severity: 'error',
+      path: 'config.cloud-init.user-data',
+      remedy: expect.stringContaining('user.user-data') as string,
+    },
+  ]);
+  const newer = { ...observed, server: { ...observed.server, extensions: ['cloud_init'] } };
+  expect(plan(documents, newer).diagnostics).toEqual([]);
+});
+
 test('ten thousand unchanged documents are planned within a second of processor time', () => {
   const scene = unchangedWorld(10_000);
   const before = process.cpuUsage();

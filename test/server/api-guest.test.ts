@@ -100,6 +100,20 @@ describe('what is answered', () => {
     expect(JSON.stringify(list)).not.toContain('limits');
   });
 
+  it('what cloud-init reads: the keys of cloud-init.* beside those of user.*, with profiles applied', async () => {
+    const profile = await withProfile({ 'cloud-init.vendor-data': '#cloud-config\npackages: [curl]\n' });
+    const config = { 'cloud-init.user-data': '#cloud-config\nhostname: a\n', 'user.user-data': 'older' };
+    const name = await running({ profiles: ['default', profile], config });
+    expect((await ask(name, '/1.0/config')).body).toEqual([
+      '/1.0/config/cloud-init.vendor-data',
+      '/1.0/config/cloud-init.user-data',
+      '/1.0/config/user.user-data',
+    ]);
+    expect(await said(name, '/1.0/config/cloud-init.vendor-data')).toEqual([200, '#cloud-config\npackages: [curl]\n']);
+    expect(await said(name, '/1.0/config/user.user-data')).toEqual([200, 'older']);
+    expect((await daemon.get('/1.0')).api_extensions).toContain('cloud_init');
+  });
+
   it('403 for every other key, set or not, and 404 for one that is not set', async () => {
     const name = await running({ config: { 'limits.processes': '7' } });
     for (const key of ['limits.processes', 'volatile.last_state.power', 'image.os', 'raw.lxc', 'userx', '']) {

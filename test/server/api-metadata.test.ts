@@ -27,6 +27,10 @@ templates:
     when: [start]
     template: started.tpl
     properties: {greeting: hello}
+  /etc/seed:
+    when: [start]
+    template: seed.tpl
+    properties: {default: "#cloud-config of the image"}
   /etc/deep/er/once:
     when: [create, copy, start]
     create_only: true
@@ -36,6 +40,7 @@ const templates: Record<string, string> = {
   'hostname.tpl': '{{ container.name }} by {{ trigger }}\n',
   'started.tpl':
     '{{ properties.greeting }} {{ config_get("user.who", "nobody") }} {{ path }}{% for name, device in devices %} {{ name }}:{{ device.type }}{% endfor %} {{ container.privileged }}/{{ container.ephemeral }}/{{ container.architecture }}\n',
+  'seed.tpl': '{{ config_get("user.user-data", properties.default) }}|{{ config_get("cloud-init.user-data", "") }}\n',
   'once.tpl': 'made by {{ trigger }}\n',
 };
 
@@ -67,6 +72,25 @@ afterAll(() => daemon.cleanUp());
 
 const make = (name: string, more: object = {}): Promise<unknown> =>
   createContainer(daemon, name, { source: { type: 'image', fingerprint }, ...more });
+
+describe('seeds of cloud-init in templates', () => {
+  test.each([
+    ['neither key', {}, '#cloud-config of the image|\n'],
+    ['user.user-data', { 'user.user-data': 'old' }, 'old|\n'],
+    [
+      'cloud-init.user-data, which counts instead',
+      { 'user.user-data': 'old', 'cloud-init.user-data': 'new' },
+      'new|new\n',
+    ],
+    ['cloud-init.user-data of an older image', { 'cloud-init.user-data': 'new' }, 'new|new\n'],
+    ['an empty cloud-init.user-data, which is none', { 'user.user-data': 'old', 'cloud-init.user-data': '' }, 'old|\n'],
+  ])('with %s', async (title, config, expected) => {
+    const name = `seed-${title.length}`;
+    await make(name, { config });
+    expect((await setState(daemon, name, 'start')).status_code).toBe(200);
+    expect(content(name, 'etc/seed')).toBe(expected);
+  });
+});
 
 describe('metadata', () => {
   test('is that of the image, in the shape of the spec, with an ETag', async () => {
@@ -174,7 +198,12 @@ describe('templates', () => {
   beforeAll(() => make('tpl'));
 
   test('are listed and read', async () => {
-    expect(await daemon.get(path('tpl', '/templates'))).toEqual(['hostname.tpl', 'once.tpl', 'started.tpl']);
+    expect(await daemon.get(path('tpl', '/templates'))).toEqual([
+      'hostname.tpl',
+      'once.tpl',
+      'seed.tpl',
+      'started.tpl',
+    ]);
     expect(await daemon.get(path('bare', '/templates'))).toEqual([]);
     const answer = await daemon.call('GET', template('tpl', 'once.tpl'));
     expect([answer.bytes.toString(), answer.headers['content-type']]).toEqual([

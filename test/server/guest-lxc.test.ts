@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     await seed(daemon);
     await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
     for (const name of ['c1', 'c2']) {
-      const config = { 'user.who': name };
+      const config = { 'user.who': name, 'cloud-init.user-data': `#cloud-config\nhostname: ${name}\n` };
       await createContainer(daemon, name, { source: { type: 'image', alias: 'busybox' }, config, devices: host });
       expect((await setState(daemon, name, 'start')).err).toBe('');
     }
@@ -76,6 +76,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
   it('root of each container hears of its own container', async () => {
     expect(await ask('c1', '/1.0/config/user.who')).toBe('200 c1');
     expect(await ask('c2', '/1.0/config/user.who')).toBe('200 c2');
+    expect(await ask('c1', '/1.0/config/cloud-init.user-data')).toBe('200 #cloud-config\nhostname: c1\n');
     expect(await ask('c1', '/1.0/meta-data')).toBe('200 #cloud-config\ninstance-id: c1\nlocal-hostname: c1\n');
   });
 

@@ -376,6 +376,9 @@ describe('the configuration file', () => {
   it('system call filters: default, own list, allow list, conflicts', () => {
     expect(renderSeccomp({})).toContain('kexec_load');
     expect(renderSeccomp({ 'security.syscalls.blacklist_default': 'false' })).not.toContain('kexec_load');
+    expect(renderSeccomp({ 'security.syscalls.deny_default': 'false' })).not.toContain('kexec_load');
+    expect(renderSeccomp({ 'security.syscalls.deny': 'ptrace errno 1' })).toContain('ptrace errno 1');
+    expect(renderSeccomp({ 'security.syscalls.allow': 'read\nwrite' })).toMatch(/^2\nwhitelist\n/);
     expect(renderSeccomp({ 'security.syscalls.blacklist': 'ptrace errno 1' })).toContain('ptrace errno 1');
     expect(renderSeccomp({ 'security.syscalls.whitelist': 'read\nwrite' })).toMatch(/^2\nwhitelist\n/);
     expect(() =>
@@ -383,7 +386,7 @@ describe('the configuration file', () => {
     ).toThrow();
     expect(renderSeccomp({ 'security.syscalls.blacklist_compat': 'true' })).toBe(renderSeccomp({}));
     expect(nativeOnly('arm64', '/usr/bin/perl').join(' ')).toMatch(/syscall\(277, 1, 0, \$program\)/);
-    expect(() => nativeOnly('s390x', '/usr/bin/perl')).toThrow(/blacklist_compat is not available.*s390x/);
+    expect(() => nativeOnly('s390x', '/usr/bin/perl')).toThrow(/deny_compat is not available.*s390x/);
   });
 });
 

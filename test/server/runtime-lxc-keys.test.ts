@@ -247,6 +247,9 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(
       await outcome({ 'security.syscalls.blacklist': 'mkdir errno 1\nmkdirat errno 1\nsethostname errno 1' }),
     ).toBe('chmod 0, mkdir 1, hostname 1');
+    expect(await outcome({ 'security.syscalls.deny': 'mkdir errno 1\nmkdirat errno 1' })).toBe(
+      'chmod 0, mkdir 1, hostname 0',
+    );
     expect(await outcome({ 'raw.seccomp': '2\nblacklist\n[all]\nsethostname errno 1' })).toBe(
       'chmod 0, mkdir 0, hostname 1',
     );
@@ -269,6 +272,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     };
     expect(await outcome({})).toBe('42');
     expect(await outcome({ 'security.syscalls.blacklist_compat': 'true' })).toBe('139');
+    expect(await outcome({ 'security.syscalls.deny_compat': 'true' })).toBe('139');
     // Init and what it starts have the same filter, over a reboot and for the next daemon too.
     const { name } = await prepare();
     const config = { 'security.syscalls.blacklist_compat': 'true' };

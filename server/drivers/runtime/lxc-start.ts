@@ -23,7 +23,7 @@ import { nativeOnly } from './native-only.ts';
 import { checkNicPlaces, filterNic, markOf, prepareHost, removeShape } from './nic-host.ts';
 import { readBootId } from './proc.ts';
 import { cablesOf, type DeviceState, removeRunState, type RunState } from './run-state.ts';
-import { renderSeccomp } from './seccomp.ts';
+import { deniesCompat, renderSeccomp } from './seccomp.ts';
 
 export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
@@ -170,8 +170,7 @@ function emptyLog(run: RunConfig): void {
 }
 
 /** Words before the command line that the container is started with. */
-const filterFor = (run: RunConfig): readonly string[] =>
-  isTrue(run.config['security.syscalls.blacklist_compat']) ? nativeOnly() : [];
+const filterFor = (run: RunConfig): readonly string[] => (deniesCompat(run.config) ? nativeOnly() : []);
 
 async function runLxcStart(places: LxcPlaces, run: RunConfig): Promise<void> {
   const start = [...filterFor(run), findProgram('lxc-start') ?? 'lxc-start'];

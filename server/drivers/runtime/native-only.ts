@@ -1,4 +1,4 @@
-// security.syscalls.blacklist_compat: a filter that leaves programs of another ABI (32-bit ones, x32) without system calls.
+// security.syscalls.deny_compat: a filter that leaves programs of another ABI (32-bit ones, x32) without system calls.
 // LXC's own filter cannot do it: what it is told of one ABI it does to all. So the filter is put on lxc-start and lxc-attach, and
 // everything they start inherits it.
 import { DriverError } from '../driver-error.ts';
@@ -26,7 +26,7 @@ export function nativeOnly(arch: string = process.arch, perl = findProgram('perl
     abi === undefined
       ? `it is known for x86-64 and arm64 only, this is ${arch}`
       : 'perl is missing (package perl-base)';
-  throw new DriverError('NotSupported', `security.syscalls.blacklist_compat is not available on this host: ${why}`);
+  throw new DriverError('NotSupported', `security.syscalls.deny_compat is not available on this host: ${why}`);
 }
 
 const load = 0x20;

@@ -1,4 +1,5 @@
 // Renders a container's system call filter from security.syscalls.* and raw.seccomp. Pure.
+import { syscallNames } from '../../api/container-config.ts';
 import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
 
@@ -14,13 +15,21 @@ const defaultDenied = [
   'delete_module errno 38',
 ] as const;
 
-/** LXC's format: version, kind of list, then one call a line. security.syscalls.blacklist_compat: native-only.ts. */
+/** The value under today's name of the key, or else under its older one. */
+function syscallKey(config: Config, key: (typeof syscallNames)[number][0]): string {
+  const older = syscallNames.find(([name]) => name === key)?.[1] ?? key;
+  return config[key] || config[older] || '';
+}
+
+/** Whether 32-bit system calls are refused. */
+export const deniesCompat = (config: Config): boolean => isTrue(syscallKey(config, 'security.syscalls.deny_compat'));
+
+/** LXC's format: version, kind of list, then one call a line. security.syscalls.deny_compat: native-only.ts. */
 export function renderSeccomp(config: Config): string {
-  const get = (key: string): string => config[key] ?? '';
-  const raw = get('raw.seccomp');
-  const allowed = get('security.syscalls.whitelist');
-  const denied = get('security.syscalls.blacklist');
-  const compat = isTrue(get('security.syscalls.blacklist_compat'));
+  const raw = config['raw.seccomp'] ?? '';
+  const allowed = syscallKey(config, 'security.syscalls.allow');
+  const denied = syscallKey(config, 'security.syscalls.deny');
+  const byDefault = syscallKey(config, 'security.syscalls.deny_default');
   if (raw !== '') {
     if (allowed !== '' || denied !== '') {
       throw new DriverError('Invalid', 'raw.seccomp cannot be used together with security.syscalls.*');
@@ -28,12 +37,11 @@ export function renderSeccomp(config: Config): string {
     return `${raw}\n`;
   }
   if (allowed !== '') {
-    if (denied !== '' || compat || get('security.syscalls.blacklist_default') !== '') {
-      throw new DriverError('Invalid', 'security.syscalls.whitelist excludes security.syscalls.blacklist*');
+    if (denied !== '' || deniesCompat(config) || byDefault !== '') {
+      throw new DriverError('Invalid', 'security.syscalls.allow excludes security.syscalls.deny*');
     }
     return `2\nwhitelist\n[all]\n${allowed}\n`;
   }
-  const byDefault = get('security.syscalls.blacklist_default');
   return [
     '2',
     'blacklist',

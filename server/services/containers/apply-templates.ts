@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { isTrue } from '../../api/container-config.ts';
+import { newerSeedKey } from '../../api/seed-keys.ts';
 import type { ConfigMap, DeviceMap } from '../../api/common.ts';
 import type { ContainerMetadata } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
@@ -137,9 +138,16 @@ export function templateContext(
     devices,
     properties: template.properties,
     config_get: new Callable(([key = '', fallback = '']) =>
-      typeof key === 'string' && Object.hasOwn(config, key) ? (config[key] ?? '') : fallback,
+      typeof key === 'string' ? (templateValue(config, key) ?? fallback) : fallback,
     ),
   };
+}
+
+/** Templates of older images ask for `user.user-data` only: `cloud-init.user-data` counts instead of it there, too. */
+function templateValue(config: ConfigMap, key: string): string | undefined {
+  const newer = newerSeedKey(key);
+  const overriding = newer === undefined ? '' : (config[newer] ?? '');
+  return overriding || (Object.hasOwn(config, key) ? config[key] : undefined);
 }
 
 async function isThere(tree: FileRoot, path: Buffer): Promise<boolean> {
