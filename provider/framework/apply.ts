@@ -2,6 +2,7 @@
 import type { Attributes } from './attribute.ts';
 import { failure, warning, type Diagnostic } from './diagnostic.ts';
 import { begin, type Begun } from './operation.ts';
+import { withoutNullEntries } from './null-entries.ts';
 import { settle } from './plan.ts';
 import type { AnyProvider, AnyResource, ConfigOf, CreateContext, PrivateData } from './provider.ts';
 import { timeoutMs, type OperationName } from './timeouts.ts';
@@ -37,10 +38,16 @@ const asState = (values: ValueMap): State => values;
 const asConfig = (values: ValueMap | null): ConfigOf<Attributes> => (values ?? {}) as ConfigOf<Attributes>;
 
 export function applyChange<C>(deps: ApplyDeps<C>, input: ApplyInput): Promise<Applied> {
-  const { prior, planned } = input;
-  if (planned === null) return remove(deps, input, prior ?? {});
-  return prior === null ? create(deps, input, planned) : update(deps, input, planned, prior);
+  const { attributes } = deps.resource;
+  const config = input.config === null ? null : withoutNullEntries(attributes, input.config);
+  const prior = input.prior === null ? null : withoutNullEntries(attributes, input.prior);
+  const given = { ...input, config, prior };
+  if (input.planned === null) return remove(deps, given, prior ?? {});
+  return prior === null ? create(deps, given, input.planned) : update(deps, given, input.planned, prior);
 }
+
+const wantedOf = <C>(deps: ApplyDeps<C>, planned: ValueMap): ValueMap =>
+  withoutNullEntries(deps.resource.attributes, knownPart(planned) as ValueMap);
 
 function start<C>(deps: ApplyDeps<C>, input: ApplyInput, operation: OperationName, values: ValueMap): Begun<C> {
   const limit = timeoutMs(values['timeouts'], operation, deps.resource.timeoutsMs?.[operation]);
@@ -54,7 +61,7 @@ const done = (begun: Begun<unknown>, state: ValueMap | null): Applied => {
 
 async function create<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMap): Promise<Applied> {
   const begun = start(deps, input, 'create', planned);
-  const wanted = knownPart(planned) as ValueMap;
+  const wanted = wantedOf(deps, planned);
   let exists = false;
   const context: CreateContext<C> = {
     ...begun.context,
@@ -83,7 +90,7 @@ async function create<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMa
 
 async function update<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMap, prior: ValueMap): Promise<Applied> {
   const begun = start(deps, input, 'update', planned);
-  const wanted = knownPart(planned) as ValueMap;
+  const wanted = wantedOf(deps, planned);
   try {
     const to = { planned: asState(wanted), config: asConfig(input.config) };
     const extra = await deps.resource.update(to, asState(prior), begun.context);

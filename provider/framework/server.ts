@@ -4,6 +4,7 @@ import type { Attributes } from './attribute.ts';
 import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnostic.ts';
 import { begin } from './operation.ts';
 import type { Path } from './path.ts';
+import { plannedNullEntries, withNullEntries, withoutNullEntries } from './null-entries.ts';
 import { planChange } from './plan.ts';
 import type {
   AnyDataSource,
@@ -83,14 +84,16 @@ export class ProviderServer<C> {
     return diagnostics;
   }
 
-  validateResource(typeName: string, config: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {
+  validateResource(typeName: string, written: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {
     const resource = this.resource(typeName);
+    const config = withoutNullEntries(resource.attributes, written);
     const found = validateAttributes(resource.attributes, config, facts);
     return [...found, ...(resource.validate?.(asConfig(config)) ?? [])];
   }
 
   validateDataSource(typeName: string, config: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {
-    return validateAttributes(this.dataSource(typeName).attributes, config, facts);
+    const { attributes } = this.dataSource(typeName);
+    return validateAttributes(attributes, withoutNullEntries(attributes, config), facts);
   }
 
   upgrade(typeName: string, stored: { readonly version: number; readonly json: string }): StateResult {
@@ -116,8 +119,9 @@ export class ProviderServer<C> {
       { timeoutMs: limit, stopping: this.#stopping.signal },
     );
     try {
-      const read = await resource.read(state, begun.context);
-      const found = read === null ? null : { ...state, ...(read as ValueMap) };
+      const read = await resource.read(withoutNullEntries(resource.attributes, state), begun.context);
+      const found =
+        read === null ? null : withNullEntries(resource.attributes, { ...state, ...(read as ValueMap) }, state);
       // What was read with others comes without an ETag: the one of before still stands for the same state.
       const isSame = found !== null && equalValues(found, state);
       const kept = isSame ? { ...privateData, ...begun.context.privateData } : begun.context.privateData;
@@ -131,11 +135,20 @@ export class ProviderServer<C> {
   }
 
   async plan(typeName: string, config: ValueMap | null, prior: ValueMap | null): Promise<PlanResult> {
-    const resource = this.resource(typeName);
+    const { attributes } = this.resource(typeName);
+    const before = prior === null ? null : withoutNullEntries(attributes, prior);
     if (config === null) {
-      const diagnostics = prior === null ? [] : (resource.planDelete?.(prior) ?? []);
+      const diagnostics = before === null ? [] : (this.resource(typeName).planDelete?.(before) ?? []);
       return { planned: null, replace: [], diagnostics };
     }
+    const wanted = withoutNullEntries(attributes, config);
+    const result = await this.#planKnown(typeName, wanted, before);
+    if ((wanted === config && before === prior) || result.planned === null) return result;
+    return { ...result, planned: plannedNullEntries(attributes, result.planned, { config, prior }) };
+  }
+
+  async #planKnown(typeName: string, config: ValueMap, prior: ValueMap | null): Promise<PlanResult> {
+    const resource = this.resource(typeName);
     const change = planChange(resource.attributes, config, prior);
     if (resource.plan === undefined) return { planned: change.planned, replace: change.replace, diagnostics: [] };
     const planned = { ...change.planned };
@@ -195,7 +208,7 @@ export class ProviderServer<C> {
     const limits = { timeoutMs: 60_000, stopping: this.#stopping.signal };
     const begun = begin(this.provider, client, {}, limits);
     try {
-      const read = await source.read(config, begun.context);
+      const read = await source.read(withoutNullEntries(source.attributes, config), begun.context);
       const names = Object.keys(source.attributes);
       const found = read as ValueMap;
       const state = names.map((name) => [name, found[name] ?? config[name] ?? null] as const);

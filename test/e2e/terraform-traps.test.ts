@@ -203,26 +203,55 @@ resource "gantry_network" "n" {
     }
   });
 
-  it('refuses null where lists and maps hold it', async () => {
-    terraform.write(`${container(
-      'a',
-      `profiles = ["default", null]
-  config   = { "limits.memory" = null }
-  files    = { "/a" = null }
-  exec     = { x = { command = ["true", null] } }`,
-    )}
-${container('b', 'devices = { eth0 = null, root = { type = "disk", path = null } }')}`);
+  it('refuses null where lists hold it', async () => {
+    terraform.write(container('a', `profiles = ["default", null]\n  exec = { x = { command = ["true", null] } }`));
     const said = await terraform.fails('plan');
-    for (const path of [
-      'profiles[1]',
-      'config["limits.memory"]',
-      'files["/a"]',
-      'exec["x"].command[1]',
-      'devices["eth0"]',
-      'devices["root"]["path"]',
-    ]) {
+    for (const path of ['profiles[1]', 'exec["x"].command[1]']) {
       expect(said).toContain(`${path} must not be null. Leave the entry out`);
     }
+  });
+
+  it('takes null where maps hold it for an entry that is not there', async () => {
+    const text = (memory: string, nothing: string, none = nothing): string => `${base}
+variable "nothing" {
+  type    = string
+  default = null
+}
+variable "none" {
+  default = null
+}
+${container(
+  'a',
+  `running  = false
+  profiles = []
+  config   = { "user.x" = "1"${memory} }
+  files    = { "/a" = { content = "x" }, "/b" = ${none} }
+  exec     = { e = { command = ["true"], environment = { A = "1", B = ${nothing} } }, f = ${none} }
+  devices  = {
+    root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name, size = ${nothing} }
+    eth0 = ${none}
+  }`,
+)}
+`;
+    terraform.write(text(', "limits.memory" = var.nothing', 'var.nothing', 'var.none'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const { changes, output } = await terraform.plan('-refresh-only');
+    expect(changes, output).toBe(false);
+    const { config, devices } = await daemon.get('/1.0/containers/a');
+    expect(config['user.x']).toBe('1');
+    expect(config).not.toHaveProperty(['limits.memory']);
+    expect(devices).toEqual({ root: { type: 'disk', path: '/', pool: 'fast' } });
+    // Out of the configuration at all: nothing to do. A value there: a change. Null again: the key goes.
+    terraform.write(text('', 'null'));
+    await terraform.expectNoChanges();
+    terraform.write(text(', "limits.memory" = "64MiB"', 'var.nothing', 'var.none'));
+    await terraform.apply();
+    expect((await daemon.get('/1.0/containers/a')).config['limits.memory']).toBe('64MiB');
+    terraform.write(text(', "limits.memory" = null', 'null'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/containers/a')).config).not.toHaveProperty(['limits.memory']);
   });
 
   it('gives a copy what is written, and only that', async () => {
