@@ -5,6 +5,7 @@ import type { Endpoint } from '../api/endpoint.ts';
 import { endpoints } from '../api/endpoints.ts';
 import { AppError, errors } from '../api/errors.ts';
 import { decide } from '../auth/policy.ts';
+import { jsonOf } from '../lib/kept-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import { readBody } from './body.ts';
 import { identityOf, type Identify } from './identity.ts';
@@ -217,5 +218,14 @@ function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply
 function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, rendered: Rendered): FastifyReply {
   reply.code(rendered.status).headers({ ...deps.commonHeaders(request.headers.origin), ...rendered.headers });
   if (rendered.body === undefined) return reply.send();
-  return reply.type('application/json').send(JSON.stringify(rendered.body));
+  return reply.type('application/json').send(bodyText(rendered.body));
+}
+
+/** Envelopes are made anew; what they carry may have its JSON already. */
+function bodyText({ metadata, ...envelope }: NonNullable<Rendered['body']>): string | Buffer {
+  const head = JSON.stringify(envelope);
+  if (metadata === undefined) return head;
+  const opened = `${head.slice(0, -1)},"metadata":`;
+  const json = jsonOf(metadata);
+  return typeof json === 'string' ? `${opened}${json}}` : Buffer.concat([Buffer.from(opened), json, Buffer.from('}')]);
 }

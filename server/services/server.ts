@@ -16,6 +16,7 @@ import { version } from '../api/version.ts';
 import { hashPassword } from '../auth/secrets.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { EventHub } from '../events/hub.ts';
+import { keepJson } from '../lib/kept-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
 import type { Caller } from './caller.ts';
@@ -38,14 +39,27 @@ export interface AddressListener {
   listen(address: string | undefined): Promise<void>;
 }
 
+const noConfig: StoredServerConfig = {};
+const untrustedView = { api_extensions: [...extensions], api_status: 'stable', api_version: '1.0', public: false };
+
+interface TrustedView {
+  /** What it was made from. */
+  readonly of: readonly unknown[];
+  readonly object: Partial<Server>;
+  readonly etag: string;
+}
+
 export class ServerSettings {
   readonly #deps: ServerSettingsDeps;
+  readonly #fingerprint: string;
+  #view: TrustedView | undefined;
   #listener: AddressListener | undefined;
   /** The address given on the command line, over the config. */
   #fixedAddress: string | undefined;
 
   constructor(deps: ServerSettingsDeps) {
     this.#deps = deps;
+    this.#fingerprint = createHash('sha256').update(new X509Certificate(deps.certificate).raw).digest('hex');
   }
 
   /** Opens the TLS listener where the config (or `fixed`) wants it. Only a fixed address must succeed: a daemon that cannot
@@ -63,16 +77,21 @@ export class ServerSettings {
   }
 
   async get(caller: Caller): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
-    const open = {
-      api_extensions: [...extensions],
-      api_status: 'stable',
-      api_version: '1.0',
-      auth: caller.class,
-      public: false,
-    };
-    if (caller.class !== 'trusted') return { object: open };
-    const config = renderServerConfig(this.#config());
-    return { object: { ...open, config, environment: this.#environment() }, etag: etagOf.serverConfig(config) };
+    if (caller.class !== 'trusted') return { object: { ...untrustedView, auth: caller.class } };
+    return this.#trustedView();
+  }
+
+  /** Read by every client before anything else: made anew only when what it is made from has changed. */
+  #trustedView(): TrustedView {
+    const stored = this.#config();
+    const { generation } = this.#deps.records.pools;
+    const of = [stored, generation, this.#listener?.address, hostname()];
+    if (this.#view === undefined || of.some((part, index) => part !== this.#view?.of[index])) {
+      const config = renderServerConfig(stored);
+      const object = keepJson({ ...untrustedView, auth: 'trusted' as const, config, environment: this.#environment() });
+      this.#view = { of, object, etag: etagOf.serverConfig(config) };
+    }
+    return this.#view;
   }
 
   async change(caller: Caller, mode: 'put' | 'patch', body: ServerPut, ifMatch: string | undefined): Promise<void> {
@@ -126,7 +145,7 @@ export class ServerSettings {
   }
 
   #config(): StoredServerConfig {
-    return this.#deps.records.server.get('config')?.document.config ?? {};
+    return this.#deps.records.server.get('config')?.document.config ?? noConfig;
   }
 
   #environment(): ServerEnvironment {
@@ -137,7 +156,7 @@ export class ServerSettings {
       addresses: address === undefined ? [] : [address],
       architectures: architecturesOfHost(machine()),
       certificate,
-      certificate_fingerprint: createHash('sha256').update(new X509Certificate(certificate).raw).digest('hex'),
+      certificate_fingerprint: this.#fingerprint,
       driver: runtime.name,
       driver_version: runtime.version,
       kernel: systemType(),

@@ -39,6 +39,7 @@ export const containersGroup: Group = async (context) => {
       10,
     ),
     row('GET one container', 'ms', await takingTurns(servers, { count: 300, block: 50 }, read(one), signal), 10),
+    row('GET /1.0', 'ms', await takingTurns(servers, { count: 300, block: 50 }, read('/1.0'), signal), 10),
     row('PATCH one container', 'ms', await takingTurns(servers, { count: 100, block: 25 }, patch, signal), 10),
     row(
       `PUT a profile that ${Math.min(sharedUsers, containers)} containers use`,

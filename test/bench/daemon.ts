@@ -33,7 +33,7 @@ export const daemonGroup: Group = async (context) => {
   return [
     { group: 'daemon', what: `start to ready with ${containers} containers`, unit: 'ms', samples: ready, atMost: 500 },
     { group: 'daemon', what: `memory 2 s after start, ${containers} containers`, unit: 'MB', samples: early },
-    { group: 'daemon', what: `idle memory with ${containers} containers`, unit: 'MB', samples: idle, atMost: 90 },
+    { group: 'daemon', what: `idle memory with ${containers} containers`, unit: 'MB', samples: idle, atMost: 75 },
   ];
 };
 

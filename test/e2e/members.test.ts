@@ -1,8 +1,6 @@
 // Networks and pools with config of single members, and containers with a target: in a cluster of one stock LXD; refused elsewhere.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli, type CliRun } from '../support/cli-io.ts';
@@ -10,6 +8,7 @@ import { makeDaemon } from '../support/daemon.ts';
 import { StackFolder } from '../support/stack-folder.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
 import { until } from '../support/until.ts';
+import { freePort } from '../support/free-port.ts';
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: config of single members in a cluster: ${missing}`);
@@ -29,16 +28,6 @@ const network = (more = ''): string =>
 const container =
   'kind: container\nname: c1\ntarget: node1\nstate: stopped\nsource: { type: image, alias: base }\ndevices: { root: { type: disk, path: /, pool: fast } }\n';
 const image = 'kind: image\nname: base\nfile: image.tar.gz\naliases: [base]\n';
-
-/** One that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 async function makeCluster(lxd: StockLxd): Promise<void> {
   const address = `127.0.0.1:${await freePort()}`;

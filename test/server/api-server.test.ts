@@ -6,6 +6,7 @@ import type { Endpoint } from '../../server/api/endpoint.ts';
 import { extensions } from '../../server/api/extensions.ts';
 import { callTls, makeClient, type ClientCertificate } from '../support/daemon-tls.ts';
 import { listenOn, makeDaemon, seed, withDaemon, type Answer, type Json, type TestDaemon } from '../support/daemon.ts';
+import { freePort } from '../support/free-port.ts';
 
 let daemon: TestDaemon;
 let stranger: ClientCertificate;
@@ -333,11 +334,3 @@ describe('the TLS listener', () => {
     expect((await daemon.get('/1.0')).environment.certificate_fingerprint).toBe(before);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

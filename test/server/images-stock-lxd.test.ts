@@ -1,7 +1,5 @@
 // Images to and from a real LXD, where one is installed: pulled from it as a guest, and what is published here unpacked there.
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,18 +9,10 @@ import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '.
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../support/image-hostile.ts';
 import { sha256 } from '../support/image-remotes.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
+import { freePort } from '../support/free-port.ts';
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: images of a real LXD, since ${missing}`);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 describe.skipIf(missing !== undefined)('a real LXD', () => {
   let lxd: StockLxd | undefined;

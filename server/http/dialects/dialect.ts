@@ -7,8 +7,8 @@ import type { Operation } from '../../api/operation.ts';
 export interface Rendered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Absent: no body at all. */
-  readonly body?: unknown;
+  /** An envelope. Absent: no body at all. */
+  readonly body?: { readonly type: string; readonly metadata?: unknown };
 }
 
 export interface Dialect {

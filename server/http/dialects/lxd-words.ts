@@ -2,6 +2,7 @@
 import type { Endpoint } from '../../api/endpoint.ts';
 import { endpoints } from '../../api/endpoints.ts';
 import { extensions } from '../../api/extensions.ts';
+import { keepDerived } from '../../lib/kept-json.ts';
 
 /** Names that the spec changed (real system 26.3). */
 const realNames: Readonly<Record<string, string>> = {
@@ -71,17 +72,23 @@ export function operationWords(operation: unknown): unknown {
 
 /** Lists are of URLs or of objects. */
 function listOf(word: Words): Words {
-  return (list) => (Array.isArray(list) ? list.map((item: unknown) => word(item)) : list);
+  const ofList = keepDerived((list: readonly unknown[]) => list.map((item) => word(item)));
+  return (list) => (Array.isArray(list) ? ofList(list) : list);
 }
 
 /** Later releases have virtual machines, too, and clients of theirs ask. */
 export function typed(object: unknown): unknown {
-  return isRecord(object) ? { ...object, type: 'container' } : object;
+  return isRecord(object) ? typedRecord(object) : object;
 }
+
+const typedRecord = keepDerived((object) => ({ ...object, type: 'container' }));
 
 /** A server of this name is taken for one by clients that know several kinds. */
 function serverWords(server: unknown): unknown {
-  if (!isRecord(server)) return server;
+  return isRecord(server) ? serverRecord(server) : server;
+}
+
+const serverRecord = keepDerived((server: Fields) => {
   const environment = server['environment'];
   return {
     ...server,
@@ -90,7 +97,7 @@ function serverWords(server: unknown): unknown {
     auth: server['auth'] === 'trusted' ? 'trusted' : 'untrusted',
     ...(isRecord(environment) ? { environment: { ...environment, server: 'lxd' } } : {}),
   };
-}
+});
 
 /** The newer shape: cores and threads as objects. Which thread is of which core is made up from their counts. */
 function resourcesWords(resources: unknown): unknown {

@@ -61,7 +61,7 @@ export class Containers {
   }
 
   list(): readonly Container[] {
-    return this.#deps.records.containers.list().map((entry) => this.#deps.view.render(entry));
+    return this.#deps.view.renderAll();
   }
 
   /** recursion=2: with state, snapshots and backups (extension container_full). */

@@ -2,11 +2,17 @@
 import type { Container, ContainerState } from '../../api/container.ts';
 import { statusCodes, statusTexts, type StatusCode } from '../../api/status.ts';
 import type { RuntimeDriver, RuntimeMetrics } from '../../drivers/runtime/driver.ts';
+import { keepJson } from '../../lib/kept-json.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import { expand, type Expanded } from '../expand.ts';
 
 export type ContainerEntry = Entry<ContainerDocument>;
+
+interface Rendered {
+  readonly expanded: Expanded;
+  readonly object: Container;
+}
 
 export interface ContainerViewDeps {
   readonly records: Records;
@@ -18,6 +24,9 @@ export class ContainerView {
   /** Expansion is kept per entry until a profile changes. */
   #expanded = new WeakMap<ContainerEntry, Expanded>();
   #profilesGeneration = -1;
+  /** What clients last saw of an entry; kept until its expansion or status is another. */
+  readonly #rendered = new WeakMap<ContainerEntry, Rendered>();
+  #list: WeakRef<readonly Container[]> | undefined;
   /** Set while an action is under way, so that readers see Starting, Stopping … */
   readonly #transient = new Map<string, StatusCode>();
 
@@ -59,27 +68,25 @@ export class ContainerView {
     return status === 'frozen' ? statusCodes.frozen : statusCodes.running;
   }
 
+  /** The same object for as long as nothing of it changes, so that its JSON is made once. */
   render(entry: ContainerEntry): Container {
-    const { name, document } = entry;
     const expanded = this.expanded(entry);
-    const code = this.statusCode(name);
-    return {
-      name,
-      architecture: document.architecture,
-      profiles: document.profiles as string[],
-      ephemeral: document.ephemeral,
-      config: document.config,
-      devices: document.devices,
-      expanded_config: expanded.config,
-      expanded_devices: expanded.devices,
-      created_at: document.createdAt,
-      last_used_at: document.lastUsedAt,
-      stateful: document.stateful,
-      status: statusTexts[code],
-      status_code: code,
-      description: document.description,
-      location: 'none',
-    };
+    const code = this.statusCode(entry.name);
+    const last = this.#rendered.get(entry);
+    if (last?.expanded === expanded && last.object.status_code === code) return last.object;
+    const object = keepJson(renderContainer(entry, expanded, code));
+    this.#rendered.set(entry, { expanded, object });
+    return object;
+  }
+
+  /** All containers, in order of name: the same list for as long as it has the same members. It is long, so it is held weakly: a
+   *  daemon that nobody asks gives its memory back. */
+  renderAll(): readonly Container[] {
+    const objects = this.#deps.records.containers.list().map((entry) => this.render(entry));
+    const last = this.#list?.deref();
+    if (last?.length === objects.length && objects.every((object, index) => object === last[index])) return last;
+    this.#list = new WeakRef(keepJson(objects));
+    return objects;
   }
 
   async state(name: string): Promise<ContainerState> {
@@ -90,6 +97,26 @@ export class ContainerView {
     const metrics = await this.#deps.runtime.metrics(name).catch(() => undefined);
     return renderState(metrics === undefined ? this.statusCode(name) : code, metrics);
   }
+}
+
+function renderContainer({ name, document }: ContainerEntry, expanded: Expanded, code: StatusCode): Container {
+  return {
+    name,
+    architecture: document.architecture,
+    profiles: document.profiles as string[],
+    ephemeral: document.ephemeral,
+    config: document.config,
+    devices: document.devices,
+    expanded_config: expanded.config,
+    expanded_devices: expanded.devices,
+    created_at: document.createdAt,
+    last_used_at: document.lastUsedAt,
+    stateful: document.stateful,
+    status: statusTexts[code],
+    status_code: code,
+    description: document.description,
+    location: 'none',
+  };
 }
 
 function renderState(code: StatusCode, metrics: RuntimeMetrics | undefined): ContainerState {
