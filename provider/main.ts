@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // The process edge of terraform-provider-gantry: environment, standard streams, signals, exit codes. No logic.
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { lazyMethods } from './wire/calls.ts';
 import { logLine, type Log } from './wire/log.ts';
 import { HandshakeError, startPlugin } from './wire/plugin.ts';
@@ -18,7 +19,19 @@ function schema(): Uint8Array | undefined {
   }
 }
 
+/** For people, not for Terraform: puts the provider where that looks for it. */
+async function runInstall(args: readonly string[]): Promise<void> {
+  const { install } = await import('./packaging/install.ts');
+  const own = dirname(realpathSync(process.argv[1] ?? '.'));
+  const packages = [own, join(own, '../provider-package')];
+  const done = install({ args, packages, home: homedir(), os: process.platform, arch: process.arch });
+  process.stdout.write(done.stdout);
+  process.stderr.write(done.stderr);
+  process.exitCode = done.code;
+}
+
 async function main(): Promise<void> {
+  if (process.argv[2] === 'install') return runInstall(process.argv.slice(3));
   // Ctrl-C goes to the whole process group; Terraform says by StopProvider what it means for us.
   process.on('SIGINT', () => {});
   // Ten operations may be under way: an error that belongs to none of them must not lose what the others have done.

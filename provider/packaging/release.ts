@@ -4,11 +4,8 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Programs } from './bundle.ts';
+import { launcherName, mirrorFolders, platforms } from './mirror.ts';
 import { zip, type ZipEntry } from './zip.ts';
-
-export const platforms = ['darwin_amd64', 'darwin_arm64', 'linux_amd64', 'linux_arm64'] as const;
-const registries = ['registry.terraform.io', 'registry.opentofu.org'] as const;
-const source = 'gantry/gantry';
 
 /** Plain sh: it tells of a missing Node in words that Terraform shows, and the .cjs beside it runs in any project. */
 const launcher = `#!/bin/sh
@@ -35,7 +32,7 @@ export function packageEntries({ version, programs, license }: ReleaseInput): re
   return [
     { name: 'LICENSE', content: license, mode: 0o644 },
     ...[...programs].map(([name, content]) => ({ name, content, mode: 0o644 })),
-    { name: `terraform-provider-gantry_v${version}`, content: Buffer.from(launcher), mode: 0o755 },
+    { name: launcherName(version), content: Buffer.from(launcher), mode: 0o755 },
   ];
 }
 
@@ -55,14 +52,15 @@ export function releaseFiles(input: ReleaseInput): ReleaseFiles {
   const files = new Map<string, { content: Buffer; mode: number }>();
   for (const [name, content] of published) files.set(name, { content, mode: 0o644 });
   files.set(`${stem}_SHA256SUMS`, { content: Buffer.from(sums), mode: 0o644 });
-  for (const registry of registries) {
-    for (const platform of platforms) {
-      const folder = `mirror/${registry}/${source}/${version}/${platform}`;
-      for (const { name, content, mode } of entries) files.set(`${folder}/${name}`, { content, mode });
-    }
+  for (const folder of platforms.flatMap((platform) => mirrorFolders(version, platform))) {
+    for (const { name, content, mode } of entries) files.set(`mirror/${folder}/${name}`, { content, mode });
   }
   return files;
 }
+
+/** What `terraform-provider-gantry install` copies. */
+export const packageFiles = (input: ReleaseInput): ReleaseFiles =>
+  new Map(packageEntries(input).map(({ name, content, mode }) => [name, { content, mode }]));
 
 export function writeRelease(files: ReleaseFiles, directory: string): void {
   for (const [name, { content, mode }] of files) {

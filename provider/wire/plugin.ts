@@ -67,7 +67,7 @@ export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
 function checkCaller(env: PluginDeps['env']): void {
   if (env[cookie.name] !== cookie.value) {
     throw new HandshakeError(
-      'This is a plugin of Terraform and OpenTofu: it is started by them, not by hand. Put it where they look for providers.',
+      'This is a plugin of Terraform and OpenTofu: it is started by them, not by hand. With the argument install it puts itself where they look for providers.',
     );
   }
   const offered = (env['PLUGIN_PROTOCOL_VERSIONS'] ?? String(protocolVersion)).split(',').map((part) => part.trim());
