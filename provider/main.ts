@@ -6,8 +6,32 @@ import { dirname, join } from 'node:path';
 import { lazyMethods } from './wire/calls.ts';
 import { logLine, type Log } from './wire/log.ts';
 import { HandshakeError, startPlugin } from './wire/plugin.ts';
+import { guardOutput } from '../server/lib/output-stream.ts';
 
-const log: Log = (level, message, fields) => void process.stderr.write(logLine(new Date(), level, message, fields));
+/** A plugin whose errors come faster than this has no work left to protect. */
+const maxUnexpectedErrors = 1000;
+
+let isReaderGone = false;
+const readerGone = new Set<() => void>();
+/** Both streams lead to Terraform. A stream that fails otherwise, such as a log file on a full disk, is only given up. */
+const lost = (loss: 'reader-gone' | 'failed'): void => {
+  if (loss === 'failed') return;
+  isReaderGone = true;
+  for (const listener of readerGone) listener();
+};
+const stdout = guardOutput(process.stdout, lost);
+const stderr = guardOutput(process.stderr, lost);
+
+const log: Log = (level, message, fields) => stderr.write(logLine(new Date(), level, message, fields));
+
+let unexpectedErrors = 0;
+/** Ten operations may be under way: an error that belongs to none of them must not lose what the others have done. */
+function survive(error: unknown): void {
+  unexpectedErrors += 1;
+  if (unexpectedErrors > maxUnexpectedErrors) process.exit(1);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  log('error', `an unexpected error, the plugin goes on: ${text}`);
+}
 
 /** The package has it written down; only there this file is CommonJS. */
 function schema(): Uint8Array | undefined {
@@ -34,25 +58,26 @@ async function main(): Promise<void> {
   if (process.argv[2] === 'install') return runInstall(process.argv.slice(3));
   // Ctrl-C goes to the whole process group; Terraform says by StopProvider what it means for us.
   process.on('SIGINT', () => {});
-  // Ten operations may be under way: an error that belongs to none of them must not lose what the others have done.
-  process.on('uncaughtException', (error) =>
-    log('error', `an error that nobody expected: ${error.stack ?? String(error)}`),
-  );
+  process.on('uncaughtException', survive);
   try {
     const plugin = await startPlugin({
       methods: lazyMethods(async () => (await import('./serving.ts')).gantryMethods({ env: process.env, log }), schema),
       env: process.env,
       log,
-      print: (line) => void process.stdout.write(line),
+      print: (line) => stdout.write(line),
       // The end of the process closes connections sooner than we could, and Terraform waits for it.
       close: () => Promise.resolve(),
       exit: (code) => process.exit(code),
+      onReaderGone(listener) {
+        readerGone.add(listener);
+        if (isReaderGone) listener();
+      },
       parentPid: () => process.ppid,
       now: () => new Date(),
     });
     process.on('SIGTERM', () => plugin.stop());
   } catch (error) {
-    process.stderr.write(`${error instanceof HandshakeError ? error.message : String(error)}\n`);
+    stderr.write(`${error instanceof HandshakeError ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
 }

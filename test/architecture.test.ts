@@ -165,13 +165,13 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^reconciler\/(manifest|engine|controller|cli)\/|^reconciler\/index/,
-    own: /^(reconciler|server\/api|server\/client)\//,
+    own: /^(reconciler|server\/api|server\/client)\/|^server\/lib\/output-stream/,
     packages: anyPackage,
     why: 'the reconciler reaches the daemon through its API only',
   },
   {
     from: /^provider\//,
-    own: /^(provider|server\/api|server\/client)\/|^server\/lib\/self-signed/,
+    own: /^(provider|server\/api|server\/client)\/|^server\/lib\/(self-signed|output-stream)/,
     packages: anyPackage,
     why: 'provider and reconciler never import each other',
   },

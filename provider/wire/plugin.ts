@@ -15,7 +15,7 @@ export const cookie = {
 } as const;
 
 const protocolVersion = 6;
-const parentWatchMs = 2000;
+const watchMs = 1000;
 
 export interface PluginDeps {
   readonly methods: Methods;
@@ -26,6 +26,8 @@ export interface PluginDeps {
   /** Ends what the provider has open. */
   readonly close: () => Promise<void>;
   readonly exit: (code: number) => void;
+  /** Called when a standard stream has lost its reader, which is Terraform; at once when that has happened already. */
+  readonly onReaderGone?: (listener: () => void) => void;
   readonly parentPid: () => number;
   readonly now: () => Date;
 }
@@ -47,8 +49,11 @@ export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
   const end = (): void => {
     if (isEnding) return;
     isEnding = true;
-    place.remove();
-    void deps.close().finally(() => deps.exit(0));
+    try {
+      place.remove();
+    } finally {
+      void deps.close().finally(() => deps.exit(0));
+    }
   };
   const methods = new Map<string, Method>([...deps.methods, ...pluginMethods(end)]);
   const { server, certificate } = await makeServer(deps, (socket) =>
@@ -58,8 +63,10 @@ export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
       onBroken: (why) => deps.log('debug', `a connection ended: ${why}`),
     }),
   );
+  const connections = countConnections(server);
   await listen(server, place);
-  watchParent(deps, end);
+  watchTerraform(deps, connections, end);
+  deps.onReaderGone?.(end);
   deps.print(`1|${protocolVersion}|unix|${place.path}|grpc|${certificate}\n`);
   return { socketPath: place.path, stop: end };
 }
@@ -139,12 +146,31 @@ function listen(server: Server, place: SocketPlace): Promise<void> {
   });
 }
 
-/** Nobody tells a plugin that its Terraform was killed. */
-function watchParent(deps: PluginDeps, end: () => void): void {
+function countConnections(server: Server): () => number {
+  let open = 0;
+  server.on('connection', (socket) => {
+    open += 1;
+    socket.once('close', () => (open -= 1));
+  });
+  return () => open;
+}
+
+/**
+ * A killed Terraform sends no Shutdown. Its end shows in another parent process, or, when a wrapper started this one, in a log stream that
+ * nobody reads: a line is written there once for each time without a connection. Neither standard input, which Terraform shares with us,
+ * nor a closed connection is a sign by itself: gRPC closes idle connections, and with TF_REATTACH_PROVIDERS each command has its own.
+ */
+function watchTerraform(deps: PluginDeps, connections: () => number, end: () => void): void {
   const parent = deps.parentPid();
+  let isProbed = false;
   setInterval(() => {
-    if (deps.parentPid() === parent) return;
-    deps.log('warn', 'Terraform is gone: ending');
-    end();
-  }, parentWatchMs).unref();
+    if (deps.parentPid() !== parent) {
+      deps.log('warn', 'Terraform has ended without a Shutdown: this plugin ends, too');
+      end();
+    } else if (connections() > 0) isProbed = false;
+    else if (!isProbed) {
+      isProbed = true;
+      deps.log('debug', 'no connection from Terraform is open');
+    }
+  }, watchMs).unref();
 }

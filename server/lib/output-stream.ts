@@ -1,0 +1,47 @@
+// Writes text to a standard stream whose reader may go away at any time: a failure is reported once, and never thrown.
+import type { Writable } from 'node:stream';
+
+/** `reader-gone`: the pipe or terminal was closed by whoever read it. `failed`: the text cannot be stored, as on a full disk. */
+export type OutputLoss = 'reader-gone' | 'failed';
+
+export interface OutputStream {
+  /** Does nothing once the stream is lost. */
+  write(text: string): void;
+}
+
+const readerGone = new Set([
+  'EPIPE',
+  'ECONNRESET',
+  'EIO',
+  'ENXIO',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+]);
+
+export const lossOf = (error: Error & { readonly code?: string }): OutputLoss =>
+  readerGone.has(error.code ?? '') ? 'reader-gone' : 'failed';
+
+/**
+ * Without a listener, the error of a closed stream becomes an uncaught exception; a handler that reports it on the same stream then causes the
+ * next one, for ever and without a pause. `lost` is called at most once, and must not write to the stream.
+ */
+export function guardOutput(stream: Writable, lost: (loss: OutputLoss, error: Error) => void): OutputStream {
+  let isLost = false;
+  const lose = (error: Error): void => {
+    if (isLost) return;
+    isLost = true;
+    lost(lossOf(error), error);
+  };
+  stream.on('error', lose);
+  return {
+    write(text) {
+      if (isLost) return;
+      try {
+        stream.write(text);
+      } catch (error) {
+        // Files are written synchronously, and some versions of Node throw instead of emitting.
+        lose(error instanceof Error ? error : new Error(String(error)));
+      }
+    },
+  };
+}

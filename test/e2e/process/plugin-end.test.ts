@@ -1,0 +1,186 @@
+// When the Terraform plugin ends: its Terraform was killed, at any moment and however it was started; and when it must not end.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, openSync, closeSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { cookie } from '../../../provider/wire/plugin.ts';
+import { providerService } from '../../../provider/wire/calls.ts';
+import { call, makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { plainEnv } from '../../support/e2e-programs.ts';
+import { grpcClient } from '../../support/grpc-client.ts';
+import { newMark, type Mark } from '../../support/marked-processes.ts';
+import { seededRandom } from '../../support/random.ts';
+import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform.ts';
+import { until } from '../../support/until.ts';
+
+/** The plugin has 5 s by design; a busy machine gets more. */
+const endMs = 30_000;
+const kills = Number(process.env['KILLS'] ?? 4);
+
+let release: Release;
+let scratch: string;
+const marks: Mark[] = [];
+beforeAll(async () => {
+  release = await makeRelease();
+  scratch = mkdtempSync(join(tmpdir(), 'gpe-'));
+}, 120_000);
+afterEach(() => {
+  for (const mark of marks.splice(0)) mark.killAll();
+});
+afterAll(() => {
+  release?.remove();
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+function mark(): Mark {
+  const made = newMark();
+  marks.push(made);
+  return made;
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly mark: Mark;
+  readonly socketPath: string;
+  /** Where the plugin makes its socket. */
+  readonly folder: string;
+}
+
+/** `stderr`: a pipe to this test, or a file descriptor as in a debugger's terminal. */
+async function startPlugin(stderr: 'pipe' | number = 'pipe'): Promise<Started> {
+  const folder = mkdtempSync(join(scratch, 'p-'));
+  const found = mark();
+  const folders = join(release.directory, 'mirror/registry.terraform.io/gantry/gantry', release.version);
+  const program = join(folders, 'linux_amd64', `terraform-provider-gantry_v${release.version}`);
+  const env = { ...plainEnv(), ...found.env, TMPDIR: folder, [cookie.name]: cookie.value };
+  const child = spawn(program, [], { env, stdio: ['ignore', 'pipe', stderr] });
+  child.stderr?.on('error', () => {});
+  const line = await new Promise<string>((resolve) => createInterface({ input: child.stdout! }).once('line', resolve));
+  return { child, mark: found, socketPath: line.split('|')[3] ?? '', folder };
+}
+
+const health = '/grpc.health.v1.Health/Check';
+
+describe('the plugin', { timeout: 120_000 }, () => {
+  test('ends when its log stream and its connection are gone, although its parent process lives on', async () => {
+    const { child, mark: found, socketPath, folder } = await startPlugin();
+    const client = grpcClient(socketPath);
+    expect((await client.call(health)).status).toBe(0);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    client.close();
+    await until(() => found.alive().length === 0, endMs);
+    expect(existsSync(socketPath)).toBe(false);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('ends when nobody reads its log and an answer cannot be logged, instead of logging that it cannot log', async () => {
+    const { child, mark: found, socketPath } = await startPlugin();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    const client = grpcClient(socketPath);
+    // A message that cannot be decoded is an error that the plugin logs.
+    await client.call(`${providerService}ReadResource`, Buffer.from([0x0a, 0xff, 0x01])).catch(() => {});
+    await until(() => found.alive().length === 0, endMs);
+    client.close();
+  });
+
+  test('ends when nobody ever connects and the log stream is gone', async () => {
+    const { child, mark: found } = await startPlugin();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    await until(() => found.alive().length === 0, endMs);
+  });
+
+  test('lives on without a connection while someone reads its log or has it in a file, and serves the next one', async () => {
+    const file = openSync(join(scratch, 'log'), 'w');
+    const full = openSync('/dev/full', 'w');
+    const plugins = await Promise.all([startPlugin(), startPlugin(file), startPlugin(full)]);
+    closeSync(file);
+    closeSync(full);
+    for (const { socketPath } of plugins) {
+      const first = grpcClient(socketPath);
+      expect((await first.call(health)).status).toBe(0);
+      first.close();
+    }
+    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    for (const { socketPath } of plugins) {
+      const second = grpcClient(socketPath);
+      expect((await second.call(health)).status).toBe(0);
+      second.close();
+    }
+  });
+
+  test('lives on while it and its parent are stopped and continued, as by Ctrl-Z and fg', async () => {
+    const { child, socketPath } = await startPlugin();
+    const client = grpcClient(socketPath);
+    expect((await client.call(health)).status).toBe(0);
+    child.kill('SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    child.kill('SIGCONT');
+    expect((await client.call(health)).status).toBe(0);
+    client.close();
+  });
+});
+
+const missing = terraformMissing('plugins of a killed Terraform');
+const profiles = 400;
+
+describe.skipIf(missing !== undefined)('Terraform', { timeout: 120_000 * kills }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  beforeAll(async () => {
+    daemon = await makeDaemon();
+    terraform = new Terraform(release, { address: `unix://${daemon.socketPath}` });
+    terraform.write(`resource "gantry_profile" "p" {
+  count  = ${profiles}
+  name   = "p\${count.index}"
+  config = { "user.index" = tostring(count.index) }
+}
+`);
+    await terraform.init();
+  }, 120_000);
+  afterAll(async () => {
+    terraform?.remove();
+    await daemon?.cleanUp();
+  });
+
+  interface Profile {
+    readonly name: string;
+    readonly config: Readonly<Record<string, string>>;
+  }
+  const made = async (): Promise<readonly Profile[]> => {
+    const { metadata } = await call(daemon, 'GET', '/1.0/profiles?recursion=1');
+    return (metadata as Profile[]).filter(({ name }) => name !== 'default');
+  };
+
+  test('killed at random moments of an apply leaves no plugin, and no half-made object on the server', async () => {
+    const random = seededRandom();
+    const counts: number[] = [];
+    for (let round = 0; round < kills; round += 1) {
+      const found = mark();
+      Object.assign(terraform.env, found.env);
+      // By how much has been made, not by time: so it hits the apply on every machine.
+      const enough = Math.floor(random.next() * profiles * 0.9);
+      const ran = await terraform.run(['apply', '-auto-approve', '-input=false', '-parallelism=10'], {
+        started(child) {
+          void until(async () => (await made()).length >= enough, 110_000).then(() => child.kill('SIGKILL'));
+        },
+      });
+      expect(ran.signal, ran.output).toBe('SIGKILL');
+      await until(() => found.alive().length === 0, endMs).catch((error: unknown) => {
+        throw new Error(`seed ${random.seed}, round ${round}, killed at ${enough}: ${found.alive().join('\n')}`, {
+          cause: error,
+        });
+      });
+      const left = await made();
+      counts.push(left.length);
+      for (const { name, config } of left) expect(config['user.index'], name).toBe(name.slice(1));
+      for (const { name } of left) await call(daemon, 'DELETE', `/1.0/profiles/${name}`);
+      rmSync(join(terraform.dir, 'terraform.tfstate'), { force: true });
+    }
+    console.log(`profiles made before each kill: ${counts.join(', ')}`);
+  });
+});
