@@ -122,6 +122,19 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
     );
   });
 
+  test('leave paths of assets of the same stack as they are, and refuse assets of another one', () => {
+    const stack = newStack();
+    const asset = new cdk.TerraformAsset(stack, 'meta', { path: `${process.cwd()}/package.json` });
+    stack.image('construct', { file: asset, metadata: asset.path });
+    expect(synth(stack).resource.gantry_image['image-construct'].source).toEqual({
+      type: 'file',
+      file: asset.path,
+      metadata: asset.path,
+    });
+    expect(asset.path).toMatch(/^assets\//);
+    expect(() => newStack().image('x', { file: asset })).toThrow('which belongs to another stack');
+  });
+
   test('quote the keys of maps in references', () => {
     const stack = newStack();
     const web = stack.container('web', { files: { '/etc/motd': { content: 'x' } } });

@@ -1,7 +1,7 @@
 // A stack for one server, with short typed ways to make pools, networks, images, profiles, volumes and containers in it. Each
 // returns the generated construct, so whatever a resource can do is at hand; other constructs may stand beside them.
 import { resolve } from 'node:path';
-import { TerraformStack, Token } from 'cdktf';
+import { TerraformAsset, TerraformStack, Token } from 'cdktf';
 import type { Construct } from 'constructs';
 import { limitKeys, withInterfaceNames, type Devices, type Limits } from './devices.ts';
 import {
@@ -35,9 +35,12 @@ export interface NetworkOptions extends Named, Omit<networks.NetworkConfig, 'nam
 }
 
 export interface ImageOptions extends Named, Omit<images.ImageConfig, 'source'> {
-  /** Path of an image file, or of its root file system when `metadata` is given. Relative to the working directory. */
-  readonly file?: string;
-  readonly metadata?: string;
+  /**
+   * An image file, or its root file system when `metadata` is given: a path, relative to the working directory, or an asset of this
+   * stack, which goes along with what is synthesized.
+   */
+  readonly file?: string | TerraformAsset;
+  readonly metadata?: string | TerraformAsset;
   /** Anything else than a local file. */
   readonly source?: images.ImageSource;
 }
@@ -84,9 +87,28 @@ export class GantryStack extends TerraformStack {
     if (file !== undefined && source !== undefined) {
       throw new Error(`image ${id} has a file and a source: an image is made from one of them`);
     }
-    const from = source ?? fileSource(id, file, metadata);
+    const from = source ?? this.#fileSource(id, file, metadata);
     const { fingerprint } = new images.Image(this, `image-${id}`, { ...others, source: from });
     return new imageAlias.ImageAlias(this, `alias-${id}`, { name, target: fingerprint, provider: others.provider });
+  }
+
+  #fileSource(id: string, file: ImageOptions['file'], metadata: ImageOptions['metadata']): images.ImageSource {
+    if (file === undefined) throw new Error(`image ${id} has neither a file nor a source`);
+    const rest = metadata === undefined ? {} : { metadata: this.#pathFor(id, metadata) };
+    return { type: 'file', file: this.#pathFor(id, file), ...rest };
+  }
+
+  /**
+   * Terraform runs in the directory of the synthesized stack. There a path of the app means another file, so it is made absolute; that
+   * of an asset is meant for there.
+   */
+  #pathFor(id: string, file: string | TerraformAsset): string {
+    if (typeof file !== 'string') {
+      if (TerraformStack.of(file) === this) return file.path;
+      throw new Error(`image ${id} is made from the asset ${file.node.path}, which belongs to another stack`);
+    }
+    const isOfAsset = this.node.findAll().some((each) => each instanceof TerraformAsset && each.path === file);
+    return isOfAsset || Token.isUnresolved(file) ? file : resolve(file);
   }
 
   profile(id: string, options: ProfileOptions = {}): profiles.Profile {
@@ -135,14 +157,6 @@ function familyKeys(family: 'ipv4' | 'ipv6', address: string | undefined, nat: b
   const hasNat = nat !== undefined && address !== 'none';
   return { [`${family}.address`]: address, ...(hasNat ? { [`${family}.nat`]: String(nat) } : {}) };
 }
-
-function fileSource(id: string, file: string | undefined, metadata: string | undefined): images.ImageSource {
-  if (file === undefined) throw new Error(`image ${id} has neither a file nor a source`);
-  return { type: 'file', file: absolute(file), ...(metadata === undefined ? {} : { metadata: absolute(metadata) }) };
-}
-
-/** Terraform runs in the directory of the synthesized stack, where a relative path means another file. */
-const absolute = (path: string): string => (Token.isUnresolved(path) ? path : resolve(path));
 
 function imageSource(image: imageAlias.ImageAlias | string): containers.ContainerSource {
   if (typeof image !== 'string') return { type: 'image', alias: image.name };
