@@ -10,6 +10,7 @@ import { ensureServerCertificate } from './auth/server-certificate.ts';
 import type { RemoteLimits } from './drivers/remote/driver.ts';
 import { noRemotes, openRemotes } from './drivers/remote/remotes.ts';
 import { Doors, type LxdDoors } from './doors.ts';
+import { damageCheck, noDamageCheck } from './drivers/image/damage.ts';
 import { openHostDrivers, type HostDriverOptions, type HostDrivers, type RuntimeChoice } from './host-drivers.ts';
 import { EventHub } from './events/hub.ts';
 import { GuestSocketServer } from './guest/guest-sockets.ts';
@@ -54,7 +55,8 @@ import { containerSessions } from './services/containers/sessions.ts';
 import { snapshotTasks } from './services/containers/snapshot-schedule.ts';
 import { Snapshots } from './services/containers/snapshots.ts';
 import { ContainerView } from './services/containers/view.ts';
-import { addImage, addImageSaga, sweepImageDir } from './services/images/add-image.ts';
+import { addImage, addImageSaga } from './services/images/add-image.ts';
+import { reportDamagedImages, sweepImageDir } from './services/images/image-files.ts';
 import { Aliases } from './services/images/aliases.ts';
 import { ImagePulls } from './services/images/image-pulls.ts';
 import { ImageRefresh } from './services/images/image-refresh.ts';
@@ -264,7 +266,8 @@ function buildServices(parts: Parts) {
     ...paths,
   });
   const secrets = new ImageSecrets();
-  const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images };
+  const damage = parts.isCopy ? noDamageCheck : damageCheck;
+  const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images, damage };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
   const guestSockets = new (parts.isCopy ? SilentGuestSockets : GuestSocketServer)({
@@ -380,6 +383,9 @@ async function recover(
   ]);
   await sweepImageDir({ records: deps.records, dir: deps.dirs.images }).catch((error: unknown) => {
     deps.log.warn(`Removing left-over image files failed: ${errorText(error)}`);
+  });
+  await reportDamagedImages({ ...services.imageDeps, log: deps.log }).catch((error: unknown) => {
+    deps.log.warn(`Looking at the sizes of image files failed: ${errorText(error)}`);
   });
   await sweepBackups({ records: deps.records, dir: deps.dirs.backups }).catch((error: unknown) => {
     deps.log.warn(`Removing left-over files of backups failed: ${errorText(error)}`);

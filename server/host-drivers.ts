@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { refuseDamaged } from './drivers/image/damage.ts';
 import { unpackImage } from './drivers/image/unpack.ts';
 import type { HostPaths } from './drivers/devices/host-paths.ts';
 import type { ProxyKeeper } from './drivers/devices/proxy/proxies.ts';
@@ -10,7 +11,7 @@ import type { RuntimeDriver } from './drivers/runtime/driver.ts';
 import type { HostIds } from './drivers/runtime/id-map.ts';
 import { btrfsMissing, openBtrfsStorage } from './drivers/storage/btrfs.ts';
 import { openDirStorage } from './drivers/storage/dir.ts';
-import type { StorageDriver } from './drivers/storage/driver.ts';
+import type { StorageDriver, UnpackImage } from './drivers/storage/driver.ts';
 import type { Log } from './lib/log.ts';
 
 export type RuntimeChoice = 'auto' | 'lxc' | 'sim';
@@ -43,11 +44,7 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
   const root = join(stateDir, 'storage-pools');
   await mkdir(root, { recursive: true, mode: 0o711 });
   const isRoot = process.getuid?.() === 0;
-  const shared = {
-    root,
-    log,
-    unpackImage: (...all: Parameters<typeof unpackImage>) => unpackImage(...all),
-  };
+  const shared = { root, log, unpackImage: unpackWhole };
   const noBtrfs = await btrfsMissing();
   const storage = {
     dir: openDirStorage({ ...shared, ownership: isRoot ? 'keep' : 'ignore' }),
@@ -67,6 +64,12 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
     },
   };
 }
+
+/** An image is unpacked once a pool: what a damaged file gives would be in every container made of it. */
+const unpackWhole: UnpackImage = async (image, target, options, signal) => {
+  await refuseDamaged(image, signal);
+  await unpackImage(image, target, options, signal);
+};
 
 /** `lxc` asked for and not possible is an error; `auto` falls back. The real drivers are only loaded when used. */
 async function decide(choice: RuntimeChoice): Promise<{ readonly runtime: 'lxc' | 'sim'; readonly reason: string }> {

@@ -1,8 +1,9 @@
 // Keeps the daemon's own TLS certificate: read from its directory, made there at the first start.
 import { X509Certificate, createPrivateKey } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { hostname, networkInterfaces, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { writeDurably } from '../lib/durable.ts';
 import { fingerprintOf } from './identify.ts';
 
 export interface ServerCertificate {
@@ -64,9 +65,7 @@ async function makePair(dir: string, certFile: string, keyFile: string, host: Ho
   });
   await mkdir(dir, { recursive: true });
   await writeDurably(keyFile, keyPem, 0o600);
-  await syncDir(dir);
   await writeDurably(certFile, certPem, 0o644);
-  await syncDir(dir);
   return checkPair(certPem, keyPem, certFile, keyFile);
 }
 
@@ -88,29 +87,5 @@ async function readIfThere(file: string): Promise<string | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
-  }
-}
-
-/** The whole content or nothing under the name, on disk when it resolves. */
-async function writeDurably(file: string, content: string, mode: number): Promise<void> {
-  const draft = `${file}.new`;
-  await rm(draft, { force: true });
-  const handle = await open(draft, 'wx', mode);
-  try {
-    await handle.writeFile(content);
-    await handle.chmod(mode);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  await rename(draft, file);
-}
-
-async function syncDir(dir: string): Promise<void> {
-  const handle = await open(dir, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openSimNetwork } from '../../server/drivers/network/sim.ts';
 import { hostIds } from '../../server/drivers/runtime/id-map.ts';
 import { openSimRuntime } from '../../server/drivers/runtime/sim.ts';
+import { damageCheck } from '../../server/drivers/image/damage.ts';
 import { openDirStorage } from '../../server/drivers/storage/dir.ts';
 import { EventHub } from '../../server/events/hub.ts';
 import { systemClock } from '../../server/lib/clock.ts';
@@ -55,6 +56,7 @@ async function world() {
   const networks = new Networks({ records, driver: network, hosts, view, sagas, events, locks, log: silentLog });
   const operations = new Operations({ clock, events, log: silentLog });
   const images = new ImageStore({
+    damage: damageCheck,
     records,
     pools,
     operations,

@@ -22,6 +22,8 @@ export interface ImageFiles {
   readonly metadataPath: string;
   /** Absent for a unified tarball. */
   readonly rootfsPath?: string;
+  /** Of all files together, as they were when the image was stored. */
+  readonly sizeBytes?: number;
 }
 
 export interface UnpackOptions {

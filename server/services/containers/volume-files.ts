@@ -1,11 +1,12 @@
 // The files beside a container's root file system: metadata.yaml and templates/. Programs in the container never see them, but
 // they come from images, so nothing there is trusted to be a plain file.
-import { lstat, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import type { FileRoot } from '../../drivers/files/driver.ts';
 import { readEntry } from '../../drivers/files/read.ts';
 import { maxMetadataBytes } from '../../drivers/image/metadata.ts';
+import { syncDirectory, writeDurably } from '../../lib/durable.ts';
 
 export const maxTemplateBytes = 1024 * 1024;
 const metadataFile = 'metadata.yaml';
@@ -42,21 +43,19 @@ export function writeMetadataText(volume: string, text: string): Promise<void> {
 
 export async function writeTemplateText(volume: string, name: string, bytes: Buffer): Promise<void> {
   const dir = join(volume, templatesDir);
-  await mkdir(dir, { recursive: true, mode: 0o755 });
+  if ((await mkdir(dir, { recursive: true, mode: 0o755 })) !== undefined) await syncDirectory(volume);
   if (!(await isKind(dir, 'directory'))) throw errors.internal(`${dir} is not a directory`);
   await putWhole(volume, `${templatesDir}/${name}`, bytes);
 }
 
-export function removeTemplate(volume: string, name: string): Promise<void> {
-  return rm(join(volume, templatesDir, name));
+export async function removeTemplate(volume: string, name: string): Promise<void> {
+  await rm(join(volume, templatesDir, name));
+  await syncDirectory(join(volume, templatesDir));
 }
 
-/** All or nothing; what a crash leaves is replaced by the next write. */
+/** All or nothing, and on the disk afterwards; what a crash leaves is replaced by the next write. */
 async function putWhole(volume: string, path: string, bytes: Buffer): Promise<void> {
-  const temporary = join(volume, unfinished);
-  await rm(temporary, { force: true, recursive: true });
-  await writeFile(temporary, bytes, { mode: 0o644, flag: 'wx', flush: true });
-  await rename(temporary, join(volume, path));
+  await writeDurably(join(volume, path), bytes, 0o644, join(volume, unfinished));
 }
 
 async function readWhole(root: FileRoot, path: string, limit: number): Promise<Buffer | undefined> {

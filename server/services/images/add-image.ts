@@ -1,6 +1,6 @@
 // Adding an image from uploaded files: check them, place them, record them, as one saga.
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { architectureName } from '../../api/architectures.ts';
 import { never } from '../../api/common.ts';
@@ -11,11 +11,13 @@ import { fingerprintImage } from '../../drivers/image/files.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { imageLock, imageUrl, placeImageFiles, type ImageStoreDeps } from './image-store.ts';
+import { placeImageFiles, removeImageFiles } from './image-files.ts';
+import { imageLock, imageUrl, type ImageStoreDeps } from './image-store.ts';
+import { repairImage, storedDamage } from './repair-image.ts';
 
 export type AddImageDeps = Pick<
   ImageStoreDeps,
-  'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'dir'
+  'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'dir' | 'damage'
 >;
 
 /** An image to be: its files, and what is said of it beside what metadata.yaml says. */
@@ -55,15 +57,6 @@ export async function uploadPath(dir: string): Promise<string> {
   return join(uploads, randomUUID());
 }
 
-/** At daemon start, after recovery: uploads of an earlier daemon and files that no record knows. */
-export async function sweepImageDir(deps: Pick<AddImageDeps, 'records' | 'dir'>): Promise<void> {
-  await rm(join(deps.dir, '.uploads'), { recursive: true, force: true });
-  for (const file of await readdir(deps.dir).catch(() => [])) {
-    if (!deps.records.images.has(file.replace(/\.rootfs$/, '')))
-      await rm(join(deps.dir, file), { recursive: true, force: true });
-  }
-}
-
 export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<AddParams> {
   return {
     kind: 'image-add',
@@ -78,14 +71,8 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
         execute: ({ fingerprint, metadataPath, rootfsPath }) =>
           placeImageFiles(deps.dir, fingerprint, metadataPath, rootfsPath ?? undefined),
         undo: async ({ fingerprint, metadataPath, rootfsPath }) => {
-          for (const path of [
-            join(deps.dir, fingerprint),
-            join(deps.dir, `${fingerprint}.rootfs`),
-            metadataPath,
-            rootfsPath,
-          ]) {
-            if (path !== null) await rm(path, { force: true });
-          }
+          await removeImageFiles(deps.dir, fingerprint);
+          for (const path of [metadataPath, rootfsPath]) if (path !== null) await rm(path, { force: true });
         },
       },
     ],
@@ -132,8 +119,8 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
   });
 }
 
-/** Looks the files through and makes them an image; the caller holds the lock of the image. The files are moved, or stay on a throw.
- *  Resolves to what the operation tells of it. */
+/** Looks the files through and makes them an image, or puts them in the place of damaged ones; the caller holds the lock of the image.
+ *  The files are moved, or stay on a throw. Resolves to what the operation tells of it. */
 export async function storeImage(
   deps: AddImageDeps,
   caller: Caller,
@@ -141,7 +128,9 @@ export async function storeImage(
   fingerprint: string,
   signal: AbortSignal,
 ): Promise<{ readonly fingerprint: string; readonly size: string }> {
-  if (deps.records.images.has(fingerprint)) throw errors.exists('image', fingerprint);
+  const known = deps.records.images.get(fingerprint)?.document;
+  if (known !== undefined && (await storedDamage(deps, fingerprint, known, signal)) === undefined)
+    throw errors.exists('image', fingerprint);
   const { metadataPath, rootfsPath } = upload;
   const inspected = await inspectImage(
     { metadataPath, ...(rootfsPath === undefined ? {} : { rootfsPath }) },
@@ -153,6 +142,12 @@ export async function storeImage(
   if (architecture === undefined)
     throw errors.badRequest(`metadata.yaml: architecture ${metadata.architecture} is not known`);
   const sizeBytes = (await stat(metadataPath)).size + (rootfsPath === undefined ? 0 : (await stat(rootfsPath)).size);
+  if (known !== undefined) {
+    const split = rootfsPath !== undefined;
+    await repairImage(deps, fingerprint, upload, { sizeBytes, split });
+    deps.events.lifecycle('image-updated', imageUrl(fingerprint), undefined, caller.requestor);
+    return { fingerprint, size: String(sizeBytes) };
+  }
   const document: ImageDocument = {
     v: 1,
     architecture,

@@ -10,6 +10,7 @@ import { settingOf } from '../settings.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
 import { aliasUrl } from './aliases.ts';
 import { imageLock } from './image-store.ts';
+import { storedImage } from './image-files.ts';
 import { lastingSource, type RemoteSource } from './remote-source.ts';
 
 export type ImagePullsDeps = AddImageDeps & {
@@ -83,7 +84,7 @@ export class ImagePulls {
   /** For a container: fetched as a private, cached image unless it is here. Resolves to its fingerprint. */
   async pullForContainer(caller: Caller, remote: RemoteSource, report: Report, signal: AbortSignal): Promise<string> {
     const kept = this.#keptUpToDate(remote) ?? this.#hasAlready(remote);
-    if (kept !== undefined) return kept;
+    if (kept !== undefined && (await this.#isWhole(kept))) return kept;
     const image = await this.find(remote, false, signal);
     const source = lastingSource(remote, image.fingerprint);
     const { fingerprint } = await this.fetch(caller, image, source, report, signal);
@@ -100,7 +101,8 @@ export class ImagePulls {
   ): Promise<Pulled> {
     const { fingerprint } = image;
     const known = this.#deps.records.images.get(fingerprint)?.document;
-    if (known?.lifecycle === 'ready') return { fingerprint, size: String(known.sizeBytes) };
+    if (known?.lifecycle === 'ready' && (await this.#isWhole(fingerprint)))
+      return { fingerprint, size: String(known.sizeBytes) };
     return this.#fetches.run(
       fingerprint,
       (tell, shared) => this.#fetchAndStore(caller, image, source, tell, shared),
@@ -120,7 +122,8 @@ export class ImagePulls {
     const { fingerprint } = image;
     return this.#deps.locks.run(imageLock(fingerprint), async () => {
       const known = this.#deps.records.images.get(fingerprint)?.document;
-      if (known !== undefined) return { fingerprint, size: String(known.sizeBytes) };
+      if (known !== undefined && (await this.#isWhole(fingerprint)))
+        return { fingerprint, size: String(known.sizeBytes) };
       const target = { metadataPath: await uploadPath(this.#deps.dir), rootfsPath: await uploadPath(this.#deps.dir) };
       const { split } = await image.fetch(target, tell, signal);
       try {
@@ -131,6 +134,14 @@ export class ImagePulls {
         await rm(target.rootfsPath, { force: true });
       }
     });
+  }
+
+  /** False: its files do not have the size of its record, so it is fetched again. */
+  async #isWhole(fingerprint: string): Promise<boolean> {
+    const document = this.#deps.records.images.get(fingerprint)?.document;
+    if (document?.lifecycle !== 'ready') return document !== undefined;
+    const { damage, dir } = this.#deps;
+    return (await damage.bySize(storedImage(dir, fingerprint, document))) === undefined;
   }
 
   /** At first for the cache: what the caller wishes beyond that is said of it once it is there. */

@@ -1,11 +1,10 @@
 // Images and their files: reading, looking up, changing and deleting. Adding one is in add-image.ts.
-import { access, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ContainerSource } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Image, ImagePut } from '../../api/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { detectFormat } from '../../drivers/image/format.ts';
+import type { DamageCheck } from '../../drivers/image/damage.ts';
 import type { ImageFiles } from '../../drivers/storage/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -18,6 +17,7 @@ import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import type { Pools } from '../pools.ts';
+import { removeImageFiles, storedImage } from './image-files.ts';
 import type { ImageSecrets } from './image-secrets.ts';
 
 export interface ImageStoreDeps {
@@ -31,6 +31,7 @@ export interface ImageStoreDeps {
   readonly secrets: ImageSecrets;
   /** Where image files are: FINGERPRINT and, for split images, FINGERPRINT.rootfs. */
   readonly dir: string;
+  readonly damage: DamageCheck;
 }
 
 const touchEveryMs = 60_000;
@@ -111,14 +112,15 @@ export class ImageStore {
   }
 
   files(fingerprint: string): ImageFiles {
-    const { document } = this.find(fingerprint);
-    const metadataPath = join(this.#deps.dir, fingerprint);
-    return { fingerprint, metadataPath, ...(document.split ? { rootfsPath: `${metadataPath}.rootfs` } : {}) };
+    return storedImage(this.#deps.dir, fingerprint, this.find(fingerprint).document);
   }
 
   /** The files of an image as they are handed out: one of a unified image, metadata then rootfs of a split one. */
   async parts(fingerprint: string): Promise<readonly ImagePart[]> {
-    const { metadataPath, rootfsPath } = this.files(fingerprint);
+    const files = this.files(fingerprint);
+    const damage = await this.#deps.damage.bySize(files);
+    if (damage !== undefined) throw errors.internal(damage);
+    const { metadataPath, rootfsPath } = files;
     const suffix = async (path: string): Promise<string> => `.${await detectFormat(path, 'image')}`;
     const name = `${fingerprint}${await suffix(metadataPath)}`;
     if (rootfsPath === undefined) return [{ field: 'image', filename: name, path: metadataPath }];
@@ -269,8 +271,7 @@ export class ImageStore {
         {
           name: 'files',
           execute: async ({ fingerprint }) => {
-            await rm(join(this.#deps.dir, fingerprint), { force: true });
-            await rm(join(this.#deps.dir, `${fingerprint}.rootfs`), { force: true });
+            await removeImageFiles(this.#deps.dir, fingerprint);
           },
           undo: () => Promise.resolve(),
         },
@@ -294,29 +295,6 @@ export class ImageStore {
       byTarget.set(document.target, list);
     }
     return byTarget;
-  }
-}
-
-/** Moves finished upload files to their final names. Idempotent. */
-export async function placeImageFiles(
-  dir: string,
-  fingerprint: string,
-  metadataPath: string,
-  rootfsPath?: string,
-): Promise<void> {
-  if (rootfsPath !== undefined) await moveFile(rootfsPath, join(dir, `${fingerprint}.rootfs`));
-  await moveFile(metadataPath, join(dir, fingerprint));
-}
-
-async function moveFile(from: string, to: string): Promise<void> {
-  try {
-    await rename(from, to);
-  } catch (error) {
-    const isMoved = await access(to).then(
-      () => true,
-      () => false,
-    );
-    if (!isMoved) throw error;
   }
 }
 

@@ -7,10 +7,11 @@ import { errorText } from '../../../server/lib/log.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
 import { startGrouped, type GroupedDaemon } from './daemon.ts';
 import { cutPower, loopDiskMissing, makeDisk, mountDisk } from './loop-disk.ts';
+import { imageWriter } from './images.ts';
 import { profileWriter } from './profiles.ts';
 import type { Server, Writer, Written } from './writer.ts';
 
-const writers: readonly Writer[] = [profileWriter];
+const writers: readonly Writer[] = [profileWriter, imageWriter];
 const diskBytes = 512 * 1024 * 1024;
 /** The kernel writes what is older than 30 s back by itself: a disk is used for some seconds only. */
 const cutsOfDisk = 4;
@@ -57,9 +58,14 @@ async function useDisk(context: FaultContext, cuts: number, tallies: Map<string,
     daemon = await startGrouped(context.gantryd, stateDir);
     const server: Server = { socketPath: daemon.socketPath, stateDir };
     for (const writer of writers) await writer.prepare?.(server);
-    writing = writers.map((writer) => writeUntil(stopping.signal, writer, server, context, written));
+    const failing = new AbortController();
+    const signal = AbortSignal.any([context.signal, failing.signal]);
+    writing = writers.map((writer) =>
+      writeUntil(stopping.signal, writer, server, context, written).catch((error: unknown) => failing.abort(error)),
+    );
     for (let cut = 0; cut < cuts; cut += 1) {
-      await pause(context.random.next() * longestWaitMs, undefined, { signal: context.signal });
+      await pause(context.random.next() * longestWaitMs, undefined, { signal });
+      signal.throwIfAborted();
       daemon.freeze();
       const copy = join(folder, 'cut');
       const acknowledged = new Map([...written].map(([kind, all]) => [kind, [...all]]));
@@ -71,11 +77,10 @@ async function useDisk(context: FaultContext, cuts: number, tallies: Map<string,
   } finally {
     stopping.abort();
     await daemon?.kill();
-    await Promise.allSettled(writing);
+    await Promise.all(writing);
     disk.unmount();
     await rm(folder, { recursive: true, force: true });
   }
-  await Promise.all(writing);
 }
 
 async function writeUntil(
@@ -92,7 +97,7 @@ async function writeUntil(
       mine.push(await writer.write(server, serial, context.random));
     } catch (error) {
       if (stop.aborted) return;
-      throw error;
+      throw new Error(`writing ${writer.kind} failed: ${errorText(error)}`, { cause: error });
     }
   }
 }

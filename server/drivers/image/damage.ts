@@ -1,0 +1,65 @@
+// Tells whether the stored files of an image are still those that were stored, as a sick disk or a power cut may have changed them.
+import { stat } from 'node:fs/promises';
+import { DriverError } from '../driver-error.ts';
+import { fingerprintImage, type ImagePaths } from './files.ts';
+
+export interface StoredImage extends ImagePaths {
+  readonly fingerprint: string;
+  /** Of all files together; absent: not known. */
+  readonly sizeBytes?: number;
+}
+
+const remedy = 'Upload or pull the same image again, which replaces its file, or delete the image';
+
+const describe = ({ fingerprint }: StoredImage, why: string): string =>
+  `The image ${fingerprint} is damaged on this server: ${why}. ${remedy}`;
+
+/** What is wrong and what to do about it; undefined when the sizes fit. Reads no content. */
+async function sizeDamage(image: StoredImage): Promise<string | undefined> {
+  const paths = [image.metadataPath, ...(image.rootfsPath === undefined ? [] : [image.rootfsPath])];
+  const sizes = await Promise.all(paths.map(sizeOf));
+  const missing = paths[sizes.indexOf(undefined)];
+  if (missing !== undefined) return describe(image, `its file ${missing} is missing`);
+  const total = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+  if (image.sizeBytes === undefined || total === image.sizeBytes) return undefined;
+  return describe(image, `${paths.join(' and ')} has ${total} bytes instead of ${image.sizeBytes}`);
+}
+
+/** The same by size and content: reads every byte. */
+async function contentDamage(image: StoredImage, signal: AbortSignal): Promise<string | undefined> {
+  const damage = await sizeDamage(image);
+  if (damage !== undefined) return damage;
+  const found = await fingerprintImage(image, signal);
+  return found === image.fingerprint
+    ? undefined
+    : describe(image, `the content of ${image.metadataPath} has the fingerprint ${found}`);
+}
+
+/** How a daemon looks for damage. */
+export interface DamageCheck {
+  readonly bySize: (image: StoredImage) => Promise<string | undefined>;
+  readonly byContent: (image: StoredImage, signal: AbortSignal) => Promise<string | undefined>;
+}
+
+export const damageCheck: DamageCheck = { bySize: sizeDamage, byContent: contentDamage };
+
+/** For a daemon that has records of images and no files of them. */
+export const noDamageCheck: DamageCheck = {
+  bySize: () => Promise.resolve(undefined),
+  byContent: () => Promise.resolve(undefined),
+};
+
+/** Throws Failed, saying what to do. */
+export async function refuseDamaged(image: StoredImage, signal: AbortSignal): Promise<void> {
+  const damage = await contentDamage(image, signal);
+  if (damage !== undefined) throw new DriverError('Failed', damage);
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,48 @@
+// Puts files and directories on the disk, so that what is acknowledged afterwards survives a power cut.
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Content and attributes of the file. */
+export async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** File systems that cannot sync a directory write its entries at once, or never promise to. */
+const cannotSyncDirectories: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM']);
+
+/** The names in the directory: which files it has, not what is in them. */
+export async function syncDirectory(path: string): Promise<void> {
+  await syncFile(path).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && cannotSyncDirectories.has(String(error.code)))) throw error;
+  });
+}
+
+/** Whatever has the name `to` afterwards is the whole file `from`, also after a power cut; both are on one file system. */
+export async function moveDurably(from: string, to: string): Promise<void> {
+  await syncFile(from);
+  await rename(from, to);
+  await syncDirectory(dirname(to));
+}
+
+/** The whole content or what was there before; on the disk when it resolves. `draft` is a free name on the same file system. */
+export async function writeDurably(
+  path: string,
+  content: string | Buffer,
+  mode: number,
+  draft = `${path}.new`,
+): Promise<void> {
+  await rm(draft, { force: true, recursive: true });
+  const file = await open(draft, 'wx', mode);
+  try {
+    await file.writeFile(content);
+    await file.chmod(mode);
+  } finally {
+    await file.close();
+  }
+  await moveDurably(draft, path);
+}
