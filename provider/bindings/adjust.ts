@@ -38,9 +38,9 @@ function withQuotedKeys(name: string, text: string): string {
   return maps === 0 ? text : importing('mapKey', text.replaceAll(getter, '$1mapKey(key));'));
 }
 
-/** CDKTF 0.21 writes a class for maps of maps that its library does not have. */
+/** What is declared as of any type are maps of maps, for which the libraries have no class. */
 function withOwnMaps(text: string): string {
-  const replaced = text.replaceAll(/new cdkt[fn]\.StringMapMap\(/g, 'new StringMapMap(');
+  const replaced = text.replaceAll(/new cdkt[fn]\.AnyMap\(/g, 'new StringMapMap(');
   return replaced === text ? text : importing('StringMapMap', replaced);
 }
 

@@ -62,7 +62,8 @@ export function sealFor(repository: string, files: Files): Seal {
   return sealOf({ schema: JSON.stringify(schemasOf(repository)), generators }, files);
 }
 
-function runGenerator(repository: string, flavour: Flavour, { version, schema }: Schemas): Files {
+/** As the generator of the flavour writes it for whoever runs it themselves: `cdktf get`, other languages. */
+export function runGenerator(repository: string, flavour: Flavour, { version, schema }: Schemas): Files {
   const directory = mkdtempSync(join(tmpdir(), 'gantry-bindings-'));
   try {
     const target = { name, fqn: providerSource, source, version, fileName: `providers/${name}/index.ts` };

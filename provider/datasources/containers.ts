@@ -1,7 +1,7 @@
 // Data of containers: one with its state, or all that fit.
 import type { Container, ContainerState } from '../../server/api/container.ts';
 import type { Link } from '../connection/link.ts';
-import { flag, objectMap, text, textMap, textMaps, texts } from '../framework/attribute.ts';
+import { flag, objectMap, shownTextMaps, text, textMap, texts } from '../framework/attribute.ts';
 import type { Context } from '../framework/provider.ts';
 import { interfacesOf, isUp } from '../resources/container-state.ts';
 import { gantryData, shownMap, shownMaps } from '../resources/shared.ts';
@@ -64,9 +64,9 @@ export const containerData = gantryData({
     name: nameToFind('container'),
     ...facts,
     config: textMap({ doc: 'Its own config.', computed: true }),
-    devices: textMaps({ doc: 'Its own devices.', computed: true }),
+    devices: shownTextMaps({ doc: 'Its own devices.', computed: true }),
     expanded_config: textMap({ doc: 'Config of its profiles and its own, merged.', computed: true }),
-    expanded_devices: textMaps({ doc: 'Devices of its profiles and its own, merged.', computed: true }),
+    expanded_devices: shownTextMaps({ doc: 'Devices of its profiles and its own, merged.', computed: true }),
     interfaces,
   },
   async read({ name }, context) {

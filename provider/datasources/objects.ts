@@ -7,7 +7,7 @@ import type { PoolResources, StoragePool } from '../../server/api/pool.ts';
 import type { Profile } from '../../server/api/profile.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { lacking } from '../connection/link.ts';
-import { flag, integer, objects, text, textMap, textMaps, texts } from '../framework/attribute.ts';
+import { flag, integer, objects, text, shownTextMaps, textMap, texts } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { gantryData, shownMap, shownMaps } from '../resources/shared.ts';
 import { find, nameToFind, shownText } from './find.ts';
@@ -68,7 +68,7 @@ export const profileData = gantryData({
     name: nameToFind('profile'),
     description,
     config,
-    devices: textMaps({ doc: 'Devices.', computed: true }),
+    devices: shownTextMaps({ doc: 'Devices.', computed: true }),
     used_by: usedBy,
   },
   async read({ name }, context) {

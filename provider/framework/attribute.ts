@@ -87,8 +87,14 @@ export const textMap = <const O extends AttributeOptions<TextMap>>(options: O): 
   make<TextMap, O>({ kind: 'map', item: 'string' }, options);
 
 export type TextMaps = Readonly<Record<string, TextMap>>;
+const textMapsType: Type = { kind: 'map', item: { kind: 'map', item: 'string' } };
 export const textMaps = <const O extends AttributeOptions<TextMaps>>(options: O): Attribute<ReadAs<TextMaps, O>> =>
-  make<TextMaps, O>({ kind: 'map', item: { kind: 'map', item: 'string' } }, options);
+  make<TextMaps, O>(textMapsType, options);
+
+/** Maps by name that only the provider fills in: to Terraform what `textMaps` are, to generators of bindings of any type. */
+export const shownTextMaps = <const O extends AttributeOptions<TextMaps> & { readonly computed: true }>(
+  options: O,
+): Attribute<ReadAs<TextMaps, O>> => make<TextMaps, O>({ kind: 'dynamic', item: textMapsType }, options);
 
 /** One object with attributes of its own. */
 export const object = <A extends Attributes, const O extends AttributeOptions<StateOf<A>>>(

@@ -1,6 +1,6 @@
 // Reads a state that was stored as JSON, by this version of the provider or an older one, into values of today's schema.
 import type { Attributes } from './attribute.ts';
-import type { Type } from './type.ts';
+import { typeJson, type Type } from './type.ts';
 import type { Value, ValueMap } from './value.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
@@ -42,6 +42,13 @@ function readObject(attributes: Attributes, object: JsonObject): ValueMap {
   return members;
 }
 
+/** A value of a dynamic type as states hold it; for upgrades of what was declared with its type before. */
+export function asDynamicJson(type: Type, value: Json | undefined): Json {
+  if (value === undefined || value === null) return null;
+  const item = typeof type === 'object' && type.kind === 'dynamic' ? type.item : type;
+  return { value, type: typeJson(item) as Json };
+}
+
 /** What the type does not name is left out: attributes of the past. */
 export function readValue(type: Type, json: Json, path: string): Value {
   if (json === null) return null;
@@ -51,6 +58,7 @@ export function readValue(type: Type, json: Json, path: string): Value {
     return (json as readonly Json[]).map((item, index) => readValue(type.item, item, `${path}[${index}]`));
   }
   const object = asObject(json, path);
+  if (type.kind === 'dynamic') return readValue(type.item, memberOf(object, 'value'), path);
   if (type.kind === 'map') {
     // Entries and not assignments: a key may be __proto__.
     return Object.fromEntries(

@@ -86,6 +86,7 @@ function typeName({ type, nested }: Attribute<unknown>): string {
 
 function shown(type: Type): string {
   if (typeof type === 'string') return { string: 'String', number: 'Number', bool: 'Boolean' }[type];
+  if (type.kind === 'dynamic') return shown(type.item);
   if (type.kind === 'object') return `Object ${JSON.stringify(typeJson(type))}`;
   return `${type.kind === 'list' ? 'List' : 'Map'} of ${shown(type.item)}`;
 }

@@ -1,7 +1,17 @@
 // The attributes of gantry_container.
 import { architectureName, architectureRule } from '../../server/api/architectures.ts';
 import { containerName } from '../../server/api/names.ts';
-import { flag, integer, object, objectMap, objects, text, textMap, textMaps, texts } from '../framework/attribute.ts';
+import {
+  flag,
+  integer,
+  object,
+  objectMap,
+  objects,
+  text,
+  shownTextMaps,
+  textMap,
+  texts,
+} from '../framework/attribute.ts';
 import type { StateOf } from '../framework/attribute.ts';
 import { durationCheck } from '../framework/duration.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
@@ -160,7 +170,7 @@ export const containerAttributes = {
     computed: true,
     sensitive: true,
   }),
-  expanded_devices: textMaps({ doc: 'Devices of its profiles and its own, merged.', computed: true }),
+  expanded_devices: shownTextMaps({ doc: 'Devices of its profiles and its own, merged.', computed: true }),
   timeouts: timeoutsAttribute,
 } as const;
 

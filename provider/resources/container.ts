@@ -7,6 +7,7 @@ import { needCluster, needExtension, type Link } from '../connection/link.ts';
 import { failure, warning, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
+import { asDynamicJson } from '../framework/stored-state.ts';
 import { isMap, isUnknown, type Value } from '../framework/value.ts';
 import { containerAttributes, type ContainerState, type FileSpec, type Source } from './container-attributes.ts';
 import { dueCommands, runDue } from './container-exec.ts';
@@ -46,7 +47,14 @@ export const container = gantryResource({
   wait_for = [{ type = "ipv4" }]
 }
 `,
-  version: 0,
+  version: 1,
+  upgrades: {
+    // Declared with their type they became a class that CDKTF does not have.
+    0: (old) => ({
+      ...old,
+      expanded_devices: asDynamicJson(containerAttributes.expanded_devices.type, old['expanded_devices']),
+    }),
+  },
   attributes: containerAttributes,
   identity: ['name'],
   timeoutsMs: { create: 15 * 60_000, update: 10 * 60_000, delete: 10 * 60_000 },

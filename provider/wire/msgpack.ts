@@ -9,7 +9,8 @@ const codes = {
   nil: 0xc0,
   no: 0xc2,
   yes: 0xc3,
-  ext8: 0xc7,
+  data8: 0xc4,
+  extension8: 0xc7,
   float32: 0xca,
   float64: 0xcb,
   unsigned8: 0xcc,
@@ -41,6 +42,14 @@ export class MsgpackWriter extends ByteWriter {
     if (head === 1) this.bytes[at] = 0xa0 | length;
     else this.#sized(at, codes.text8, head, length);
     this.length = at + head + length;
+  }
+
+  /** At most 255 bytes. */
+  data(bytes: Uint8Array): void {
+    if (bytes.length > 0xff) throw new RangeError('data of more than 255 bytes is not written');
+    this.byte(codes.data8);
+    this.byte(bytes.length);
+    this.copy(bytes);
   }
 
   #sized(at: number, first: number, head: number, length: number): void {
@@ -119,9 +128,9 @@ export class MsgpackReader {
   extension(): boolean {
     const code = this.next;
     if (code >= codes.fixedExt1 && code <= codes.fixedExt16) this.#take(2 + 2 ** (code - codes.fixedExt1));
-    else if (code >= codes.ext8 && code < codes.float32) {
+    else if (code >= codes.extension8 && code < codes.float32) {
       this.#take(1);
-      this.#take(this.#unsigned(2 ** (code - codes.ext8)) + 1);
+      this.#take(this.#unsigned(2 ** (code - codes.extension8)) + 1);
     } else return false;
     return true;
   }
@@ -164,6 +173,15 @@ export class MsgpackReader {
     const { bytes, position } = this;
     for (let index = 0; index < head.length; index += 1) if (bytes[position + index] !== head[index]) return false;
     this.position += head.length;
+    return true;
+  }
+
+  /** Steps over bytes, if they come. */
+  skipData(): boolean {
+    const code = this.next;
+    if (code < codes.data8 || code >= codes.extension8) return false;
+    this.position += 1;
+    this.#take(this.#unsigned(2 ** (code - codes.data8)));
     return true;
   }
 

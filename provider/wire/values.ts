@@ -1,6 +1,6 @@
 // Values as Terraform sends them: msgpack by schema type, or JSON. Whatever a type names is always written, null when absent.
 import { readValue, type Json } from '../framework/stored-state.ts';
-import type { Type } from '../framework/type.ts';
+import { typeJson, type Type } from '../framework/type.ts';
 import { isList, isMap, isUnknown, unknownValue, type Value, type ValueMap } from '../framework/value.ts';
 import { MsgpackReader, MsgpackWriter } from './msgpack.ts';
 
@@ -73,6 +73,7 @@ function write(type: Type, value: Value, path: string): void {
   else if (typeof value === 'bigint') writer.text(String(value));
   else if (typeof value === 'number') writeNumber(value);
   else if (typeof type === 'string') throw new ValueError(`${path} is no ${type}`);
+  else if (type.kind === 'dynamic') writeDynamic(type.item, value, path);
   else if (type.kind === 'list') writeList(type.item, value, path);
   else if (!isMap(value)) throw new ValueError(`${path} is no map`);
   else if (type.kind === 'map') writeMap(type.item, value);
@@ -82,6 +83,13 @@ function write(type: Type, value: Value, path: string): void {
 function writeNumber(value: number): void {
   if (Number.isSafeInteger(value)) writer.text(String(value));
   else writer.number(value);
+}
+
+/** The type as JSON in bytes, then the value. */
+function writeDynamic(item: Type, value: Value, path: string): void {
+  writer.list(2);
+  writer.data(Buffer.from(JSON.stringify(typeJson(item))));
+  write(item, value, path);
 }
 
 function writeList(item: Type, value: Value, path: string): void {
@@ -138,6 +146,7 @@ function read(type: Type, reader: MsgpackReader, path: string): Value {
   if (reader.extension()) return unknownValue;
   if (typeof type === 'string') return readScalar(type, reader, path);
   if (type.kind === 'list') return readList(type.item, reader, path);
+  if (type.kind === 'dynamic') return readDynamic(type.item, reader, path);
   const length = reader.map();
   if (length === undefined) throw new ValueError(`${path} is no map`);
   return type.kind === 'map' ? readMap(type.item, length, reader, path) : readObject(type, length, reader, path);
@@ -153,6 +162,12 @@ function readScalar(type: 'string' | 'number' | 'bool', reader: MsgpackReader, p
 /** A number as text is whole, or a decimal that no float can hold, which goes back as it came. */
 const wholeText = (text: string | undefined): string | bigint | undefined =>
   text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : text;
+
+/** What is said of the type is not looked at: only what this provider wrote comes back. */
+function readDynamic(item: Type, reader: MsgpackReader, path: string): Value {
+  if (reader.list() !== 2 || !reader.skipData()) throw new ValueError(`${path} does not say its type`);
+  return read(item, reader, path);
+}
 
 function readList(item: Type, reader: MsgpackReader, path: string): Value {
   const length = reader.list();

@@ -9,6 +9,8 @@ import {
   copiesForCdktn,
   generateBindings,
   generatorFolder,
+  runGenerator,
+  schemasOf,
   sealOfTree,
 } from '../../provider/bindings/generate.ts';
 import { gantryProvider } from '../../provider/gantry.ts';
@@ -175,6 +177,20 @@ process.stdout.write(Testing.synth(stack));
       expect(terraform?.['required_providers']).toEqual({ gantry: { source: 'gantry/gantry', version } });
     }
   });
+
+  test.skipIf(generatorsMissing !== undefined).each(['cdktf', 'cdktn'] as const)(
+    'compiles as the stock generator of %s writes it, without what is adjusted here',
+    async (flavour) => {
+      const stock = runGenerator(repository, flavour, schemasOf(repository));
+      // Of these only the index that loads by require needs types of Node.
+      const paths = [...stock]
+        .filter(([path]) => path.endsWith('.ts'))
+        .map(([path, text]) => app(`stock-${flavour}/${path}`, text));
+      expect(paths.length).toBeGreaterThan(25);
+      const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--skipLibCheck', '--types', 'node'];
+      expect(await installed.compile(...flags, ...paths)).toMatchObject({ stdout: '', code: 0 });
+    },
+  );
 
   test('has types for strict apps, which refuse what no resource has', async () => {
     const text = (options: string): string => `import { App } from 'cdktf';

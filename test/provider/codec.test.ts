@@ -207,6 +207,23 @@ describe('values', () => {
     ).toThrow(ValueError);
   });
 
+  test('a value of a dynamic type has its type beside it, in msgpack and in JSON', () => {
+    const type: Type = { kind: 'dynamic', item: { kind: 'map', item: 'string' } };
+    const bytes = encodeValue(type, { a: 'b' });
+    const [said, value] = new Decoder().decode(bytes) as [Uint8Array, unknown];
+    expect([Buffer.from(said).toString(), value]).toEqual(['["map","string"]', { a: 'b' }]);
+    expect(decodeValue(type, { msgpack: bytes, json: new Uint8Array() })).toEqual({ a: 'b' });
+    const long = new Encoder().encode([Buffer.from(`["map","string"]${' '.repeat(300)}`), { a: 'c' }]);
+    expect(decodeValue(type, { msgpack: long, json: new Uint8Array() })).toEqual({ a: 'c' });
+    for (const other of [null, unknownValue]) {
+      expect(decodeValue(type, { msgpack: encodeValue(type, other), json: new Uint8Array() })).toBe(other);
+    }
+    const json = Buffer.from('{"value":{"a":"b"},"type":["map","string"]}');
+    expect(decodeValue(type, { msgpack: new Uint8Array(), json })).toEqual({ a: 'b' });
+    const bare = encodeValue({ kind: 'map', item: 'string' }, { a: 'b' });
+    expect(() => decodeValue(type, { msgpack: bare, json: new Uint8Array() })).toThrow('does not say its type');
+  });
+
   test('JSON is read when there is no msgpack', () => {
     const sent = { msgpack: Buffer.alloc(0), json: Buffer.from('{"name":"a","gone":1}') };
     expect(
