@@ -5,6 +5,7 @@ import { pino, type Logger } from 'pino';
 import { errorText, type Log, type LogContext } from './lib/log.ts';
 import type { EventHub } from './events/hub.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
+import { guardOutput } from './lib/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
 
 const usage = `Usage: gantryd --state-dir DIR [options]
@@ -27,7 +28,7 @@ Options:
 One JSON line on standard output says when it is ready; log lines go to standard error.
 `;
 
-const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;
+const exitCodes = { ok: 0, failed: 1, usage: 64, readerGone: 141 } as const;
 
 interface Flags {
   readonly stateDir: string;
@@ -51,9 +52,16 @@ export async function runDaemonCommand(argv: readonly string[]): Promise<number>
   return serve(flags);
 }
 
-function print(text: string): number {
-  process.stdout.write(text);
-  return exitCodes.ok;
+/** The exit code: a reader that has gone (`| head`) wants to hear nothing more, a full disk is an error. */
+async function print(text: string): Promise<number> {
+  let code: number = exitCodes.ok;
+  const output = guardOutput(process.stdout, (loss, error) => {
+    code = loss === 'reader-gone' ? exitCodes.readerGone : exitCodes.failed;
+    if (loss === 'failed') process.stderr.write(`gantryd: cannot write to standard output: ${error.message}\n`);
+  });
+  output.write(text);
+  await new Promise<void>((written) => process.stdout.write('', () => written()));
+  return code;
 }
 
 async function printOpenApi(): Promise<number> {
@@ -99,10 +107,9 @@ function lxdFlags(socket: string | undefined, https: string | undefined): Pick<F
 }
 
 async function serve(flags: Flags): Promise<number> {
-  const logger = pino(
-    { level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: true }),
-  );
+  const logger = pino({ level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logDestination());
+  // Whoever started the daemon may go away: it serves others, too.
+  const output = guardOutput(process.stdout, () => {});
   const stopping = stopSignal();
   try {
     const { startDaemon } = await import('./daemon.ts');
@@ -125,13 +132,22 @@ async function serve(flags: Flags): Promise<number> {
       reason: daemon.runtimeReason,
       pid: process.pid,
     };
-    process.stdout.write(`${JSON.stringify(ready)}\n`);
+    output.write(`${JSON.stringify(ready)}\n`);
     await ((await stopping) === 'SIGPWR' ? daemon.shutDown() : daemon.stop());
     return exitCodes.ok;
   } catch (error) {
     logger.fatal(errorText(error));
     return exitCodes.failed;
   }
+}
+
+const maxLogBytes = 1024 * 1024;
+
+/** Standard error. A full disk costs lines, never the daemon; what could not be written is kept up to a limit and tried again. */
+function logDestination(): ReturnType<typeof pino.destination> {
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: maxLogBytes });
+  destination.on('error', () => {});
+  return destination;
 }
 
 type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGPWR';

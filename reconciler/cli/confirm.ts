@@ -1,5 +1,6 @@
 // Asks for approval on a terminal, and refuses to guess where there is none.
 import { createInterface } from 'node:readline';
+import { printable } from '../core/paint.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { isApproved } from './options.ts';
@@ -8,6 +9,9 @@ import { CliError, usageError } from './usage-error.ts';
 /** Throws unless approved. `question` ends with a question mark. */
 export async function confirm(context: CliContext, question: string): Promise<void> {
   const { io, options } = context;
+  // Nobody approves a plan that could not be shown.
+  await io.flush();
+  context.stop.throwIfAborted();
   if (isApproved(options)) return;
   if (io.stdin.isTTY !== true || context.isJson || options.input === false) {
     throw usageError('Nobody is there to approve the plan: run in a terminal, or approve it with --auto-approve');
@@ -17,7 +21,7 @@ export async function confirm(context: CliContext, question: string): Promise<vo
 }
 
 function ask(context: CliContext, prompt: string): Promise<string> {
-  const lines = createInterface({ input: context.io.stdin, output: context.io.stderr });
+  const lines = createInterface({ input: context.io.stdin, output: context.io.raw.stderr });
   return new Promise((resolve, reject) => {
     const interrupted = (): void => {
       reject(new CliError('Interrupted: nothing was changed', exitCodes.interrupted));
@@ -27,7 +31,7 @@ function ask(context: CliContext, prompt: string): Promise<string> {
     lines.once('SIGINT', interrupted);
     // End of input is no approval.
     lines.once('close', () => resolve(''));
-    lines.question(prompt, (answer) => {
+    lines.question(printable(prompt), (answer) => {
       resolve(answer.trim());
       lines.close();
     });

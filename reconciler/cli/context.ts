@@ -1,8 +1,9 @@
 // What every command gets: streams, options, the two stages of interruption, and how to print for people or machines.
 import type { Diagnostic } from '../core/diagnostic.ts';
+import type { MarkedColor } from '../core/paint.ts';
 import type { HostView } from '../manifest/types.ts';
 import { exitCodes } from './exit-codes.ts';
-import { hasColor, type CliIo } from './io.ts';
+import { colorOf, type ShownIo } from './shown-io.ts';
 import type { CliOptions } from './options.ts';
 import { parseDuration } from './options.ts';
 import { CliError } from './usage-error.ts';
@@ -18,7 +19,7 @@ export interface HostScope {
 }
 
 export interface CliContext {
-  readonly io: CliIo;
+  readonly io: ShownIo;
   readonly host?: HostScope;
   readonly options: CliOptions;
   /** First Ctrl-C: begin nothing new. Ends whatever only reads. */
@@ -27,7 +28,7 @@ export interface CliContext {
   readonly cancel: AbortSignal;
   readonly isJson: boolean;
   /** For text on stdout. */
-  readonly color: boolean;
+  readonly color: MarkedColor;
   /** A line of data for people; silent with --json. */
   readonly out: (text: string) => void;
   /** A line of data for machines; silent without --json. The first one is preceded by the version. */
@@ -43,11 +44,11 @@ export interface OpenContext extends CliContext {
   readonly close: () => void;
 }
 
-export function openContext(io: CliIo, options: CliOptions): OpenContext {
+export function openContext(io: ShownIo, options: CliOptions): OpenContext {
   const isJson = options.json === true;
   const stop = new AbortController();
   const cancel = new AbortController();
-  const color = hasColor(io.env, io.stdout, options.color !== false);
+  const color = colorOf(io, io.stdout, options.color !== false);
   const note = (text: string): void => void (isJson || io.stderr.write(`${text}\n`));
   let isFirst = true;
   const openedMs = io.nowMs();
@@ -71,9 +72,12 @@ export function openContext(io: CliIo, options: CliOptions): OpenContext {
     onInterrupt: note,
     close: () => {
       clearTimeout(timer);
+      io.lost.removeEventListener('abort', stopWriting);
       unlisten();
     },
   };
+  const stopWriting = (): void => stop.abort(io.lost.reason);
+  io.lost.addEventListener('abort', stopWriting, { once: true });
   const unlisten = io.onInterrupt(() => {
     if (stop.signal.aborted) {
       context.onInterrupt('Cancelling what is at work.');
@@ -102,6 +106,6 @@ async function printDiagnostics(context: CliContext, found: readonly Diagnostic[
     return;
   }
   const { renderDiagnostics } = await import('../core/render-diagnostics.ts');
-  const color = hasColor(context.io.env, context.io.stderr, context.options.color !== false);
+  const color = colorOf(context.io, context.io.stderr, context.options.color !== false);
   context.note(renderDiagnostics(found, { color }).trimEnd());
 }

@@ -16,6 +16,8 @@ export const exitCodes = {
   unreachable: 7,
   usage: 64,
   interrupted: 130,
+  /** Whoever read the output has closed it (`| head`): as a shell says it of a program that SIGPIPE ended. */
+  readerGone: 141,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 

@@ -1,4 +1,5 @@
 // Colours as functions that do nothing when colour is off. Pure.
+import type { MarkedColor } from '../core/paint.ts';
 
 export interface Paint {
   readonly bold: (text: string) => string;
@@ -8,10 +9,10 @@ export interface Paint {
   readonly yellow: (text: string) => string;
 }
 
-export function paintFor(color: boolean): Paint {
+export function paintFor(mark: MarkedColor): Paint {
   const with_ =
     (open: number, close: number) =>
     (text: string): string =>
-      color ? `\u001b[${open}m${text}\u001b[${close}m` : text;
+      mark === false || mark === '' ? text : `${mark}[${open}m${text}${mark}[${close}m`;
   return { bold: with_(1, 22), dim: with_(2, 22), red: with_(31, 39), green: with_(32, 39), yellow: with_(33, 39) };
 }

@@ -1,7 +1,8 @@
 // Shows a run while it goes on, in the form that fits the output: painted rows, plain lines, or nothing but JSON lines.
 import type { Writable } from 'node:stream';
 import type { EngineEvent } from '../engine/events.ts';
-import { canRepaint, hasColor, type CliIo } from './io.ts';
+import { canRepaint } from './io.ts';
+import { colorOf, type ShownIo } from './shown-io.ts';
 import { paintFor, type Paint } from './paint.ts';
 import { reduceProgress, startProgress, type Progress } from './progress.ts';
 import { eventLine } from './render-json.ts';
@@ -16,12 +17,12 @@ export interface Reporter {
 }
 
 export function reporterFor(
-  io: CliIo,
+  io: ShownIo,
   options: { readonly json: boolean; readonly color: boolean },
   steps: number,
 ): Reporter {
   if (options.json) return jsonReporter(together(io.stdout));
-  const paint = paintFor(hasColor(io.env, io.stderr, options.color));
+  const paint = paintFor(colorOf(io, io.stderr, options.color));
   return canRepaint(io.env, io.stderr)
     ? new TtyReporter(io, paint, steps)
     : new PlainReporter(together(io.stderr), paint, steps, io.nowMs);
@@ -104,13 +105,13 @@ const frameMs = 100;
 
 /** Lasting lines go above; the rows below them are erased and painted anew. */
 class TtyReporter implements Reporter {
-  readonly #io: CliIo;
+  readonly #io: ShownIo;
   readonly #paint: Paint;
   readonly #timer: NodeJS.Timeout;
   #progress: Progress;
   #painted = 0;
 
-  constructor(io: CliIo, paint: Paint, steps: number) {
+  constructor(io: ShownIo, paint: Paint, steps: number) {
     this.#io = io;
     this.#paint = paint;
     this.#progress = startProgress(steps);
@@ -129,12 +130,12 @@ class TtyReporter implements Reporter {
 
   finish(): void {
     clearInterval(this.#timer);
-    this.#io.stderr.write(this.#erased());
+    this.#erase();
     this.#painted = 0;
   }
 
-  #erased(): string {
-    return this.#painted === 0 ? '' : `\u001b[${this.#painted}A\u001b[J`;
+  #erase(): void {
+    if (this.#painted > 0) this.#io.raw.stderr.write(`\u001b[${this.#painted}A\u001b[J`);
   }
 
   #repaint(lasting: readonly string[]): void {
@@ -143,7 +144,8 @@ class TtyReporter implements Reporter {
     const columns = (width > 0 ? width : 80) - 1;
     const frame = renderFrame(this.#progress, this.#io.nowMs(), columns, this.#paint);
     const text = [...lasting, ...frame].map((line) => `${line}\n`).join('');
-    this.#io.stderr.write(`${this.#erased()}${text}`);
+    this.#erase();
+    this.#io.stderr.write(text);
     this.#painted = frame.length;
   }
 }

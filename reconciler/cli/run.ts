@@ -4,7 +4,8 @@ import { normalizeArgv } from './argv.ts';
 import { openContext, type OpenContext } from './context.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { shapeHelp } from './help.ts';
-import { hasColor, type CliIo } from './io.ts';
+import type { CliIo } from './io.ts';
+import { colorOf, openIo, type ShownIo } from './shown-io.ts';
 import type { CliOptions } from './options.ts';
 import { paintFor } from './paint.ts';
 import { buildProgram, longFlags } from './program.ts';
@@ -14,7 +15,17 @@ import { CliError, usageError } from './usage-error.ts';
 import { takeWords, withEnvironment } from './words-of-rivals.ts';
 import { version } from '../../server/api/version.ts';
 
-export async function runCli(io: CliIo): Promise<ExitCode> {
+export async function runCli(process: CliIo): Promise<ExitCode> {
+  const io = openIo(process);
+  const code = await runProgram(io);
+  await io.flush();
+  const lost = io.lost.aborted ? (io.lost.reason as CliError) : undefined;
+  // A reader that has gone wants to hear nothing more; a full disk is an error to be shown, if anything can be.
+  if (lost?.exitCode === exitCodes.error) reportError(io, {}, lost, undefined);
+  return lost?.exitCode ?? code;
+}
+
+async function runProgram(io: ShownIo): Promise<ExitCode> {
   let code: ExitCode = exitCodes.ok;
   const program = buildProgram(async (options, work) => {
     code = await runCommand(io, options, work);
@@ -55,7 +66,7 @@ function forEachCommand(program: Command, change: (command: Command) => void): v
 }
 
 async function runCommand(
-  io: CliIo,
+  io: ShownIo,
   options: CliOptions,
   work: (context: ReturnType<typeof openContext>) => Promise<ExitCode>,
 ): Promise<ExitCode> {
@@ -66,7 +77,7 @@ async function runCommand(
   } catch (thrown) {
     // Node says of what was interrupted only that it was, and not why.
     const error = isAbort(thrown) && context?.stop.aborted === true ? context.stop.reason : thrown;
-    reportError(io, options, error, context);
+    if (!io.lost.aborted) reportError(io, options, error, context);
     return codeOf(error);
   } finally {
     context?.close();
@@ -75,7 +86,7 @@ async function runCommand(
 
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
-function reportError(io: CliIo, options: CliOptions, error: unknown, context: OpenContext | undefined): void {
+function reportError(io: ShownIo, options: CliOptions, error: unknown, context: OpenContext | undefined): void {
   const text = messageOf(error);
   if (options.json === true) {
     const fields = { diagnostic: { severity: 'error', summary: text, detail: '' } };
@@ -86,6 +97,6 @@ function reportError(io: CliIo, options: CliOptions, error: unknown, context: Op
     else context.json(line);
     return;
   }
-  const paint = paintFor(hasColor(io.env, io.stderr, options.color !== false));
+  const paint = paintFor(colorOf(io, io.stderr, options.color !== false));
   io.stderr.write(`${paint.red('Error:')} ${text}\n`);
 }

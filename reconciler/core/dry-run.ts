@@ -3,7 +3,7 @@ import type { Problem } from '../../server/api/problem.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Address, JsonObject } from './document.ts';
 import { mapOf } from './kinds/values.ts';
-import { paints, printable, type Paint, type Paints } from './paint.ts';
+import { paints, printable, type Paint, type Paints, type Color } from './paint.ts';
 import type { CreateStep, Plan, RebuildStep, Step } from './plan.ts';
 
 /** `untried`: nothing but the server itself can tell, so it is taken to succeed. `unreached`: a step before it would be refused. */
@@ -131,7 +131,7 @@ export function dryRunSummary(dryRun: DryRun): string {
   return `Dry run: ${parts.join(', ')}.`;
 }
 
-export function renderDryRun(dryRun: DryRun, options: { readonly color: boolean }): string {
+export function renderDryRun(dryRun: DryRun, options: { readonly color: Color }): string {
   const paint = paints(options.color);
   const lines = dryRun.trials.map((trial) => renderTrial(trial, paint));
   return [...lines, ...(lines.length === 0 ? [] : ['']), paint.bold(dryRunSummary(dryRun)), paint.dim(dryRunLimits)]

@@ -1,7 +1,7 @@
 // `manage.ignore`: paths that are neither compared nor written. `*` stands for any text, a path covers what is below it.
 import type { Change } from './change.ts';
 import type { IgnoreRule, JsonObject } from './document.ts';
-import { paints, printable } from './paint.ts';
+import { paints, printable, type Color } from './paint.ts';
 
 export interface IgnorePattern {
   readonly rule: IgnoreRule;
@@ -47,7 +47,7 @@ export interface IgnoredLine {
 const mostLines = 20;
 
 /** A block of its own at the end of plans and reports; empty without lines. */
-export function ignoredBlock(lines: readonly IgnoredLine[], options: { readonly color: boolean }): readonly string[] {
+export function ignoredBlock(lines: readonly IgnoredLine[], options: { readonly color: Color }): readonly string[] {
   if (lines.length === 0) return [];
   const paint = paints(options.color);
   const shown = lines.slice(0, mostLines).map(({ address, path, sides, rule }) => {

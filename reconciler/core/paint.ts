@@ -10,28 +10,46 @@ export interface Paints {
   readonly dim: Paint;
 }
 
+/**
+ * `true` paints with escape sequences. A text paints with itself in place of the escape character, for `terminalText` to replace: a mark that
+ * others cannot guess tells our own paint from control characters in names and values.
+ */
+export type Color = boolean | string;
+/** As command lines have it, whose output goes through `terminalText`. */
+export type MarkedColor = false | string;
+
+const escape = '\u001B';
 const plain: Paint = (text) => text;
-const style =
-  (code: number): Paint =>
-  (text) =>
-    `\u001B[${code}m${text}\u001B[0m`;
-
 const none: Paints = { red: plain, green: plain, yellow: plain, blue: plain, bold: plain, dim: plain };
-const ansi: Paints = {
-  red: style(31),
-  green: style(32),
-  yellow: style(33),
-  blue: style(34),
-  bold: style(1),
-  dim: style(2),
-};
 
-export const paints = (color: boolean): Paints => (color ? ansi : none);
+export function paints(color: Color): Paints {
+  if (color === false || color === '') return none;
+  const mark = color === true ? escape : color;
+  const style =
+    (code: number): Paint =>
+    (text) =>
+      `${mark}[${code}m${text}${mark}[0m`;
+  return { red: style(31), green: style(32), yellow: style(33), blue: style(34), bold: style(1), dim: style(2) };
+}
 
-/** Control characters made visible: names and values come from others and must not steer a terminal. */
-export const printable = (text: string): string =>
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, (character) => {
-    const code = character.charCodeAt(0).toString(16).padStart(4, '0');
-    return String.raw`\u${code}`;
-  });
+// Of Unicode those that reorder what is shown: marks, embeddings, overrides and isolates.
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const steering = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
+
+const escaped = (character: string): string => String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** Control and direction characters made visible, as JSON and YAML write them: names and values come from others and must not steer a terminal. */
+export const printable = (text: string): string => text.replaceAll(steering, escaped);
+
+/** Whether `printable` would change it. */
+export const isSteering = (text: string): boolean => text.search(steering) !== -1;
+
+/** What may be written to a terminal: paint with this mark becomes escape sequences, and everything else that could steer is made visible. */
+export function terminalText(text: string, mark: string): string {
+  const [first = '', ...painted] = text.split(mark);
+  const sequence = /^\[[0-9]{1,2}m/;
+  return painted.reduce((shown, part) => {
+    const [code = ''] = sequence.exec(part) ?? [];
+    return `${shown}${code === '' ? '' : `${escape}${code}`}${printable(part.slice(code.length))}`;
+  }, printable(first));
+}

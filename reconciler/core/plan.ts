@@ -256,11 +256,11 @@ export interface PlanInput {
  *   planDestroy(input: PlanInput): Plan                                   plan-destroy.ts
  *   checkPlan(plan: Plan, observed: Observed): readonly Problem[]         check.ts
  *   hasChanges(plan: Plan): boolean                                       summary.ts
- *   renderPlan(plan: Plan, options: { color: boolean }): string           render-plan.ts
+ *   renderPlan(plan: Plan, options: { color: Color }): string           render-plan.ts
  *   planJson(plan: Plan): PlanJson                                        plan-json.ts (Terraform's `show -json` keys)
  *   putBody(kind: KindName, live: object, edits: readonly Change[]): JsonObject   edit.ts
  *   isStale(live: object, step: UpdateStep): boolean                      edit.ts
- *   renderDiagnostics(diagnostics, { color: boolean }): string            render-diagnostics.ts
+ *   renderDiagnostics(diagnostics, { color: Color }): string            render-diagnostics.ts
  * and of the manifest room:
  *   loadManifests(input: LoadInput, signal?: AbortSignal): Promise<Loaded>   manifest/load.ts
  */

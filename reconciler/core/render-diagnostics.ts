@@ -1,8 +1,8 @@
 // Diagnostics as text for people: what, where, the line itself with a mark under the place, and what to do.
 import type { Diagnostic } from './diagnostic.ts';
-import { paints, printable, type Paints } from './paint.ts';
+import { paints, printable, type Paints, type Color } from './paint.ts';
 
-export function renderDiagnostics(diagnostics: readonly Diagnostic[], options: { readonly color: boolean }): string {
+export function renderDiagnostics(diagnostics: readonly Diagnostic[], options: { readonly color: Color }): string {
   if (diagnostics.length === 0) return '';
   const paint = paints(options.color);
   const blocks = diagnostics.map((diagnostic) => renderDiagnostic(diagnostic, paint));

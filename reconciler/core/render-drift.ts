@@ -3,7 +3,7 @@ import type { DriftCause, DriftDifference, DriftIgnored, DriftObject, DriftRepor
 import type { Json, JsonObject } from './document.ts';
 import { shownInside } from './inside.ts';
 import { ignoredBlock, ruleJson, type IgnoredLine } from './ignore.ts';
-import { paints, printable, type Paints } from './paint.ts';
+import { paints, printable, type Paints, type Color } from './paint.ts';
 import { describeSeen, seenJson } from './seen.ts';
 import { hidden, redact } from './secret.ts';
 
@@ -13,7 +13,7 @@ const causes: Readonly<Record<DriftCause, string>> = {
   unknown: '',
 };
 
-export function renderDrift(report: DriftReport, options: { readonly color: boolean }): string {
+export function renderDrift(report: DriftReport, options: { readonly color: Color }): string {
   const paint = paints(options.color);
   const blocks = report.objects.map((object) => renderObject(object, paint));
   const ignored = ignoredBlock(report.ignored.map(ignoredLine), options);
@@ -44,7 +44,7 @@ const things = (count: number): string => (count === 1 ? 'the object is' : `all 
 const undeclared = ({ undeclared: addresses }: DriftReport): readonly string[] =>
   addresses.length === 0 ? [] : [`? owned by the set and no longer declared: ${printable(addresses.join(', '))}`];
 
-export const renderDriftObject = (object: DriftObject, options: { readonly color: boolean }): string =>
+export const renderDriftObject = (object: DriftObject, options: { readonly color: Color }): string =>
   renderObject(object, paints(options.color));
 
 function renderObject({ address, what, differences, seen }: DriftObject, paint: Paints): string {

@@ -3,12 +3,12 @@ import type { Change } from './change.ts';
 import type { Json } from './document.ts';
 import { shownInside } from './inside.ts';
 import { ignoredBlock, type IgnoredLine } from './ignore.ts';
-import { paints, printable, type Paints } from './paint.ts';
+import { paints, printable, type Paints, type Color } from './paint.ts';
 import type { Affected, Guard, Plan, ResourceChange } from './plan.ts';
 import { hidden, redact } from './secret.ts';
 import { isChange, summaryLine } from './summary.ts';
 
-export function renderPlan(plan: Plan, options: { readonly color: boolean; readonly showsSecrets?: boolean }): string {
+export function renderPlan(plan: Plan, options: { readonly color: Color; readonly showsSecrets?: boolean }): string {
   const paint = paints(options.color);
   const changes = plan.changes.filter(isChange);
   const shown = options.showsSecrets === true ? changes.map(inClear) : changes;

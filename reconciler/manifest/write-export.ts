@@ -4,8 +4,10 @@ import { Document as YamlDocument, isMap as isYamlMap, isPair, isScalar, stringi
 import type { Json, JsonObject } from '../core/document.ts';
 import type { Exported } from '../core/export.ts';
 import { isMap, mapOf } from '../core/kinds/values.ts';
+import { printable } from '../core/paint.ts';
 import { isSecret } from '../core/secret.ts';
 import { readDocument } from './read-document.ts';
+import { quotedText } from './yaml-text.ts';
 
 export interface Written {
   /** In the order given; each begins with `---` when it is a document. */
@@ -137,7 +139,7 @@ function render({ values, comments, remarks }: Exported): string {
     const node = document.getIn(path, true);
     if (isScalar(node)) node.comment = ` ${text}`;
   }
-  return `---\n${above}${document.toString({ lineWidth: 0, flowCollectionPadding: true })}`;
+  return `---\n${printable(above)}${quotedText(document, { lineWidth: 0, flowCollectionPadding: true })}`;
 }
 
 /** Maps that fit on a line stand on one, as people write devices. */

@@ -11,6 +11,7 @@ import { eventLine } from '../../reconciler/cli/render-json.ts';
 import { renderPlainEvent, renderStill } from '../../reconciler/cli/render-plain.ts';
 import { renderFrame } from '../../reconciler/cli/render-tty.ts';
 import { canRepaint, hasColor, processIo } from '../../reconciler/cli/io.ts';
+import { openIo } from '../../reconciler/cli/shown-io.ts';
 import { reporterFor } from '../../reconciler/cli/reporter.ts';
 import { until } from '../support/until.ts';
 
@@ -203,7 +204,7 @@ test('lines of one moment reach the reader together and in their order, the last
       done();
     },
   });
-  const io = { ...processIo(), stdout };
+  const io = openIo({ ...processIo(), stdout });
   const report = reporterFor(io, { json: true, color: false }, 3);
   for (const step of [image, web, net]) report.event({ type: 'apply_start', step, atMs: 0 });
   await until(() => writes.length > 0);

@@ -7,7 +7,7 @@ import type { Loaded } from '../../manifest/types.ts';
 import { confirm } from '../confirm.ts';
 import type { CliContext, OpenContext } from '../context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts';
-import { hasColor } from '../io.ts';
+import { colorOf } from '../shown-io.ts';
 import { dryRunKind, isApproved, parseCount, parseDuration } from '../options.ts';
 import { countDone, outcomeLine, renderFailures, type Counts } from '../outcome.ts';
 import { paintFor } from '../paint.ts';
@@ -130,7 +130,7 @@ export async function carryOut(
   tell?.(counts);
   const line = outcomeLine(plan.mode, counts, result);
   context.json(changeSummary(counts, plan.mode, line, io.nowMs()));
-  const failures = renderFailures(result, paintFor(hasColor(io.env, io.stderr, options.color !== false)));
+  const failures = renderFailures(result, paintFor(colorOf(io, io.stderr, options.color !== false)));
   if (failures !== '') context.note(`\n${failures.trimEnd()}`);
   context.out(`\n${paintOutcome(context, line, result.failures.length === 0)}`);
   return exitCodeOf(result);

@@ -97,7 +97,7 @@ export async function exportBackup(
 
 async function toStdout(context: CliContext, body: Readable): Promise<number> {
   const counted = counter();
-  await pipeline(body, counted.pass, context.io.stdout, { end: false, signal: context.stop });
+  await pipeline(body, counted.pass, context.io.raw.stdout, { end: false, signal: context.stop });
   return counted.bytes();
 }
 

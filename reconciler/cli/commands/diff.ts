@@ -99,7 +99,7 @@ function spell(kind: ResourceChange['kind'], body: JsonObject, change: ResourceC
 
 function painted(context: CliContext, text: string): string {
   if (!context.color) return text;
-  const paint = paintFor(true);
+  const paint = paintFor(context.color);
   const tint = (line: string): string =>
     line.startsWith('+++') || line.startsWith('---')
       ? paint.bold(line)

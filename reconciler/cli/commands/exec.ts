@@ -4,6 +4,7 @@ import type { ExecSession, TerminalSize } from '../../../server/client/exec.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodeOfCommand, exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { CliIo } from '../io.ts';
+import type { ShownIo } from '../shown-io.ts';
 import { parseNumber, type CliOptions } from '../options.ts';
 import { withClient } from '../session.ts';
 import { usageError } from '../usage-error.ts';
@@ -43,10 +44,10 @@ export async function exec(context: OpenContext, words: readonly string[], flags
         ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
         ...(isTerminal ? { terminal: sizeOf(io) } : {}),
         stdin: io.stdin,
-        stdout: io.stdout,
-        stderr: io.stderr,
+        stdout: io.raw.stdout,
+        stderr: io.raw.stderr,
       },
-      context.cancel,
+      AbortSignal.any([context.cancel, io.lost]),
     );
     const restore = isTerminal ? takeTerminal(io, session) : () => {};
     const interrupt = (): void => session.signal(interruptSignal);
@@ -80,7 +81,7 @@ export async function attachConsole(context: OpenContext, words: readonly string
   await withClient(context, async (client) => {
     const left = new AbortController();
     const typed = detachable(io.stdin, () => left.abort());
-    const target = { size: sizeOf(io), stdin: typed.passed, stdout: io.stdout };
+    const target = { size: sizeOf(io), stdin: typed.passed, stdout: io.raw.stdout };
     const session = await client.console(name, target, context.stop);
     left.signal.addEventListener('abort', () => session.close(), { once: true });
     const restore = isTerminal ? takeTerminal(io, session) : () => {};
@@ -105,17 +106,20 @@ function envOf(flags: ExecFlags): Readonly<Record<string, string>> {
   );
 }
 
-const sizeOf = ({ stdout }: CliIo): TerminalSize => ({ columns: stdout.columns ?? 80, rows: stdout.rows ?? 24 });
+const sizeOf = ({ stdout }: Pick<CliIo, 'stdout'>): TerminalSize => ({
+  columns: stdout.columns ?? 80,
+  rows: stdout.rows ?? 24,
+});
 
 /** Every key goes to the container as it is, and the container follows the window. Returns how to give the terminal back. */
-function takeTerminal(io: CliIo, session: Pick<ExecSession, 'resize'>): () => void {
+function takeTerminal(io: ShownIo, session: Pick<ExecSession, 'resize'>): () => void {
   const follow = (): void => session.resize(sizeOf(io));
   io.setRaw?.(true);
-  io.stdout.on('resize', follow);
+  io.raw.stdout.on('resize', follow);
   // The window may have changed while the connection was made.
   follow();
   return () => {
-    io.stdout.off('resize', follow);
+    io.raw.stdout.off('resize', follow);
     io.setRaw?.(false);
   };
 }

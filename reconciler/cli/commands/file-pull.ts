@@ -44,7 +44,7 @@ async function readThrough(files: Files, path: string, signal: AbortSignal): Pro
 
 async function toStdout(context: CliContext, entry: FileEntry, source: string): Promise<void> {
   if (entry.type !== 'file') throw new CliError(`${source} is a directory`, exitCodes.error);
-  await pipeline(entry.body, context.io.stdout, { end: false, signal: context.stop });
+  await pipeline(entry.body, context.io.raw.stdout, { end: false, signal: context.stop });
 }
 
 interface Pull {

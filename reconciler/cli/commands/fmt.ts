@@ -19,7 +19,7 @@ export async function fmt(context: CliContext, args: readonly string[], isCheck:
     if (file.endsWith('.json')) continue;
     const formatted = formatManifest(text);
     if (formatted.problem !== undefined) problems.push(`${file}: ${formatted.problem}`);
-    else if (file === '<stdin>' && !isCheck) context.io.stdout.write(formatted.text);
+    else if (file === '<stdin>' && !isCheck) context.io.raw.stdout.write(formatted.text);
     else if (formatted.text !== text) {
       changed.push(file);
       if (!isCheck) await replaceFile(file, formatted.text);

@@ -1,5 +1,4 @@
 // `gantry get KIND [NAME]`: live objects of one kind, as a table, names, YAML or JSON.
-import { stringify } from 'yaml';
 import { hint } from '../../../server/api/nearest.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { CliContext } from '../context.ts';
@@ -10,6 +9,7 @@ import { paintFor } from '../paint.ts';
 import { withClient } from '../session.ts';
 import { renderTable } from '../table.ts';
 import { CliError, usageError } from '../usage-error.ts';
+import { yamlText } from '../../manifest/yaml-text.ts';
 
 const formats = ['table', 'yaml', 'json', 'name'] as const;
 
@@ -32,7 +32,7 @@ export async function get(context: CliContext, args: readonly string[]): Promise
   }
   const { stdout } = context.io;
   if (format === 'name') stdout.write(chosen.map(({ name }) => `${name}\n`).join(''));
-  else if (format === 'yaml') stdout.write(chosen.map(({ object }) => `---\n${stringify(object)}`).join(''));
+  else if (format === 'yaml') stdout.write(chosen.map(({ object }) => `---\n${yamlText(object)}`).join(''));
   else if (format === 'json') {
     const all = chosen.map(({ object }) => object);
     stdout.write(`${JSON.stringify(names.length === 1 ? all[0] : all, null, context.isJson ? 0 : 2)}\n`);

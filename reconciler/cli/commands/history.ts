@@ -1,5 +1,4 @@
 // `gantry history`, `history show`, `history diff`: what was applied to a set when, by whom and why. Only reads.
-import { stringify } from 'yaml';
 import type { Json } from '../../core/document.ts';
 import type { Revision, WrittenDocument } from '../../core/history.ts';
 import { printable } from '../../core/paint.ts';
@@ -13,6 +12,7 @@ import { documentsOf, outcomeOf, parseRevision, readRevisions, revisionAt, type 
 import { withClient } from '../session.ts';
 import { renderTable } from '../table.ts';
 import { usageError } from '../usage-error.ts';
+import { yamlText } from '../../manifest/yaml-text.ts';
 
 function formatOf(context: CliContext, formats: readonly string[]): string {
   const format = context.isJson ? 'json' : (context.options.output ?? formats[0] ?? '');
@@ -141,7 +141,7 @@ function yamlOf(revisions: Revisions, revision: Revision, documents: readonly Wr
   return `${head}\n${texts.join('')}`;
 }
 
-const spelled = (value: Json): string => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+const spelled = (value: Json): string => yamlText(value, { lineWidth: 0, aliasDuplicateObjects: false });
 
 /** Without a second number: against the newest. */
 export async function historyDiff(context: CliContext, args: readonly (string | undefined)[]): Promise<ExitCode> {

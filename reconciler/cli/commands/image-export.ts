@@ -66,7 +66,7 @@ async function cleanly(
 async function save(context: CliContext, source: Readable, path: string, hash: Hash, made: Set<string>): Promise<void> {
   const isStdout = path === '-';
   const target: Writable = isStdout
-    ? context.io.stdout
+    ? context.io.raw.stdout
     : createWriteStream(path, { flags: 'wx' }).on('open', () => made.add(path));
   const hashed = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of chunks) {

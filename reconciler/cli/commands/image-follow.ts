@@ -5,6 +5,8 @@ import type { Reply } from '../../../server/client/reply.ts';
 import type { CliContext } from '../context.ts';
 import { canRepaint } from '../io.ts';
 
+const eraseLine = '\r\u001b[K';
+
 /** Runs the operation to its end, showing on a terminal how far it is; an interruption cancels it. */
 export async function following(
   context: CliContext,
@@ -22,13 +24,15 @@ export async function following(
     const reply = await client.operations.run(begin, context.cancel, (operation: Operation) => {
       id = operation.id;
       const text = progressOf(operation);
-      if (isLive && text !== undefined) io.stderr.write(`\r\u001b[K${text}`);
+      if (!isLive || text === undefined) return;
+      io.raw.stderr.write(eraseLine);
+      io.stderr.write(text);
     });
     const metadata = reply.operation?.metadata ?? {};
     const { fingerprint } = metadata;
     return { ...metadata, fingerprint: typeof fingerprint === 'string' ? fingerprint : '' };
   } finally {
-    if (isLive) io.stderr.write('\r\u001b[K');
+    if (isLive) io.raw.stderr.write(eraseLine);
     context.stop.removeEventListener('abort', onStop);
   }
 }

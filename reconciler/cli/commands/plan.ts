@@ -51,7 +51,10 @@ async function show(context: CliContext, made: Plan, format: Format, tried: DryR
     const { planJson } = await import('../../core/plan-json.ts');
     const more = tried === undefined ? {} : { dry_run: (await import('../../core/dry-run.ts')).dryRunJson(tried) };
     const whole = { ...planJson(made), ...more };
-    const text = format === 'json' ? `${JSON.stringify(whole, null, 2)}\n` : (await import('yaml')).stringify(whole);
+    const text =
+      format === 'json'
+        ? `${JSON.stringify(whole, null, 2)}\n`
+        : (await import('../../manifest/yaml-text.ts')).yamlText(whole);
     context.io.stdout.write(text);
   } else if (format === 'markdown') {
     const { renderMarkdown } = await import('../../core/render-markdown.ts');

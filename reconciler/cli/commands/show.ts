@@ -1,5 +1,4 @@
 // `gantry show`: live objects as the API has them, one by KIND/NAME or all of them.
-import { stringify } from 'yaml';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/reply.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
@@ -12,6 +11,7 @@ import { fleetPlanFormat, savedPlanAt, startsAs } from '../saved-plan.ts';
 import { withClient } from '../session.ts';
 import { renderTable } from '../table.ts';
 import { CliError } from '../usage-error.ts';
+import { yamlText } from '../../manifest/yaml-text.ts';
 
 const listed: readonly KindName[] = ['storage_pool', 'network', 'profile', 'image', 'image_alias', 'container'];
 
@@ -60,7 +60,7 @@ async function showOne(context: CliContext, client: Client, address: string): Pr
     context.io.stdout.write(`${JSON.stringify(object)}\n`);
     return;
   }
-  context.out(`---\n${stringify(object).trimEnd()}`);
+  context.out(`---\n${yamlText(object).trimEnd()}`);
 }
 
 /** `web1@team`, unless something is called just so. */

@@ -1,5 +1,4 @@
 // `gantry snapshot create|list|show|rename|restore|delete`: snapshots of containers, each named NAME/SNAPSHOT.
-import { stringify } from 'yaml';
 import { applyExpiry, parseExpiry } from '../../../server/api/expiry.ts';
 import type { Snapshot, SnapshotCreate } from '../../../server/api/snapshot.ts';
 import type { Client } from '../../../server/client/client.ts';
@@ -11,6 +10,7 @@ import { withClient } from '../session.ts';
 import type { SnapshotOptions } from '../snapshot-commands.ts';
 import { renderTable } from '../table.ts';
 import { CliError, usageError } from '../usage-error.ts';
+import { yamlText } from '../../manifest/yaml-text.ts';
 
 interface SnapshotAddress {
   readonly container: string;
@@ -70,7 +70,7 @@ export async function showSnapshots(context: CliContext, texts: readonly string[
       const call = { method: 'GET', path: pathOf(address.container, address.snapshot) } as const;
       const { metadata } = await client.http.send<Snapshot>(call, context.stop).catch(missing(address));
       if (context.isJson) printJson(context, metadata);
-      else context.out(`---\n${stringify(metadata).trimEnd()}`);
+      else context.out(`---\n${yamlText(metadata).trimEnd()}`);
     }
   });
   return exitCodes.ok;

@@ -1,7 +1,7 @@
 // `gantry validate`: reads the manifests and says what is wrong with them; reaches no daemon.
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { hasColor } from '../io.ts';
+import { colorOf } from '../shown-io.ts';
 import { loadInputOf } from '../session.ts';
 
 export async function validate(context: CliContext, args: readonly string[]): Promise<ExitCode> {
@@ -27,7 +27,7 @@ export async function validate(context: CliContext, args: readonly string[]): Pr
     io.stdout.write(`${JSON.stringify(report)}\n`);
   } else {
     const { renderDiagnostics } = await import('../../core/render-diagnostics.ts');
-    const color = hasColor(io.env, io.stderr, options.color !== false);
+    const color = colorOf(io, io.stderr, options.color !== false);
     if (diagnostics.length > 0) context.note(renderDiagnostics(diagnostics, { color }).trimEnd());
     context.out(
       errors === 0

@@ -1,5 +1,4 @@
 // `gantry drift|status|get --hosts`: the command for one host, done for each, and what they said put together.
-import { stringify } from 'yaml';
 import { columnsOf, type Shown } from '../commands/get.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
@@ -12,6 +11,7 @@ import { wordOf } from './each-host.ts';
 import { codeOfAll, errorOf, hear, hostsToHear, rowsOf, type HeardHost } from './hear.ts';
 import { loadHosts } from './plan-hosts.ts';
 import { firstLine } from './render-plans.ts';
+import { yamlText } from '../../manifest/yaml-text.ts';
 
 export async function driftFleet(
   context: OpenContext,
@@ -95,7 +95,7 @@ export async function getFleet(context: OpenContext, fleet: Fleet, args: readonl
   if (format === 'name')
     stdout.write(found.map(({ host, object }) => `${host}/${columns.row(object)[0] ?? ''}\n`).join(''));
   else if (format === 'yaml')
-    stdout.write(found.map(({ host, object }) => `---\n${stringify({ host, ...object })}`).join(''));
+    stdout.write(found.map(({ host, object }) => `---\n${yamlText({ host, ...object })}`).join(''));
   else if (format === 'json')
     stdout.write(
       `${JSON.stringify(

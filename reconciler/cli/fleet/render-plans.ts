@@ -1,7 +1,7 @@
 // The plans of several hosts for people, pull requests and programs: equal plans once, a table of all hosts. Pure.
 import { dryRunJson, dryRunMarkdown } from '../../core/dry-run.ts';
 import { planJson } from '../../core/plan-json.ts';
-import { printable } from '../../core/paint.ts';
+import { printable, type MarkedColor } from '../../core/paint.ts';
 import type { PlanSummary } from '../../core/plan.ts';
 import { renderMarkdown } from '../../core/render-markdown.ts';
 import { renderPlan } from '../../core/render-plan.ts';
@@ -56,7 +56,7 @@ export const namesOf = ({ members }: Group): string => members.map(({ host }) =>
 
 export function renderPlans(
   outcomes: readonly PlanOutcome[],
-  options: { readonly color: boolean; readonly showsSecrets?: boolean },
+  options: { readonly color: MarkedColor; readonly showsSecrets?: boolean },
 ): string {
   const { color } = options;
   const paint = paintFor(color);
@@ -68,7 +68,7 @@ export function renderPlans(
   return `${blocks.join('')}${planTable(outcomes, color)}\n\n${paint.bold(plansLine(outcomes))}\n`;
 }
 
-export function planTable(outcomes: readonly PlanOutcome[], color: boolean): string {
+export function planTable(outcomes: readonly PlanOutcome[], color: MarkedColor): string {
   const paint = paintFor(color);
   const rows = outcomes.map((outcome) => [outcome.host.name, ...cellsOf(outcome)]);
   return renderTable(['HOST', 'ADD', 'CHANGE', 'DESTROY', 'RESTART', 'NOTE'], rows, paint);

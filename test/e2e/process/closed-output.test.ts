@@ -1,0 +1,185 @@
+// Programs whose output nobody reads any more, or whose output has no room: they end quickly, quietly, with a sensible exit code.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { call, makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { buildPrograms, plainEnv, type Programs } from '../../support/e2e-programs.ts';
+import { newMark, type Mark } from '../../support/marked-processes.ts';
+import { seededRandom } from '../../support/random.ts';
+import { until } from '../../support/until.ts';
+
+let programs: Programs;
+let daemon: TestDaemon;
+let folder: string;
+let manifest: string;
+beforeAll(async () => {
+  programs = buildPrograms();
+  daemon = await makeDaemon();
+  folder = mkdtempSync(join(tmpdir(), 'gco-'));
+  manifest = join(folder, 'many.yaml');
+  // Different from each other, so that the plan is longer than what a pipe holds.
+  const one = (index: number): string =>
+    `kind: profile\nname: p${index}\ndescription: ${'x'.repeat(index)}\nconfig: { user.a: '${index}' }\n`;
+  writeFileSync(manifest, Array.from({ length: 300 }, (_, index) => one(index)).join('---\n'));
+}, 120_000);
+const marks: Mark[] = [];
+afterEach(() => {
+  for (const mark of marks.splice(0)) mark.killAll();
+});
+afterAll(async () => {
+  await daemon?.cleanUp();
+  programs?.remove();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** `gone`: the reader closes its end. `full`: /dev/full, where no byte fits. `read`: a reader that takes everything. */
+type Target = 'gone' | 'full' | 'read';
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Setting {
+  readonly stdout: Target;
+  readonly stderr: Target;
+  /** When the readers close; default: at once. */
+  readonly closeAfterMs?: number;
+}
+
+async function ends(program: string, args: readonly string[], setting: Setting): Promise<Ended> {
+  const mark = newMark();
+  marks.push(mark);
+  const full = openSync('/dev/full', 'w');
+  const stdio = (target: Target): 'pipe' | number => (target === 'full' ? full : 'pipe');
+  const env = { ...plainEnv(), ...mark.env, XDG_STATE_HOME: folder, GANTRY_SOCKET: daemon.socketPath };
+  const child = spawn(process.execPath, [program, ...args], {
+    env,
+    cwd: folder,
+    stdio: ['ignore', stdio(setting.stdout), stdio(setting.stderr)],
+  });
+  closeSync(full);
+  const exit = new Promise<Pick<Ended, 'code' | 'signal'>>((resolve) =>
+    child.once('exit', (code, signal) => resolve({ code, signal })),
+  );
+  const texts = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (chunk: string) => (texts[name] += chunk));
+  }
+  await new Promise((resolve) => setTimeout(resolve, setting.closeAfterMs ?? 0));
+  closeReaders(child, setting);
+  const ended = await exit;
+  await until(() => mark.alive().length === 0, 5_000);
+  return { ...ended, ...texts };
+}
+
+function closeReaders(child: ChildProcess, setting: Setting): void {
+  if (setting.stdout === 'gone') child.stdout?.destroy();
+  if (setting.stderr === 'gone') child.stderr?.destroy();
+}
+
+const printing = [
+  'plan -f many.yaml',
+  'plan -f many.yaml --json',
+  'plan -f many.yaml -o json',
+  'apply -f many.yaml --auto-approve',
+  'status -f many.yaml',
+  'get profile -o yaml',
+  'schema',
+  '--help',
+  'events --help',
+  'explain container',
+];
+
+describe('gantry', { timeout: 120_000 }, () => {
+  test.each(printing)('%s ends with 141 and without a word when nobody reads its output', async (words) => {
+    const ended = await ends(programs.gantry, words.split(' '), { stdout: 'gone', stderr: 'read' });
+    expect(ended).toEqual({ code: 141, signal: null, stdout: '', stderr: '' });
+  });
+
+  test.each(printing)('%s ends with 1 and says why when its output has no room', async (words) => {
+    const ended = await ends(programs.gantry, words.split(' '), { stdout: 'full', stderr: 'read' });
+    const stderr = 'Error: Cannot write to standard output: ENOSPC: no space left on device, write\n';
+    expect(ended).toEqual({ code: 1, signal: null, stdout: '', stderr });
+    // And when that cannot be said either.
+    expect((await ends(programs.gantry, words.split(' '), { stdout: 'full', stderr: 'full' })).code).toBe(1);
+  });
+
+  test('run ends when nobody reads what it says, as after Ctrl-C', async () => {
+    for (const stdout of ['gone', 'read'] as const) {
+      const args = ['run', '-f', 'many.yaml', '--auto-approve'];
+      const ended = await ends(programs.gantry, args, { stdout, stderr: 'gone' });
+      expect(ended.code, ended.stdout).toBe(141);
+    }
+  });
+
+  test('an apply that loses its readers at a random moment ends, its lock is free, and the next one makes the rest', async () => {
+    const random = seededRandom();
+    const rounds = Number(process.env['KILLS'] ?? 3);
+    for (let round = 0; round < rounds; round += 1) {
+      for (const { name } of (await call(daemon, 'GET', '/1.0/profiles?recursion=1')).metadata as { name: string }[]) {
+        if (name !== 'default') await call(daemon, 'DELETE', `/1.0/profiles/${name}`);
+      }
+      const closeAfterMs = Math.floor(random.next() * 2_500);
+      const stdout = random.next() < 0.7 ? 'gone' : 'read';
+      const args = ['apply', '-f', 'many.yaml', '--auto-approve', ...(random.next() < 0.5 ? ['--json'] : [])];
+      const ended = await ends(programs.gantry, args, { stdout, stderr: 'gone', closeAfterMs });
+      const what = `seed ${random.seed}, round ${round}: ${args.join(' ')} closed after ${closeAfterMs} ms`;
+      expect([0, 141], what).toContain(ended.code);
+      const next = await ends(programs.gantry, ['apply', '-f', 'many.yaml', '--auto-approve'], {
+        stdout: 'read',
+        stderr: 'read',
+      });
+      expect(next.code, `${what}\n${next.stderr}`).toBe(0);
+    }
+  });
+});
+
+describe('gantryd', { timeout: 120_000 }, () => {
+  test('openapi ends with 141 without a word when nobody reads it, and with 1 and the reason on a full disk', async () => {
+    const gone = await ends(programs.gantryd, ['openapi'], { stdout: 'gone', stderr: 'read' });
+    expect([gone.code, gone.stderr]).toEqual([141, '']);
+    const full = await ends(programs.gantryd, ['openapi'], { stdout: 'full', stderr: 'read' });
+    expect([full.code, full.stderr]).toEqual([
+      1,
+      'gantryd: cannot write to standard output: ENOSPC: no space left on device, write\n',
+    ]);
+  });
+
+  test.each(['gone', 'full'] as const)(
+    'serves on when its standard streams are %s, also when it has something to log',
+    async (target) => {
+      const mark = newMark();
+      marks.push(mark);
+      const stateDir = mkdtempSync(join(tmpdir(), 'gcd-'));
+      const full = openSync('/dev/full', 'w');
+      const stdio = target === 'full' ? full : 'pipe';
+      const args = [programs.gantryd, '--state-dir', stateDir, '--runtime', 'sim', '--log-level', 'debug'];
+      const child = spawn(process.execPath, args, {
+        env: { ...plainEnv(), ...mark.env },
+        stdio: ['ignore', stdio, stdio],
+      });
+      closeSync(full);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      const exit = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
+      const wire = { socketPath: join(stateDir, 'unix.socket') };
+      const name = (): Promise<boolean> =>
+        call(wire, 'GET', '/1.0').then(
+          ({ status }) => status === 200,
+          () => false,
+        );
+      await until(name, 60_000);
+      for (let index = 0; index < 50; index += 1) await call(wire, 'POST', '/1.0/profiles', { name: `p${index}` });
+      expect(await name()).toBe(true);
+      child.kill('SIGTERM');
+      expect(await exit).toBe(0);
+      await until(() => mark.alive().length === 0, 5_000);
+      rmSync(stateDir, { recursive: true, force: true });
+    },
+  );
+});
