@@ -58,6 +58,7 @@ export async function openHostDrivers(options: HostDriverOptions): Promise<HostD
     ...(noBtrfs === undefined ? {} : { storageMissing: { btrfs: noBtrfs } }),
     reason: decided.reason,
     close: async () => {
+      opened.close?.();
       await opened.runtime.close();
       await opened.network.close();
       for (const driver of Object.values(storage)) await driver.close?.();
@@ -93,7 +94,7 @@ async function missingNetwork(): Promise<string | undefined> {
   return bridge.ok ? undefined : bridge.reason;
 }
 
-type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids'>;
+type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids'> & { readonly close?: () => void };
 
 async function openReal(stateDir: string, probeDir: string, log: Log): Promise<Opened> {
   const [{ openLxcRuntime }, { hostIds }, { openBridgeNetwork }] = await Promise.all([
@@ -102,10 +103,11 @@ async function openReal(stateDir: string, probeDir: string, log: Log): Promise<O
     import('./drivers/network/bridge.ts'),
   ]);
   const { Proxies } = await import('./drivers/devices/proxy/proxies.ts');
+  const { returnFreedMemory } = await import('./drivers/runtime/return-memory.ts');
   const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, probeDir });
   const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log });
   const proxies = new Proxies({ log, tag: createHash('sha256').update(stateDir).digest('hex').slice(0, 8) });
-  return { runtime, network, proxies, ids: await hostIds() };
+  return { runtime, network, proxies, ids: await hostIds(), close: await returnFreedMemory() };
 }
 
 /** As a host without /etc/subuid lends them. Files stay those of the daemon. */

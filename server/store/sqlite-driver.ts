@@ -60,7 +60,7 @@ function configure(db: Connection): void {
   db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA locking_mode = EXCLUSIVE');
   expectPragma(db, 'journal_mode', 'wal');
   expectPragma(db, 'synchronous', 2);
-  db.exec('PRAGMA cache_size = -2048; PRAGMA journal_size_limit = 8388608; PRAGMA trusted_schema = OFF');
+  db.exec('PRAGMA cache_size = -512; PRAGMA journal_size_limit = 8388608; PRAGMA trusted_schema = OFF');
   db.exec('BEGIN EXCLUSIVE; COMMIT');
 }
 

@@ -28,6 +28,8 @@ export interface Libc {
   ioctl(fd: number, request: number, argument: Uint8Array): number;
   waitpid(pid: number, status: Int32Array, options: number): number;
   readonly posixSpawn: PosixSpawn | undefined;
+  /** Undefined on C libraries that have none. */
+  readonly mallocTrim: ((keepBytes: number) => number) | undefined;
 }
 
 let loaded: Promise<Libc | undefined> | undefined;
@@ -76,7 +78,17 @@ async function load(): Promise<Libc | undefined> {
       ioctl: libc.func('int ioctl(int fd, ulong request, const uint8_t *argument)'),
       waitpid: libc.func('int waitpid(int pid, _Out_ int *status, int options)'),
       posixSpawn: loadPosixSpawn(libc),
+      mallocTrim: ifThere(() => libc.func('int malloc_trim(ulong keep)')),
     };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A function that not every C library has. */
+function ifThere<T>(load: () => T): T | undefined {
+  try {
+    return load();
   } catch {
     return undefined;
   }
