@@ -26,6 +26,7 @@ export interface CliOptions {
   readonly color?: boolean;
   readonly detailedExitcode?: boolean;
   readonly autoApprove?: boolean;
+  readonly partial?: boolean;
   readonly yes?: boolean;
   readonly parallelism?: string;
   readonly target?: readonly string[];

@@ -34,13 +34,24 @@ export function countDone(plan: Plan, result: RunResult): Counts {
   };
 }
 
-export function outcomeLine(mode: Plan['mode'], counts: Counts, result: RunResult): string {
-  const isWhole = result.failures.length === 0 && result.skipped.length === 0;
+export function outcomeLine(
+  { mode, guards }: Pick<Plan, 'mode' | 'guards'>,
+  counts: Counts,
+  result: RunResult,
+): string {
+  const isDone = result.failures.length === 0 && result.skipped.length === 0;
   const verb = mode === 'apply' ? 'Apply' : 'Destroy';
-  const how = isWhole ? 'complete!' : result.isInterrupted ? 'interrupted:' : 'incomplete:';
+  const how = isDone
+    ? guards.length === 0
+      ? 'complete!'
+      : 'done in part:'
+    : result.isInterrupted
+      ? 'interrupted:'
+      : 'incomplete:';
   const failed = result.failures.length === 0 ? '' : `, ${result.failures.length} failed`;
   const skipped = result.skipped.length === 0 ? '' : `, ${result.skipped.length} steps not done`;
-  return `${verb} ${how} ${counts.add} added, ${counts.change} changed, ${counts.remove} destroyed${failed}${skipped}.`;
+  const refused = guards.length === 0 ? '' : `, ${guards.length} refused`;
+  return `${verb} ${how} ${counts.add} added, ${counts.change} changed, ${counts.remove} destroyed${failed}${skipped}${refused}.`;
 }
 
 /** A block of lines for each failure; empty without failures. */

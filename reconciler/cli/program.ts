@@ -107,6 +107,7 @@ function withRun(command: Command): Command {
   return command
     .addOption(new Option('-y, --auto-approve', 'do not ask'))
     .addOption(new Option('--yes', 'do not ask').hideHelp())
+    .addOption(new Option('--partial', 'when parts of the plan are refused, do the rest (exit code 4 all the same)'))
     .addOption(new Option('-m, --message <text>', 'why, for gantry history'))
     .addOption(
       new Option('--history-limit <n>', 'revisions of the set that are kept on the server (default 30; 0: none)'),

@@ -5,7 +5,8 @@ import { isMap, mapOf, textOf, textsOf } from './kinds/values.ts';
 import { notePrefix } from './ownership.ts';
 import type { Plan } from './plan.ts';
 
-export type RevisionOutcome = 'running' | 'done' | 'failed' | 'interrupted';
+/** `partial`: parts of the plan were refused, and the rest was done. */
+export type RevisionOutcome = 'running' | 'done' | 'failed' | 'interrupted' | 'partial';
 
 export interface Revision {
   readonly number: number;
@@ -27,6 +28,8 @@ export interface Revision {
   readonly counts: { readonly add: number; readonly change: number; readonly destroy: number };
   /** `+container/web1`, `~profile/web`: the first of them. */
   readonly changes: readonly string[];
+  /** Addresses that guards kept as they were: the first of them. */
+  readonly refused?: readonly string[];
   /** How many of the steps failed. */
   readonly failed?: number;
   /** Hash of the documents; absent: none, or given up for newer ones. */
@@ -89,7 +92,7 @@ export function readHistory(config: Config, set: string): History {
   }
 }
 
-const outcomes: readonly RevisionOutcome[] = ['running', 'done', 'failed', 'interrupted'];
+const outcomes: readonly RevisionOutcome[] = ['running', 'done', 'failed', 'interrupted', 'partial'];
 
 function revisionOf(value: JsonObject): Revision | undefined {
   const { n, run, at, who, message, commit, of, documents, failed } = value;
@@ -110,6 +113,7 @@ function revisionOf(value: JsonObject): Revision | undefined {
     ...(value['partial'] === true ? { isPartial: true } : {}),
     counts: { add, change, destroy },
     changes: textsOf(value['changes']),
+    ...(Array.isArray(value['refused']) ? { refused: textsOf(value['refused']) } : {}),
     ...(typeof failed === 'number' ? { failed } : {}),
     ...(typeof documents === 'string' ? { documents } : {}),
     images: Object.fromEntries(
@@ -131,6 +135,7 @@ const revisionText = (one: Revision): JsonObject => ({
   ...(one.isPartial === true ? { partial: true } : {}),
   counts: [one.counts.add, one.counts.change, one.counts.destroy],
   changes: one.changes,
+  ...(one.refused === undefined ? {} : { refused: one.refused }),
   ...(one.failed === undefined ? {} : { failed: one.failed }),
   ...(one.documents === undefined ? {} : { documents: one.documents }),
   ...(Object.keys(one.images).length === 0 ? {} : { images: one.images }),
@@ -219,9 +224,15 @@ const signs = { create: '+', update: '~', replace: '±', delete: '-', 'no-op': '
 /** `+container/web1`, `~profile/web`, `and 7 more`. */
 export function changesOf(plan: Plan): readonly string[] {
   const changed = plan.changes.filter(({ steps }) => steps.length > 0);
-  const first = changed.slice(0, mostChanges).map(({ action, address }) => `${signs[action]}${address}`);
-  return changed.length > mostChanges ? [...first, `and ${changed.length - mostChanges} more`] : first;
+  return firstOf(changed.map(({ action, address }) => `${signs[action]}${address}`));
 }
+
+const firstOf = (texts: readonly string[]): readonly string[] =>
+  texts.length > mostChanges ? [...texts.slice(0, mostChanges), `and ${texts.length - mostChanges} more`] : texts;
+
+/** `container/web1`, `and 7 more`: what guards keep as it is. */
+export const refusedOf = ({ guards }: Plan): readonly string[] =>
+  firstOf([...new Set(guards.map(({ address }) => address))]);
 
 /** To which revision `rollback` goes without a number: the newest that ended well with other documents than the newest has. */
 export function previousOf({ revisions }: History): Revision | undefined {

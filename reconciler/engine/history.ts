@@ -9,11 +9,13 @@ import {
   dropHistory,
   nextNumber,
   readHistory,
+  refusedOf,
   type HistoryLimits,
   type Revision,
   type WrittenDocument,
 } from '../core/history.ts';
 import type { Plan } from '../core/plan.ts';
+import { summarize } from '../core/summary.ts';
 import type { RunResult } from './execute.ts';
 import type { RunNotes } from './set-run.ts';
 import type { Patch, ServerConfig } from './server-notes.ts';
@@ -40,6 +42,7 @@ export class RevisionNotes implements RunNotes {
   readonly #packed: { readonly hash: string; readonly text: string } | undefined;
   readonly #limits: HistoryLimits;
   #revision: Revision | undefined;
+  #isRefused = false;
 
   constructor(set: string, draft: RevisionDraft) {
     this.#set = set;
@@ -58,7 +61,10 @@ export class RevisionNotes implements RunNotes {
     const documents = plan.mode === 'apply' ? this.#packed : undefined;
     const newest = readHistory(config, this.#set).revisions.at(-1);
     if (this.#draft.onlyNew === true && newest?.documents === documents?.hash) return {};
-    const { add, change, destroy } = plan.summary;
+    // What guards keep as it is was not done.
+    const { add, change, destroy } = summarize(plan.changes.filter(({ steps }) => steps.length > 0));
+    const refused = refusedOf(plan);
+    this.#isRefused = refused.length > 0;
     this.#revision = {
       number: nextNumber(readHistory(config, this.#set)),
       run,
@@ -72,6 +78,7 @@ export class RevisionNotes implements RunNotes {
       ...(isPartial ? { isPartial } : {}),
       counts: { add, change, destroy },
       changes: changesOf(plan),
+      ...(refused.length === 0 ? {} : { refused }),
       ...(documents === undefined ? {} : { documents: documents.hash }),
       images,
     };
@@ -84,7 +91,14 @@ export class RevisionNotes implements RunNotes {
     const kept = readHistory(config, this.#set).revisions.find(({ number }) => number === this.#revision?.number);
     if (kept === undefined) return {};
     const failed = result?.failures.length ?? 0;
-    const outcome = result === undefined || failed > 0 ? 'failed' : result.isInterrupted ? 'interrupted' : 'done';
+    const outcome =
+      result === undefined || failed > 0
+        ? 'failed'
+        : result.isInterrupted
+          ? 'interrupted'
+          : this.#isRefused
+            ? 'partial'
+            : 'done';
     const ended: Revision = { ...kept, outcome, ...(failed === 0 ? {} : { failed }) };
     return addRevision(config, this.#set, ended, undefined, this.#limits);
   }

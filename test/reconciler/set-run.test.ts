@@ -133,6 +133,8 @@ describe('prune', () => {
     const guarded = await apply(file, '--set', 'site', '--prune');
     expect(guarded.code).toBe(4);
     expect(guarded.stdout).toContain('pruning container/c1 would delete the data in it');
+    expect([...here.world.objects.profile.keys()]).toEqual(['default', 'db', 'web']);
+    expect((await apply(file, '--set', 'site', '--prune', '--partial')).code).toBe(4);
     expect([...here.world.objects.profile.keys()]).toEqual(['default', 'web']);
     expect((await apply(file, '--set', 'site', '--prune', '--allow-destroy')).code).toBe(0);
     expect(here.world.objects.container.size).toBe(0);

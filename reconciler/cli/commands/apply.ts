@@ -12,6 +12,7 @@ import { dryRunKind, isApproved, parseCount, parseDuration } from '../options.ts
 import { countDone, outcomeLine, renderFailures, type Counts } from '../outcome.ts';
 import { paintFor } from '../paint.ts';
 import { changeSummary } from '../render-json.ts';
+import { refuseInPart } from '../refused.ts';
 import { messageOf, revisionNotes } from '../revision.ts';
 import { reporterFor, type Reporter } from '../reporter.ts';
 import { hostName, loadSet, planOf, printPlan, withClient, type Planned } from '../session.ts';
@@ -44,6 +45,7 @@ async function applySaved(context: OpenContext, client: Client, saved: SavedPlan
     context.out('Nothing of the plan is left to do.');
     return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
   }
+  refuseInPart(context.options, plan);
   const { OvertakenError } = await import('../../engine/set-run.ts');
   const code = await carryOut(context, client, planned).catch((error: unknown) => {
     throw error instanceof OvertakenError ? new CliError(error.message, exitCodes.stale, error) : error;
@@ -67,6 +69,7 @@ async function applyOnce(
   const { plan } = planned;
   await printPlan(context, plan, mode);
   if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
+  refuseInPart(context.options, plan);
   await confirm(context, question(mode));
   return carryOutOr(context, client, planned, round, () => applyOnce(context, client, loaded, mode, round + 1));
 }
@@ -128,7 +131,7 @@ export async function carryOut(
   const result = await runPlan(context, client, planned, report).finally(() => report.finish());
   const counts = countDone(plan, result);
   tell?.(counts);
-  const line = outcomeLine(plan.mode, counts, result);
+  const line = outcomeLine(plan, counts, result);
   context.json(changeSummary(counts, plan.mode, line, io.nowMs()));
   const failures = renderFailures(result, paintFor(colorOf(io, io.stderr, options.color !== false)));
   if (failures !== '') context.note(`\n${failures.trimEnd()}`);

@@ -59,13 +59,15 @@ export interface HistoryEntry {
   readonly partial: boolean;
   readonly summary: Revision['counts'];
   readonly changes: readonly string[];
+  /** Addresses that guards kept as they were. */
+  readonly refused?: readonly string[];
   readonly failed?: number;
   /** Whether it can be gone back to. */
   readonly kept: boolean;
 }
 
 function jsonOf(revisions: Revisions, one: Revision): HistoryEntry {
-  const { number, at, who, mode, message, commit, rollbackOf, isPartial, counts, changes, failed } = one;
+  const { number, at, who, mode, message, commit, rollbackOf, isPartial, counts, changes, refused, failed } = one;
   return {
     set: revisions.set,
     number,
@@ -79,6 +81,7 @@ function jsonOf(revisions: Revisions, one: Revision): HistoryEntry {
     partial: isPartial === true,
     summary: counts,
     changes,
+    ...(refused === undefined ? {} : { refused }),
     ...(failed === undefined ? {} : { failed }),
     kept: one.documents !== undefined,
   };
@@ -133,6 +136,7 @@ function yamlOf(revisions: Revisions, revision: Revision, documents: readonly Wr
     ...(commit === undefined ? [] : [`# commit ${printable(commit)}`]),
     ...(rollbackOf === undefined ? [] : [`# back to revision ${rollbackOf}`]),
     ...revision.changes.map((change) => `#   ${printable(change)}`),
+    ...(revision.refused ?? []).map((address) => `#   refused: ${printable(address)}`),
     ...(documents.some(({ value }) => holdsCuts(value))
       ? ['# Secrets are not kept: from_env stands where one was written.']
       : []),

@@ -14,6 +14,7 @@ import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { dryRunKind, planOptionsOf } from '../options.ts';
 import { documentsOf, parseRevision, readRevisions, revisionAt, type Revisions } from '../revisions.ts';
+import { refuseInPart } from '../refused.ts';
 import { messageOf } from '../revision.ts';
 import { loadSet, planFor, printPlan, withClient, type Planned } from '../session.ts';
 import { CliError, usageError } from '../usage-error.ts';
@@ -76,6 +77,7 @@ async function once(context: OpenContext, client: Client, back: Back, round: num
     context.out(`Everything that revision ${back.revision.number} declares is so.`);
     return exitCodes.ok;
   }
+  refuseInPart(context.options, plan);
   await confirm(context, `Do you want to go back to revision ${back.revision.number}?`);
   return carryOutOr(context, client, planned, round, () => once(context, client, back, round + 1));
 }

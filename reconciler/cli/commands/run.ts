@@ -10,6 +10,7 @@ import type { OpenContext } from '../context.ts';
 import { codeOf } from '../error-outcome.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { isApproved, parseCount, type CliOptions } from '../options.ts';
+import { whyRefused } from '../refused.ts';
 import { messageOf } from '../revision.ts';
 import { loadSet, planOf, printPlan, withClient, type Planned } from '../session.ts';
 import { setNameOf } from '../set-name.ts';
@@ -133,6 +134,12 @@ export class Keeper {
     if (plan.steps.length === 0) {
       this.#tell(plan.guards.map(({ message }) => `Refused: ${message}`).join('\n'));
       return this.#wanted.onLook?.(loaded, plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok);
+    }
+    const refused = whyRefused(this.#context.options, plan);
+    if (refused !== undefined) {
+      const parts = plan.guards.map(({ message }) => `Refused: ${message}`);
+      this.#tell([...parts, refused].join('\n'));
+      return this.#wanted.onLook?.(loaded, exitCodes.guard);
     }
     const nowMs = this.#context.io.nowMs();
     const closedMs = untilOpenMs(this.#wanted.windows, nowMs);

@@ -18,6 +18,7 @@ import { outcomeOf, worstCode } from './each-host.ts';
 import { planSaved, type FleetPlan } from './fleet-plan.ts';
 import { codeOfPlans, refuseFleetChanges, showPlans } from './plan.ts';
 import { loadHosts, planHosts, type PlannedHost } from './plan-hosts.ts';
+import { whyRefused } from '../refused.ts';
 import { hostCount, type PlanOutcome } from './render-plans.ts';
 import { showRollout, type HostResult } from './render-rollout.ts';
 
@@ -61,8 +62,10 @@ export async function carryOutAll(
   const { options } = context;
   const results = new Map<Host, HostResult>();
   for (const outcome of outcomes) results.set(outcome.host, foreseen(outcome));
+  const isWorking = ({ planned }: PlannedHost): boolean =>
+    planned.plan.steps.length > 0 && whyRefused(options, planned.plan) === undefined;
   const working = outcomes.flatMap((outcome) =>
-    outcome.failure === undefined && hasSteps(outcome.value) ? [{ ...outcome.value, name: outcome.host.name }] : [],
+    outcome.failure === undefined && isWorking(outcome.value) ? [{ ...outcome.value, name: outcome.host.name }] : [],
   );
   const batches = batchesOf(
     options,
@@ -70,7 +73,8 @@ export async function carryOutAll(
     outcomes.map(({ host }) => host.name),
   );
   const bad = codeOfPlans(outcomes, false);
-  if (bad === exitCodes.ok || options.keepGoing === true) {
+  const isAllowed = bad === exitCodes.ok || (bad === exitCodes.guard && options.partial === true);
+  if (isAllowed || options.keepGoing === true) {
     if (batches.length > 0) await approve(batches.length, working.length);
     await runBatches(context, batches, mode, results);
   }
@@ -93,12 +97,13 @@ async function runBatches(
     tellBatch(context, batch, index, batches.length);
     const done = await Promise.all(batch.hosts.map((one) => runHost(context, one)));
     for (const result of done) results.set(result.host, result);
-    if (context.options.keepGoing !== true && done.some(({ code }) => isBad(code))) return;
+    const stops = (code: ExitCode): boolean =>
+      isBad(code) && !(code === exitCodes.guard && context.options.partial === true);
+    if (context.options.keepGoing !== true && done.some(({ code }) => stops(code))) return;
   }
 }
 
 const isBad = (code: ExitCode): boolean => code !== exitCodes.ok && code !== exitCodes.changes;
-const hasSteps = ({ planned }: PlannedHost): boolean => planned.plan.steps.length > 0;
 
 /** `on 3 hosts, in 2 batches`. */
 export const wherein = (hosts: number, batches: number): string =>
