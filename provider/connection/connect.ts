@@ -7,6 +7,7 @@ import { compileLess } from '../../server/client/compile-less.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Configured } from '../framework/provider.ts';
+import { Activity } from './activity.ts';
 import type { Link } from './link.ts';
 import { ObjectReader } from './reader.ts';
 import type { ReadSettings, Settings } from './settings.ts';
@@ -24,6 +25,7 @@ export async function openLink({ settings, sources }: ReadSettings, signal: Abor
       client,
       server,
       reader: new ObjectReader(client),
+      activity: new Activity(),
       project: settings.project ?? undefined,
       target: settings.target ?? undefined,
     };

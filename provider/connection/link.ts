@@ -3,12 +3,15 @@ import { hasExtension as isKnown, lackOfCluster, lackOfExtension } from '../../s
 import type { Server } from '../../server/api/server.ts';
 import type { Client } from '../../server/client/client.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import type { Activity } from './activity.ts';
 import type { ObjectReader } from './reader.ts';
 
 export interface Link {
   readonly client: Client;
   readonly server: Server;
   readonly reader: ObjectReader;
+  /** Of all that goes to this server through this provider. */
+  readonly activity: Activity;
   readonly project: string | undefined;
   readonly target: string | undefined;
 }

@@ -6,7 +6,7 @@ import { withoutNullEntries } from './null-entries.ts';
 import { settle } from './plan.ts';
 import type { AnyProvider, AnyResource, ConfigOf, CreateContext, PrivateData } from './provider.ts';
 import { timeoutMs, type OperationName } from './timeouts.ts';
-import { knownPart, type ValueMap } from './value.ts';
+import { equalValues, knownPart, type ValueMap } from './value.ts';
 
 export interface ApplyInput {
   /** Null: create. */
@@ -97,10 +97,19 @@ async function update<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMa
     return await settled(deps, begun, planned, { ...wanted, ...(extra as ValueMap | undefined) });
   } catch (error) {
     begun.fail(`update ${deps.resource.typeName}`, error);
-    const found = await readBack(deps, begun.context.privateData, prior);
-    return done(begun, found === undefined ? prior : found);
+    const { privateData } = begun.context;
+    const found = await readBack(deps, privateData, prior);
+    if (found !== null) return done(begun, found === undefined ? prior : found);
+    // It may have got its new name before the update failed.
+    const renamed = { ...prior, ...identityOf(deps, wanted) };
+    if (equalValues(renamed, prior)) return done(begun, null);
+    const again = await readBack(deps, privateData, renamed);
+    return done(begun, again === undefined ? renamed : again);
   }
 }
+
+const identityOf = <C>({ resource }: ApplyDeps<C>, values: ValueMap): ValueMap =>
+  Object.fromEntries(resource.identity.map((name) => [name, values[name] ?? null]));
 
 async function remove<C>(deps: ApplyDeps<C>, input: ApplyInput, prior: ValueMap): Promise<Applied> {
   const begun = start(deps, input, 'delete', prior);

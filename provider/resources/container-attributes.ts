@@ -1,4 +1,5 @@
 // The attributes of gantry_container.
+import { X509Certificate } from 'node:crypto';
 import { architectureName, architectureRule } from '../../server/api/architectures.ts';
 import { containerName } from '../../server/api/names.ts';
 import {
@@ -25,9 +26,20 @@ export const oneOf =
 
 export const fileMode = (value: string): string | undefined =>
   /^0?[0-7]{3,4}$/.test(value) ? undefined : 'must be an octal file mode such as 0644';
+/** `600` and `0600` are one mode. */
+export const isSameMode = (before: string, after: string): boolean =>
+  Number.parseInt(before, 8) === Number.parseInt(after, 8);
 const absolute = (path: string): boolean => path.startsWith('/') && !path.split('/').includes('..');
 export const absolutePath = (path: string): string | undefined =>
   absolute(path) ? undefined : 'must be an absolute path without .. in it';
+
+export function pemCheck(pem: string): string | undefined {
+  try {
+    return new X509Certificate(pem).raw.length > 0 ? undefined : 'must not be empty';
+  } catch {
+    return 'must be an X.509 certificate in PEM form';
+  }
+}
 
 export const commandCheck = ([program]: readonly string[]): string | undefined =>
   program === undefined || program === '' ? 'must begin with the program to run' : undefined;
@@ -40,16 +52,20 @@ export const sourceAttributes = {
     doc: 'image: URL of the server that has the image; without it the image is in the store of this server.',
   }),
   protocol: text({ doc: 'image: protocol of `server`.' }),
+  certificate: text({
+    doc: 'image: certificate of `server`, as PEM, when no authority vouches for it.',
+    check: (pem: string) => (pem === '' ? undefined : pemCheck(pem)),
+  }),
   mode: text({ doc: 'image: `local` or `pull`.' }),
   source: text({ doc: 'copy: name of the container to copy.' }),
   container_only: flag({ doc: 'copy: without its snapshots.' }),
 } as const;
 
-const waitTypes = ['running', 'ipv4', 'ipv6', 'command', 'tcp', 'file', 'cloud-init'] as const;
+const waitTypes = ['running', 'ipv4', 'ipv6', 'command', 'tcp', 'file', 'cloud-init', 'delay'] as const;
 
 const waitAttributes = {
   type: text({
-    doc: '`running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0; `tcp`: something accepts connections; `file`: it is there; `cloud-init`: is done.',
+    doc: '`running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0; `tcp`: something accepts connections; `file`: it is there; `cloud-init`: is done; `delay`: that time has passed.',
     required: true,
     check: oneOf(...waitTypes),
   }),
@@ -61,13 +77,14 @@ const waitAttributes = {
   }),
   host: text({ doc: 'Where the port is; the first address of the container when left out.' }),
   path: text({ doc: 'Absolute path inside.', check: absolutePath }),
+  delay: text({ doc: 'delay: how long to wait in any case, such as `5s`.', check: durationCheck }),
   timeout: text({ doc: 'How long to wait.', default: '60s', check: durationCheck }),
 } as const;
 
 const fileAttributes = {
   content: text({ doc: 'The content, as text.' }),
   source: text({ doc: 'Path of a local file with the content.' }),
-  mode: text({ doc: 'Permissions, octal.', default: '0644', check: fileMode }),
+  mode: text({ doc: 'Permissions, octal.', default: '0644', check: fileMode, same: isSameMode }),
   uid: integer({ doc: 'Owner, as the container sees it.', default: 0 }),
   gid: integer({ doc: 'Group, as the container sees it.', default: 0 }),
   sha256: text({ doc: 'Hash of the content as it is in the container.', computed: true }),
@@ -80,13 +97,15 @@ const execAttributes = {
   user: integer({ doc: 'User id inside.', default: 0 }),
   group: integer({ doc: 'Group id inside.', default: 0 }),
   on: text({
-    doc: '`create`: once; `change`: also when this entry changes; `start`: also after every start by Terraform.',
+    doc: '`create`: once, as soon as it runs; `change`: also when this entry changes; `start`: also after every start by Terraform.',
     default: 'change',
     check: oneOf('create', 'change', 'start'),
   }),
+  enabled: flag({ doc: 'Whether it runs at all.', default: true }),
   fail_on_error: flag({ doc: 'Whether another exit code than 0 fails the apply.', default: true }),
+  record_output: flag({ doc: 'Whether what it writes is kept in the state.', default: true }),
   timeout: text({ doc: 'Limit of the run.', default: '5m', check: durationCheck }),
-  exit_code: integer({ doc: 'Exit code of the last run.', computed: true }),
+  exit_code: integer({ doc: 'Exit code of the last run; null when it did not run yet.', computed: true }),
   stdout: text({ doc: 'What it wrote, at most 64 KiB.', computed: true }),
   stderr: text({ doc: 'Its errors, at most 64 KiB.', computed: true }),
 } as const;

@@ -7,10 +7,15 @@ import { at } from '../framework/path.ts';
 import { absolutePath, commandCheck } from './container-attributes.ts';
 import { runOne } from './container-exec.ts';
 import { otherMap } from './maps.ts';
+import { isOtherOwner, otherOwner } from './rename.ts';
 import { gantryResource } from './shared.ts';
+import { containerPath } from './snapshot.ts';
 
 const attributes = {
-  container: text({ doc: 'Name of the container, which has to run.', required: true, replace: true }),
+  container: text({
+    doc: 'Name of the container, which has to run. When it is renamed nothing runs again.',
+    required: true,
+  }),
   command: texts({
     doc: 'Command and arguments. Another command is another run.',
     required: true,
@@ -72,8 +77,16 @@ export const containerExec = gantryResource({
     return {};
   },
   create: ({ planned }, context) => runOne(context, planned.container, planned, at('command')),
-  async update() {
-    // What can be updated only counts for the next run.
+  async plan({ prior, planned, client, replace }) {
+    if (prior === null) return;
+    const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
+    if (await isOtherOwner(client, owner)) replace(at('container'));
+  },
+  async update({ planned }, prior, { client, privateData, signal }) {
+    // What else can be updated only counts for the next run.
+    if (planned.container === prior.container) return;
+    const { metadata } = await client.client.get('container', planned.container, signal);
+    if (metadata.created_at !== privateData[bornKey]) throw otherOwner('command', 'container', planned.container);
   },
   async delete(prior, context) {
     if (prior.destroy_command === null) return;

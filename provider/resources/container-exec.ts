@@ -1,33 +1,74 @@
 // The commands of a container: which of them run after a change, and what they left. Shared with gantry_container_exec.
 import type { Link } from '../connection/link.ts';
-import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
 import { parseDuration } from '../framework/duration.ts';
 import type { Path } from '../framework/path.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context, PrivateData } from '../framework/provider.ts';
 import { equalValues, type Value } from '../framework/value.ts';
 import type { ExecSpec } from './container-attributes.ts';
 import { runCommand } from './run-command.ts';
 
 type Execs = Readonly<Record<string, ExecSpec>>;
 
-/** Without what a run leaves. */
-const asked = ({ exit_code: _code, stdout: _out, stderr: _err, ...rest }: ExecSpec): Value => rest;
+/** What is run: without what a run leaves, and what decides whether to run and what to keep. */
+function asked(spec: ExecSpec): Value {
+  const { exit_code: _code, stdout: _out, stderr: _err, record_output: _record, enabled: _enabled, ...run } = spec;
+  return run;
+}
 
-/** Names of the commands to run, sorted. `prior` null: the container is new. */
-export function dueCommands(
-  wanted: Execs | null,
-  prior: Execs | null | undefined,
-  hasStarted: boolean,
-): readonly string[] {
+/** With the defaults of what older states do not have. */
+export const readExecs = (execs: Execs | null): Execs | null =>
+  execs === null
+    ? null
+    : Object.fromEntries(
+        Object.entries(execs).map(([name, spec]) => [
+          name,
+          { ...spec, enabled: spec.enabled ?? true, record_output: spec.record_output ?? true },
+        ]),
+      );
+
+export interface Commands {
+  readonly wanted: Execs | null;
+  /** Undefined: the container is new. */
+  readonly prior: Execs | null | undefined;
+  readonly hasStarted: boolean;
+  /** Names of commands that were noted beside an imported container: they count as run. */
+  readonly noted: readonly string[];
+}
+
+/** Names of the commands to run in a container that runs, sorted. One that never ran, because it did not run before, runs now. */
+export function dueCommands({ wanted, prior, hasStarted, noted }: Commands): readonly string[] {
   return Object.keys(wanted ?? {})
     .toSorted()
     .filter((name) => {
       const spec = wanted?.[name];
       const before = prior?.[name];
-      if (spec === undefined) return false;
-      if (before === undefined || (spec.on === 'start' && hasStarted)) return true;
+      if (spec === undefined || spec.enabled === false) return false;
+      if (spec.on === 'start' && hasStarted) return true;
+      if (noted.includes(name) && (before === undefined || spec.on === 'create')) return false;
+      if (before === undefined || (before.exit_code === null && !noted.includes(name))) return true;
       return spec.on !== 'create' && !equalValues(asked(spec), asked(before));
     });
+}
+
+const importedKey = 'imported';
+const notedKey = 'noted_commands';
+
+/** Said by the first read of an import: what its commands are only the configuration knows, and none of them may run. */
+export const noteImport = (privateData: PrivateData): void => void (privateData[importedKey] = 'true');
+
+/** Names of the commands that count as run because the container was imported; with those of the first apply after it. */
+export function notedCommands({ privateData, warn }: Context<Link>, container: string, wanted: Execs | null) {
+  const noted = new Set((privateData[notedKey] ?? '').split('\n').filter((name) => name !== ''));
+  if (privateData[importedKey] === undefined) return [...noted];
+  delete privateData[importedKey];
+  const names = Object.keys(wanted ?? {}).toSorted();
+  if (names.length === 0) return [...noted];
+  for (const name of names) noted.add(name);
+  privateData[notedKey] = [...noted].join('\n');
+  const detail = `It was imported, so they count as run: ${names.join(', ')}. One of them runs when it changes (on = "change"), at a start by Terraform (on = "start"), and when terraform apply -replace makes the container anew.`;
+  warn(warning(`The commands of ${container} were not run`, detail));
+  return [...noted];
 }
 
 /** Runs them one after another; returns all with their results, those that did not run with the results they had. */
@@ -45,8 +86,8 @@ export async function runDue(
     results[name] = {
       ...spec,
       exit_code: before?.exit_code ?? null,
-      stdout: before?.stdout ?? null,
-      stderr: before?.stderr ?? null,
+      stdout: spec.record_output === false ? null : (before?.stdout ?? null),
+      stderr: spec.record_output === false ? null : (before?.stderr ?? null),
     };
   }
   for (const name of due) {
@@ -59,7 +100,8 @@ export async function runDue(
   return results;
 }
 
-type Run = Pick<ExecSpec, 'command' | 'environment' | 'cwd' | 'user' | 'group' | 'timeout' | 'fail_on_error'>;
+type Run = Pick<ExecSpec, 'command' | 'environment' | 'cwd' | 'user' | 'group' | 'timeout' | 'fail_on_error'> &
+  Partial<Pick<ExecSpec, 'record_output'>>;
 type Ran = Pick<ExecSpec, 'exit_code' | 'stdout' | 'stderr'>;
 
 /** Throws DiagnosticError when it fails and must not. */
@@ -81,5 +123,6 @@ export async function runOne(context: Context<Link>, container: string, spec: Ru
     const detail = [`It exited with ${ran.exitCode}: ${shown}`, ...output].join('\n\n');
     throw new DiagnosticError([failure(`A command in ${container} failed`, detail, path)]);
   }
+  if (spec.record_output === false) return { exit_code: ran.exitCode, stdout: null, stderr: null };
   return { exit_code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr };
 }

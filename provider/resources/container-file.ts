@@ -8,15 +8,17 @@ import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { unknownValue } from '../framework/value.ts';
-import { absolutePath, fileMode, oneOf } from './container-attributes.ts';
+import { absolutePath, fileMode, isSameMode, oneOf } from './container-attributes.ts';
 import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
 import { DiagnosticError } from '../framework/diagnostic.ts';
+import { isOtherOwner } from './rename.ts';
 import { gantryResource } from './shared.ts';
+import { containerPath } from './snapshot.ts';
 
 const kinds: readonly string[] = ['file', 'directory', 'symlink'];
 
 const attributes = {
-  container: text({ doc: 'Name of the container.', required: true, replace: true }),
+  container: text({ doc: 'Name of the container. When that is renamed the file goes along.', required: true }),
   path: text({ doc: 'Absolute path in the container.', required: true, replace: true, check: absolutePath }),
   type: text({
     doc: '`file`, `directory` or `symlink`.',
@@ -33,6 +35,7 @@ const attributes = {
     computed: true,
     keep: true,
     check: fileMode,
+    same: isSameMode,
   }),
   uid: integer({ doc: 'Owner, as the container sees it.', default: 0 }),
   gid: integer({ doc: 'Group, as the container sees it.', default: 0 }),
@@ -83,7 +86,11 @@ export const containerFile = gantryResource({
       failure('What it holds is not clear', `Give exactly one of ${allowed.join(' and ')}.`, at('type')),
     ];
   },
-  async plan({ planned }) {
+  async plan({ prior, planned, client, replace }) {
+    if (prior !== null) {
+      const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
+      if (await isOtherOwner(client, owner)) replace(at('container'));
+    }
     if (planned.type === 'file') planned.sha256 = (await wantedHash(planned)) ?? unknownValue;
     else if (planned.sha256 === unknownValue) planned.sha256 = null;
   },
@@ -113,14 +120,17 @@ export const containerFile = gantryResource({
     context.mayExist();
     await write(context, planned);
   },
-  async update({ planned }, _prior, context) {
+  async update({ planned }, prior, context) {
+    // The container was renamed, so that nothing is there under its old name; else it is another one, which gets the file instead.
+    if (planned.container !== prior.container)
+      await deleteIfThere(filesIn(context, prior.container), prior.path, context.signal);
     await write(context, planned);
   },
   delete: (prior, context) => deleteIfThere(filesIn(context, prior.container), prior.path, context.signal),
 });
 
 const sameMode = (written: string | null, live: string): string =>
-  written !== null && Number.parseInt(written, 8) === Number.parseInt(live, 8) ? written : live;
+  written !== null && isSameMode(written, live) ? written : live;
 
 const maxImportBytes = 1024 * 1024;
 

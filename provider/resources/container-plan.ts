@@ -6,7 +6,7 @@ import type { PlanHook } from '../framework/provider.ts';
 import { equalValues, isMap, isWhollyKnown, unknownValue, type Value } from '../framework/value.ts';
 import type { ContainerAttributes, ContainerState, Source } from './container-attributes.ts';
 import { wantedHash } from './container-files.ts';
-import { isSameSource } from './container-source.ts';
+import { baseImageOf, isMissing, isSameSource } from './container-source.ts';
 import { costOf, wholeConfig, type Cost } from './container-state.ts';
 
 type Hook = PlanHook<ContainerAttributes, Link>;
@@ -22,10 +22,17 @@ export async function planContainer(hook: Hook): Promise<void> {
     hook.replace(at('devices'));
     return;
   }
-  const restarts = prior.running === true && planned.running !== false && cost?.effect === 'restart';
-  if (restarts) planRestart(hook, prior, cost.causes);
-  if (!differs) return;
-  keepUntouched(hook, prior, restarts);
+  // It goes when it stops, which a rename takes.
+  if (prior.ephemeral === true && prior.running === true && planned.name !== prior.name) hook.replace(at('name'));
+  const causes = [...(planned.name === prior.name ? [] : ['name']), ...(cost?.effect === 'restart' ? cost.causes : [])];
+  const restarts = prior.running === true && planned.running !== false && causes.length > 0;
+  if (restarts) planRestart(hook, prior, causes);
+  if (differs) {
+    if (planned.running !== false) planCommands(hook, prior, restarts);
+    keepUntouched(hook, prior, restarts);
+  }
+  // Frozen is not stopped, though it does not run either.
+  if (prior.status === 'Frozen' && planned.running === false) planned.status = unknownValue;
 }
 
 /** What a change cannot reach stays known: others may depend on it. */
@@ -53,23 +60,35 @@ function plannedCost({ planned }: Hook, prior: ContainerState): Cost | undefined
   );
 }
 
-function planRestart({ planned, add, config }: Hook, prior: ContainerState, causes: readonly string[]): void {
+function planRestart({ planned, add }: Hook, prior: ContainerState, causes: readonly string[]): void {
   const { name } = prior;
-  const what = `${causes.join(', ')} ${causes.length === 1 ? 'takes' : 'take'} effect at a start`;
+  const keys = causes.filter((cause) => cause !== 'name');
+  const takes = `${keys.join(', ')} ${keys.length === 1 ? 'takes' : 'take'} effect at a start`;
+  const rename = keys.length < causes.length ? ['a running container cannot be renamed'] : [];
+  const what = [...rename, ...(keys.length === 0 ? [] : [takes])].join(', and ').replace(/^a/, 'A');
   if (planned.allow_restart === false) {
     const detail = `${what}, and allow_restart is false. Set it to true, set running to false, or take the change back.`;
     add(failure(`The container ${name} would have to restart`, detail, at('allow_restart')));
     return;
   }
   add(warning(`The container ${name} will be restarted`, `${what}.`));
+}
+
+/** What a command left is known again after it ran: after each start, and when it could not run before. */
+function planCommands({ planned, config }: Hook, prior: ContainerState, restarts: boolean): void {
   if (!isMap(planned.exec) || !isMap(config.exec)) return;
+  // Other profiles may bring what restarts it.
+  const mayStart = restarts || prior.running !== true || !equalValues(prior.profiles, planned.profiles);
   const results = { exit_code: unknownValue, stdout: unknownValue, stderr: unknownValue };
   const entries = Object.entries(planned.exec as Readonly<Record<string, Readonly<Record<string, Value>>>>);
-  const again = entries.map(([key, spec]) => [key, spec['on'] === 'start' ? { ...spec, ...results } : spec] as const);
+  const again = entries.map(([key, spec]) => {
+    const runs = spec['enabled'] !== false && ((mayStart && spec['on'] === 'start') || spec['exit_code'] === null);
+    return [key, runs ? { ...spec, ...results } : spec] as const;
+  });
   planned.exec = Object.fromEntries(again) as typeof planned.exec;
 }
 
-/** Another source is another container, unless it is another word for the same. */
+/** Another source is another container, unless it is another word for the same, or for what nothing is known of before the apply. */
 async function planSource({ planned, replace, client, add }: Hook, prior: ContainerState): Promise<void> {
   const after = planned.source as Value;
   if (after === null || equalValues(prior.source, after)) return;
@@ -79,8 +98,14 @@ async function planSource({ planned, replace, client, add }: Hook, prior: Contai
     add(warning(`The container ${name} stays as it is`, detail));
     return;
   }
-  const isKnown = isMap(after) && isWhollyKnown(after);
-  if (isKnown && (await isSameSource(prior.source, after as unknown as Source, client))) return;
+  // Once the apply has begun the plan is kept as it is; checkSource then looks.
+  if (client?.activity.hasWritten === true) return;
+  if (client !== undefined && isMap(after) && isWhollyKnown(after)) {
+    const wanted = after as unknown as Source;
+    if (await isSameSource(prior.source, wanted, client, baseImageOf(client, name))) return;
+    // An alias or a container that gets this name only now; the apply looks whether it is the one of before.
+    if (prior.source.type === wanted.type && (await isMissing(wanted, client))) return;
+  }
   replace(at('source'));
 }
 

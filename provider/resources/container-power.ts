@@ -1,7 +1,7 @@
 // Starts, stops, restarts containers and waits until they are ready; says what is there when they do not get ready.
-import type { ContainerStatePut } from '../../server/api/container.ts';
+import type { Container, ContainerStatePut } from '../../server/api/container.ts';
 import type { WaitCondition } from '../../server/api/wait-condition.ts';
-import { ClientError } from '../../server/client/client-error.ts';
+import { ClientError, isNotFound } from '../../server/client/client-error.ts';
 import { pause } from '../../server/client/deadline.ts';
 import { NotReadyError } from '../../server/client/readiness.ts';
 import { waitFor } from '../../server/client/wait.ts';
@@ -10,12 +10,14 @@ import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
 import { parseDuration } from '../framework/duration.ts';
 import type { Context } from '../framework/provider.ts';
 import type { WaitFor } from './container-attributes.ts';
+import { isFrozen } from './container-state.ts';
 import { said } from './maps.ts';
 import { perform } from './write.ts';
 
 /** Both kinds of servers say so in words only. */
 const alreadySo = (error: unknown): boolean =>
-  error instanceof ClientError && /\b(already (running|stopped)|is (not running|already))\b/i.test(error.message);
+  error instanceof ClientError &&
+  /\b(already (running|stopped)|is (not running|not frozen|already))\b/i.test(error.message);
 
 async function act(context: Context<Link>, name: string, body: ContainerStatePut): Promise<void> {
   try {
@@ -28,8 +30,16 @@ async function act(context: Context<Link>, name: string, body: ContainerStatePut
 export const startContainer = (context: Context<Link>, name: string): Promise<void> =>
   act(context, name, { action: 'start' });
 
-/** Cleanly within the time it has, then by force. */
-export async function stopContainer(context: Context<Link>, name: string, timeoutSeconds: number): Promise<void> {
+export const thawContainer = (context: Context<Link>, name: string): Promise<void> =>
+  act(context, name, { action: 'unfreeze' });
+
+/** Cleanly within the time it has, then by force. What is frozen cannot end cleanly: it is thawed before. */
+export async function stopContainer(
+  context: Context<Link>,
+  { name, status }: Pick<Container, 'name' | 'status'>,
+  timeoutSeconds: number,
+): Promise<void> {
+  if (isFrozen(status)) await thawContainer(context, name);
   if (timeoutSeconds > 0) {
     try {
       await act(context, name, { action: 'stop', timeout: timeoutSeconds });
@@ -56,8 +66,45 @@ export async function waitForAll(context: Context<Link>, name: string, condition
   }
 }
 
+/** DHCP answers a moment after the start; longer than this nobody is kept who did not ask for it. */
+const addressWaitMs = 10_000;
+
+/** Where the network of the container gives IPv4 addresses, its first one is there when this ends, or the time is up. */
+export async function awaitAddress(context: Context<Link>, name: string): Promise<void> {
+  const { client } = context.client;
+  const { metadata } = await client.get('container', name, context.signal);
+  const nics = Object.values(metadata.expanded_devices ?? {}).filter(({ type }) => type === 'nic');
+  const networks = new Set(nics.flatMap(({ network, parent }) => network ?? parent ?? []));
+  for (const network of networks) {
+    if (!(await givesAddresses(context, network))) continue;
+    const signal = AbortSignal.any([context.signal, context.stopping]);
+    const deps = { client, nowMs: Date.now, pause, onProgress: () => {} };
+    try {
+      await waitFor(deps, name, { type: 'ipv4', timeoutMs: addressWaitMs }, signal);
+    } catch (error) {
+      if (!(error instanceof NotReadyError) && !context.stopping.aborted) throw error;
+    }
+    return;
+  }
+}
+
+async function givesAddresses({ client, signal }: Context<Link>, network: string): Promise<boolean> {
+  try {
+    const { managed, config } = (await client.client.get('network', network, signal)).metadata;
+    return (
+      managed &&
+      !['', 'none'].includes(config['ipv4.address'] ?? '') &&
+      !/^(false|0|no|off)$/i.test(config['ipv4.dhcp'] ?? '')
+    );
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
 async function waitForOne(context: Context<Link>, name: string, wait: WaitFor): Promise<void> {
   const signal = AbortSignal.any([context.signal, context.stopping]);
+  if (wait.type === 'delay') return pause(parseDuration(wait.delay ?? '') ?? 0, signal);
   const deps = { client: context.client.client, nowMs: Date.now, pause, onProgress: () => {} };
   try {
     await waitFor(deps, name, conditionOf(wait), signal);

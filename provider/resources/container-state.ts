@@ -7,6 +7,7 @@ import type { Effect } from '../../server/api/field.ts';
 import type { SeenContainer } from '../connection/reader.ts';
 import type { TextMap, TextMaps } from '../framework/attribute.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
+import { readExecs } from './container-exec.ts';
 import { present, readMap, readMaps, said, writtenMap, writtenMaps } from './maps.ts';
 import { containerRules, isContainerComputed, shownMaps } from './shared.ts';
 
@@ -19,6 +20,8 @@ const policyKeys = {
 const policyNames: ReadonlySet<string> = new Set(Object.values(policyKeys));
 
 export const isUp = (status: string): boolean => status !== 'Stopped' && status !== 'Error';
+
+export const isFrozen = (status: string): boolean => status === 'Frozen';
 
 /** Everything the server knows of it. What only the configuration knows stays as it was. */
 export function readContainer(live: SeenContainer, state: ContainerState) {
@@ -33,7 +36,9 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     ephemeral: live.ephemeral,
     ...config,
     devices: readMaps(live.devices ?? {}, state.devices),
-    running: isUp(live.status),
+    // Frozen is neither: whatever is asked for, it is a difference.
+    running: isUp(live.status) && !isFrozen(live.status),
+    exec: readExecs(state.exec),
     status: live.status,
     location: live.location,
     created_at: live.created_at,
@@ -64,6 +69,7 @@ const nowhere: Source = {
   fingerprint: null,
   server: null,
   protocol: null,
+  certificate: null,
   mode: null,
   source: null,
   container_only: null,

@@ -4,21 +4,24 @@ import { ClientError, isNotFound } from '../../server/client/client-error.ts';
 import { pause } from '../../server/client/deadline.ts';
 import { deleteIfThere } from '../../server/client/file-work.ts';
 import { needCluster, needExtension, type Link } from '../connection/link.ts';
-import { failure, warning, type Diagnostic } from '../framework/diagnostic.ts';
+import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
 import { asDynamicJson } from '../framework/stored-state.ts';
-import { isMap, isUnknown, type Value } from '../framework/value.ts';
+import type { Value } from '../framework/value.ts';
 import { containerAttributes, type ContainerState, type FileSpec, type Source } from './container-attributes.ts';
-import { dueCommands, runDue } from './container-exec.ts';
+import { fileProblems, policyProblems, sourceProblems, waitProblems } from './container-checks.ts';
+import { dueCommands, notedCommands, noteImport, runDue } from './container-exec.ts';
 import { filesIn, readFileSpec, writeFileSpec } from './container-files.ts';
 import { planContainer } from './container-plan.ts';
-import { startContainer, stopContainer, waitForAll } from './container-power.ts';
+import { awaitAddress, startContainer, stopContainer, thawContainer, waitForAll } from './container-power.ts';
+import { checkSource } from './container-source.ts';
 import {
   copySource,
   costOf,
   createBody,
   expanded,
+  isFrozen,
   isUp,
   parseImageReference,
   putContainer,
@@ -26,7 +29,7 @@ import {
 } from './container-state.ts';
 import { badId, parseImportId, type ImportId } from './ids.ts';
 import { gantryResource } from './shared.ts';
-import { differing, edit, editOf, keepEtag, performCreate, performDelete } from './write.ts';
+import { conflicting, edit, editOf, keepEtag, perform, performCreate, performDelete } from './write.ts';
 
 const shape = '[project/]name[,image=<alias, fingerprint or https://host/alias> | ,copy=<container>]';
 
@@ -89,6 +92,7 @@ export const container = gantryResource({
     const seen = await context.client.reader.read('container', state.name, context.signal);
     if (seen === undefined) return null;
     keepEtag(context.privateData, seen);
+    if (state.running === null) noteImport(context.privateData);
     return { ...readContainer(seen.object, state), files: await readFiles(context, state) };
   },
 
@@ -106,21 +110,19 @@ export const container = gantryResource({
   },
 
   async update({ planned }, prior, context) {
-    const { name } = prior;
+    const { name } = planned;
+    await checkSource(context.client, prior.source, planned.source, prior.name);
     const before = await changeObject(context, planned, prior);
-    await writeFiles(context, name, planned.files, prior.files);
+    await writeFiles(context, prior.name, planned.files, prior.files);
     const isRunning = isUp(before.status);
-    const seconds = planned.stop_timeout ?? 30;
-    if (planned.running === false) {
-      if (isRunning) await stopContainer(context, name, seconds);
-      return afterStart(context, planned, prior, false);
-    }
-    const restarts = isRunning && (await mustRestart(context, planned, before));
-    if (restarts) {
-      await stopContainer(context, name, seconds);
-    }
-    if (restarts || !isRunning) await startContainer(context, name);
-    return afterStart(context, planned, prior, restarts || !isRunning);
+    const stops = isRunning && (planned.running === false || (await mustRestart(context, planned, before)));
+    if (stops) await stopContainer(context, before, planned.stop_timeout ?? 30);
+    if (name !== prior.name)
+      await perform(context, () => context.client.client.rename('container', prior.name, name, context.signal));
+    if (planned.running === false) return afterStart(context, planned, prior, false);
+    if (stops || !isRunning) await startContainer(context, name);
+    else if (isFrozen(before.status)) await thawContainer(context, name);
+    return afterStart(context, planned, prior, stops || !isRunning);
   },
 
   async delete(prior, context) {
@@ -132,7 +134,7 @@ export const container = gantryResource({
       });
       if (seen === undefined) return;
       try {
-        if (isUp(seen.metadata.status)) await stopContainer(context, prior.name, prior.stop_timeout ?? 30);
+        if (isUp(seen.metadata.status)) await stopContainer(context, seen.metadata, prior.stop_timeout ?? 30);
         await performDelete(context, () => client.client.delete('container', prior.name, signal));
         return;
       } catch (error) {
@@ -167,7 +169,7 @@ function changeObject(context: Context<Link>, planned: ContainerState, prior: Co
     context,
     editOf(context, 'container', prior.name, {
       changedSince: (live) =>
-        differing(prior, readContainer(live, prior), [
+        conflicting({ prior, planned }, (state) => readContainer(live, state), [
           'description',
           'profiles',
           'ephemeral',
@@ -183,6 +185,11 @@ function changeObject(context: Context<Link>, planned: ContainerState, prior: Co
 /** By what it really gets from all its profiles and its own keys together. */
 async function mustRestart(context: Context<Link>, planned: ContainerState, before: Container): Promise<boolean> {
   const after = (await context.client.client.get('container', before.name, context.signal)).metadata;
+  if (planned.name !== before.name) {
+    if (planned.allow_restart !== false) return true;
+    const detail = `It runs, a running container cannot be renamed, and allow_restart is false. Set it to true, or stop the container first.`;
+    throw new DiagnosticError([failure(`The container ${before.name} was not renamed`, detail, at('allow_restart'))]);
+  }
   const { effect, causes } = costOf(expanded(before), expanded(after));
   if (effect !== 'restart') return false;
   if (planned.allow_restart !== false) return true;
@@ -200,8 +207,12 @@ async function afterStart(
   const { name } = planned;
   const runs = planned.running !== false;
   if (prior === null && runs) await startContainer(context, name);
-  if (runs && hasStarted) await waitForAll(context, name, planned.wait_for ?? []);
-  const due = runs ? dueCommands(planned.exec, prior?.exec, hasStarted) : [];
+  if (runs && hasStarted) {
+    if (planned.wait_for === null) await awaitAddress(context, name);
+    else await waitForAll(context, name, planned.wait_for);
+  }
+  const noted = notedCommands(context, name, planned.exec);
+  const due = runs ? dueCommands({ wanted: planned.exec, prior: prior?.exec, hasStarted, noted }) : [];
   return { exec: await runDue(context, name, planned.exec, prior?.exec, due) };
 }
 
@@ -236,54 +247,3 @@ async function writeFiles(
     if (wanted?.[path] === undefined) await deleteIfThere(access, path, context.signal);
   }
 }
-
-function sourceProblems(source: Value): readonly Diagnostic[] {
-  if (!isMap(source) || Object.values(source).some(isUnknown)) return [];
-  const { type } = source;
-  if (type === 'image') {
-    const given = ['alias', 'fingerprint'].filter((key) => (source[key] ?? '') !== '');
-    if (given.length === 1) return [];
-    return [failure('Which image is not clear', 'Give exactly one of alias and fingerprint.', at('source'))];
-  }
-  if (type !== 'copy' || (source['source'] ?? '') !== '') return [];
-  return [failure('What to copy is missing', 'Name the container in source.source.', at('source', 'source'))];
-}
-
-const policyNames = ['snapshots.schedule', 'snapshots.pattern', 'snapshots.expiry', 'snapshots.schedule.stopped'];
-
-function policyProblems(snapshots: Value, config: Value): readonly Diagnostic[] {
-  if (!isMap(snapshots) || !isMap(config)) return [];
-  return policyNames
-    .filter((key) => key in config)
-    .map((key) =>
-      failure(
-        `${key} is given twice`,
-        'It belongs to the attribute snapshots here; take it out of config.',
-        at('config', { key }),
-      ),
-    );
-}
-
-function fileProblems(files: Value): readonly Diagnostic[] {
-  if (!isMap(files)) return [];
-  return Object.entries(files).flatMap(([key, file]) => {
-    if (!isMap(file)) return [];
-    const given = ['content', 'source'].filter((name) => file[name] !== null && file[name] !== undefined);
-    if (given.length === 1) return [];
-    return [
-      failure('The content of a file is not clear', 'Give exactly one of content and source.', at('files', { key })),
-    ];
-  });
-}
-
-function waitProblems(waits: Value): readonly Diagnostic[] {
-  if (!Array.isArray(waits)) return [];
-  return (waits as readonly Value[]).flatMap((wait, index) => {
-    if (!isMap(wait) || typeof wait['type'] !== 'string') return [];
-    const needed = neededByWait[wait['type']];
-    if (needed === undefined || (wait[needed] ?? null) !== null) return [];
-    return [failure(`The ${needed} to wait for is missing`, `Give ${needed}.`, at('wait_for', { index }))];
-  });
-}
-
-const neededByWait: Readonly<Record<string, string>> = { command: 'command', tcp: 'port', file: 'path' };

@@ -2,7 +2,7 @@
 import { textMap, type TextMap } from '../framework/attribute.ts';
 import type { ValueMap } from '../framework/value.ts';
 import { isFulfilled, sameMap, writtenMap, type MapRules } from './maps.ts';
-import { differing, type Edit } from './write.ts';
+import { conflicting, type Edit } from './write.ts';
 
 interface Described {
   readonly description: string | null;
@@ -18,15 +18,16 @@ export const completedConfigAttribute = (doc: string, rules: MapRules) =>
   });
 
 /** The change of both to what is planned; `read` gives them as the state would hold them. */
-export const describedChange = <O extends { readonly config: TextMap }>(
-  { prior, planned }: { readonly prior: Described; readonly planned: Described },
+export const describedChange = <O extends { readonly config: TextMap }, S extends Described>(
+  { prior, planned }: { readonly prior: S; readonly planned: S },
   rules: MapRules,
-  read: (live: O) => Described,
+  read: (live: O, state: S) => Described,
 ): Pick<
   Edit<O, { readonly description: string; readonly config: Record<string, string> }>,
   'body' | 'changedSince'
 > => ({
-  changedSince: (live) => differing(prior, read(live), ['description', 'config']),
+  changedSince: (live) =>
+    conflicting<Described>({ prior, planned }, (state) => read(live, state as S), ['description', 'config']),
   body: (live) => ({
     description: planned.description ?? '',
     config: writtenMap(live.config, planned.config, prior.config, rules),

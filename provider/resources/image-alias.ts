@@ -7,6 +7,7 @@ import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './by-kind.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from './shared.ts';
+import { renameKind } from './rename.ts';
 import { differing, edit, editOf, perform, performCreate } from './write.ts';
 
 const attributes = {
@@ -45,6 +46,7 @@ export const imageAlias = gantryResource({
     });
     try {
       await edit(context, change);
+      await renameKind(context, 'image_alias', prior, planned);
     } catch (error) {
       if (!isNotFound(error)) throw error;
       // An image takes its aliases with it, also one that was replaced a moment ago.

@@ -11,6 +11,7 @@ import { parseImportId } from './ids.ts';
 import { readMap, type MapRules } from './maps.ts';
 import { createOnMembers, memberOverridesAttribute } from './members.ts';
 import { descriptionAttribute, gantryResource, nameAttribute, problemsIn, shownMap } from './shared.ts';
+import { renameKind } from './rename.ts';
 import { edit, editOf } from './write.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
@@ -93,8 +94,9 @@ export const network = gantryResource({
     );
   },
   async update({ planned }, prior, context) {
-    const change = describedChange({ prior, planned }, rules, (live: Network) => readNetwork(live, prior));
-    await edit(context, editOf(context, 'network', planned.name, change));
+    const change = describedChange({ prior, planned }, rules, readNetwork);
+    await edit(context, editOf(context, 'network', prior.name, change));
+    await renameKind(context, 'network', prior, planned);
   },
   delete: (prior, context) => deleteKind(context, 'network', prior.name),
 });

@@ -7,7 +7,9 @@ import { failure, DiagnosticError } from '../framework/diagnostic.ts';
 import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './by-kind.ts';
+import { at } from '../framework/path.ts';
 import { parseImportId } from './ids.ts';
+import { renameKind } from './rename.ts';
 import { present, readMap, readMaps, writtenMap, writtenMaps } from './maps.ts';
 import {
   containerConfigAttribute,
@@ -16,7 +18,7 @@ import {
   gantryResource,
   nameAttribute,
 } from './shared.ts';
-import { differing, edit, editOf, perform, performCreate } from './write.ts';
+import { conflicting, edit, editOf, perform, performCreate } from './write.ts';
 
 const attributes = {
   name: nameAttribute('Name, at most 64 characters.', profileName),
@@ -39,7 +41,8 @@ const put = (state: State, live: Profile, before: State | null) => ({
   devices: writtenMaps(state.devices),
 });
 
-const isPermanent = (name: string): boolean => name === 'default';
+const permanent = 'default';
+const isPermanent = (name: string): boolean => name === permanent;
 const isEmpty = (live: Profile): boolean => Object.keys({ ...live.config, ...live.devices }).length === 0;
 
 /** What others have put there is not ours to take over without a word. */
@@ -94,14 +97,21 @@ export const profile = gantryResource({
     const body = { name, description: description ?? '', config: present(config ?? {}), devices: writtenMaps(devices) };
     await performCreate(context, () => context.client.client.create('profile', body, {}, context.signal));
   },
+  plan({ prior, planned, replace }) {
+    // It is never made, removed or renamed.
+    if (prior !== null && planned.name !== prior.name && [prior.name, planned.name].some((name) => name === permanent))
+      replace(at('name'));
+  },
   async update({ planned }, prior, context) {
     await edit(
       context,
-      editOf(context, 'profile', planned.name, {
-        changedSince: (live) => differing(prior, readProfile(live, prior), ['description', 'config', 'devices']),
+      editOf(context, 'profile', prior.name, {
+        changedSince: (live) =>
+          conflicting({ prior, planned }, (state) => readProfile(live, state), ['description', 'config', 'devices']),
         body: (live) => put(planned, live, prior),
       }),
     );
+    await renameKind(context, 'profile', prior, planned);
   },
   async delete(prior, context) {
     const { client } = context.client;

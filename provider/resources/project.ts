@@ -5,11 +5,13 @@ import { projectName } from '../../server/api/names.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';
 import { textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
 import { descriptionAttribute, gantryResource, nameAttribute, shownMap } from './shared.ts';
+import { renamePath } from './rename.ts';
 import { differing, keepEtag, performCreate } from './write.ts';
 
 const rules: MapRules = { isComputed: (key) => key.startsWith('features.') };
@@ -54,6 +56,10 @@ export const project = gantryResource({
     keepEtag(context.privateData, found);
     return readProject(found.metadata, state);
   },
+  plan({ prior, planned, replace }) {
+    // It is always there.
+    if (prior !== null && planned.name !== prior.name && prior.name === 'default') replace(at('name'));
+  },
   async create({ planned }, context) {
     const { client } = context;
     needExtension(client, 'projects', 'have projects');
@@ -77,6 +83,7 @@ export const project = gantryResource({
         config: writtenMap(live.config, planned.config, prior.config, rules),
       }),
     });
+    await renamePath(context, pathOf(prior.name), prior, planned);
   },
   delete: (prior, context) => deletePath(context, pathOf(prior.name)),
 });

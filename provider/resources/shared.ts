@@ -13,8 +13,13 @@ import { present, sameMap, type MapRules } from './maps.ts';
 export const gantryResource = resource<Link>();
 export const gantryData = dataSource<Link>();
 
-/** The name of an object, which is its identity. */
-export const nameAttribute = (doc: string, rule: NameRule) => text({ doc, required: true, replace: true, check: rule });
+/** The name of an object, which is its identity. Another one renames it in place. */
+export const nameAttribute = (doc: string, rule: NameRule) =>
+  text({ doc: `${doc} Another one renames it.`, required: true, check: rule });
+
+/** The name of an object that the API cannot rename. */
+export const fixedNameAttribute = (doc: string, rule: NameRule) =>
+  text({ doc: `${doc} Another one makes another object.`, required: true, replace: true, check: rule });
 
 export const descriptionAttribute = text({ doc: 'Free text for people.', default: '' });
 

@@ -3,17 +3,19 @@ import { snapshotName } from '../../server/api/names.ts';
 import type { Snapshot } from '../../server/api/snapshot.ts';
 import { isTimestamp } from '../../server/api/timestamp.ts';
 import { flag, text, type StateOf } from '../framework/attribute.ts';
+import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deletePath, readPath, segment } from './by-path.ts';
 import { parseImportId } from './ids.ts';
 import { gantryResource, nameAttribute } from './shared.ts';
+import { isOtherOwner, otherOwner, renamePath } from './rename.ts';
 import { perform, performCreate } from './write.ts';
 
 const never = '0001-01-01T00:00:00Z';
 const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
 
 const attributes = {
-  container: text({ doc: 'Name of the container.', required: true, replace: true }),
+  container: text({ doc: 'Name of the container. When that is renamed the snapshot goes along.', required: true }),
   name: nameAttribute('Name of the snapshot.', snapshotName),
   stateful: flag({ doc: 'With the memory of what runs.', default: false, replace: true }),
   expires_at: text({
@@ -28,8 +30,9 @@ const attributes = {
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
+export const containerPath = (name: string): string => `/1.0/containers/${segment(name)}`;
 const pathOf = ({ container, name }: Pick<State, 'container' | 'name'>): string =>
-  `/1.0/containers/${segment(container)}/snapshots/${segment(name)}`;
+  `${containerPath(container)}/snapshots/${segment(name)}`;
 
 export const snapshot = gantryResource({
   typeName: 'gantry_snapshot',
@@ -61,13 +64,27 @@ export const snapshot = gantryResource({
     const { http } = context.client.client;
     const { name, stateful, expires_at: expires } = planned;
     const json = { name, stateful: stateful ?? false, ...(expires === null ? {} : { expires_at: expires }) };
-    const path = `/1.0/containers/${segment(planned.container)}/snapshots`;
+    const path = `${containerPath(planned.container)}/snapshots`;
     await performCreate(context, () => http.send({ method: 'POST', path, json }, context.signal));
   },
-  async update({ planned }, _prior, context) {
+  async plan({ prior, planned, client, replace }) {
+    if (prior === null) return;
+    const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
+    if (await isOtherOwner(client, owner)) replace(at('container'));
+  },
+  async update({ planned }, prior, context) {
     const { http } = context.client.client;
-    const json = { expires_at: planned.expires_at ?? never };
-    await perform(context, () => http.send({ method: 'PUT', path: pathOf(planned), json }, context.signal));
+    const here = { container: planned.container, name: prior.name };
+    if (planned.container !== prior.container) {
+      const found = await readPath<Snapshot>(context, pathOf(here));
+      if (found?.metadata.created_at !== prior.created_at)
+        throw otherOwner(`snapshot ${prior.name}`, 'container', planned.container);
+    }
+    if (planned.expires_at !== prior.expires_at) {
+      const json = { expires_at: planned.expires_at ?? never };
+      await perform(context, () => http.send({ method: 'PUT', path: pathOf(here), json }, context.signal));
+    }
+    await renamePath(context, pathOf(here), prior, planned);
   },
   delete: (prior, context) => deletePath(context, pathOf(prior)),
 });

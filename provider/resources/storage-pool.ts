@@ -12,7 +12,7 @@ import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
 import { readMap, type MapRules } from './maps.ts';
 import { createOnMembers, memberOverridesAttribute } from './members.ts';
-import { descriptionAttribute, gantryResource, nameAttribute, problemsIn, shownMap } from './shared.ts';
+import { descriptionAttribute, gantryResource, fixedNameAttribute, problemsIn, shownMap } from './shared.ts';
 import { edit, editOf } from './write.ts';
 
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
@@ -22,7 +22,7 @@ const rules: MapRules = {
 };
 
 const attributes = {
-  name: nameAttribute('Name, at most 63 characters.', poolName),
+  name: fixedNameAttribute('Name, at most 63 characters.', poolName),
   description: descriptionAttribute,
   driver: text({ doc: `One of ${poolDrivers.join(', ')}.`, required: true, replace: true }),
   config: completedConfigAttribute(
@@ -94,7 +94,7 @@ export const storagePool = gantryResource({
     );
   },
   async update({ planned }, prior, context) {
-    const change = describedChange({ prior, planned }, rules, (live: StoragePool) => readPool(live, prior));
+    const change = describedChange({ prior, planned }, rules, readPool);
     await edit(context, editOf(context, 'storage_pool', planned.name, change));
   },
   delete: (prior, context) => deleteKind(context, 'storage_pool', prior.name),

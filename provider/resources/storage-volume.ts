@@ -3,12 +3,16 @@ import { volumeName } from '../../server/api/names.ts';
 import type { StorageVolume } from '../../server/api/volume.ts';
 import { needCluster } from '../connection/link.ts';
 import { object, text, textMap, type StateOf } from '../framework/attribute.ts';
+import { warning } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
+import { isUnknown } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
 import { onceSaid, present, readMap, said, type MapRules } from './maps.ts';
 import { descriptionAttribute, gantryResource, nameAttribute, shownMap } from './shared.ts';
+import { isOtherOwner, renamePath } from './rename.ts';
 import { keepEtag, performCreate } from './write.ts';
 
 const filledIn = new Set([
@@ -26,11 +30,11 @@ interface Origin {
   readonly name: string;
 }
 
-/** A pool that is not said is the one that it is in: no reason to lose what the volume holds. */
+/** A pool that is not said is the one that it is in: no reason to lose what the volume holds. The plan judges another name. */
 function isOther(before: Origin | null, after: Origin | null): boolean {
   if (before === null) return false;
   const [from, to] = [said(before.pool), said(after?.pool ?? null)];
-  return before.name !== after?.name || (from !== null && to !== null && from !== to);
+  return after === null || (from !== null && to !== null && from !== to);
 }
 
 const attributes = {
@@ -86,6 +90,18 @@ export const storageVolume = gantryResource({
     },
     id: ({ pool = '', name = '' }) => `${pool}/${name}`,
   },
+  async plan({ prior, planned, client, replace, add }) {
+    const [before, after] = [prior?.source ?? null, planned.source];
+    if (prior === null || before === null || after === null || isUnknown(after)) return;
+    const path = (name: string): string => volumePath({ pool: said(before.pool) ?? prior.pool, name });
+    const owner = { attribute: 'source', before: before.name, after: after.name, path };
+    if (after.name === before.name) return;
+    if (await isOtherOwner(client, owner)) replace(at('source'));
+    else {
+      const detail = `What source names is not there yet, so that it may be the new name of ${before.name}: source is noted, nothing else. terraform apply -replace makes it anew.`;
+      add(warning(`The volume ${prior.name} stays as it is`, detail));
+    }
+  },
   async read(state, context) {
     const found = await readPath<StorageVolume>(context, volumePath(state));
     if (found === undefined) return null;
@@ -107,8 +123,9 @@ export const storageVolume = gantryResource({
     await performCreate(context, () => http.send({ method: 'POST', path, json, ...query }, context.signal));
   },
   async update({ planned }, prior, context) {
-    const change = describedChange({ prior, planned }, rules, (live: StorageVolume) => readVolume(live, prior));
+    const change = describedChange({ prior, planned }, rules, readVolume);
     await editPath(context, `volume ${JSON.stringify(prior.name)}`, volumePath(prior), change);
+    await renamePath(context, volumePath(prior), prior, planned);
   },
   delete: (prior, context) => deletePath(context, volumePath(prior)),
 });

@@ -3,16 +3,21 @@ import { snapshotName } from '../../server/api/names.ts';
 import type { VolumeSnapshot } from '../../server/api/volume.ts';
 import { needExtension } from '../connection/link.ts';
 import { text, type StateOf } from '../framework/attribute.ts';
+import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { parseImportId } from './ids.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from './shared.ts';
+import { isOtherOwner, otherOwner, renamePath } from './rename.ts';
 import { volumePath } from './storage-volume.ts';
 import { keepEtag, performCreate } from './write.ts';
 
 const attributes = {
   pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
-  volume: text({ doc: 'Name of the custom volume.', required: true, replace: true }),
+  volume: text({
+    doc: 'Name of the custom volume. When that is renamed the snapshot goes along.',
+    required: true,
+  }),
   name: nameAttribute('Name of the snapshot.', snapshotName),
   description: descriptionAttribute,
   timeouts: timeoutsAttribute,
@@ -54,11 +59,22 @@ export const volumeSnapshot = gantryResource({
     const json = { name: planned.name, description: planned.description ?? '' };
     await performCreate(context, () => http.send({ method: 'POST', path: listPath(planned), json }, context.signal));
   },
+  async plan({ prior, planned, client, replace }) {
+    if (prior === null || planned.pool !== prior.pool) return;
+    const { pool } = prior;
+    const path = (volume: string): string => volumePath({ pool, name: volume });
+    const owner = { attribute: 'volume', before: prior.volume, after: planned.volume, path };
+    if (await isOtherOwner(client, owner)) replace(at('volume'));
+  },
   async update({ planned }, prior, context) {
-    await editPath<VolumeSnapshot, object>(context, `volume snapshot ${JSON.stringify(prior.name)}`, pathOf(prior), {
+    const here = { ...prior, volume: planned.volume };
+    if (planned.volume !== prior.volume && (await readPath(context, pathOf(here))) === undefined)
+      throw otherOwner(`snapshot ${prior.name}`, 'volume', planned.volume);
+    await editPath<VolumeSnapshot, object>(context, `volume snapshot ${JSON.stringify(prior.name)}`, pathOf(here), {
       changedSince: (live) => (live.description === prior.description ? [] : ['description']),
       body: () => ({ description: planned.description ?? '' }),
     });
+    await renamePath(context, pathOf(here), prior, planned);
   },
   delete: (prior, context) => deletePath(context, pathOf(prior)),
 });

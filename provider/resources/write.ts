@@ -20,7 +20,10 @@ export function hasUnknownOutcome(error: unknown): boolean {
 const isBusy = (error: unknown): boolean => error instanceof ClientError && /\bbusy\b/i.test(error.message);
 
 /** Sends a request and waits for the operation it may start; again while something else is at work on the object. */
-export async function perform<T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> {
+export const perform = <T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> =>
+  context.client.activity.during(() => attempt(context, begin));
+
+async function attempt<T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> {
   const { client, reader } = context.client;
   reader.written();
   for (let attempt = 1; ; attempt += 1) {
@@ -49,12 +52,31 @@ export async function performCreate<T>(
   }
 }
 
-/** For operations that take an object away: one that is gone is gone. */
+/** gantryd has a code for it; LXD says it in words: "The network is currently in use". */
+const isInUse = (error: unknown): boolean =>
+  error instanceof ClientError && (error.code === 'inUse' || /\b(in use|being used|used by)\b/i.test(error.message));
+
+/** Who uses an object is let go of it by an update beside its deletion. When nothing has been written for so long, none will come. */
+const quietMs = 10_000;
+
+/**
+ * For operations that take an object away: one that is gone is gone. One that is in use is tried again as long as this provider
+ * changes other objects, for Terraform deletes it beside the update that ends the use.
+ */
 export async function performDelete<T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<void> {
-  try {
-    await perform(context, begin);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
+  const { activity } = context.client;
+  const startedMs = Date.now();
+  for (;;) {
+    try {
+      await attempt(context, begin);
+      await activity.during(() => Promise.resolve());
+      return;
+    } catch (error) {
+      if (isNotFound(error)) return;
+      if (!isInUse(error)) throw error;
+      if (Math.min(activity.quietMs(), Date.now() - startedMs) >= quietMs) throw error;
+      await pause(busyPauseMs, context.signal);
+    }
   }
 }
 
@@ -109,6 +131,16 @@ export const differing = <S extends object>(
   names: readonly (keyof S & string)[],
 ): readonly string[] =>
   names.filter((name) => name in b && !equalValues((a[name] ?? null) as Value, (b[name] ?? null) as Value));
+
+/** Names of the members that someone else made other than what was and than what is wanted: a rename changes its users by itself. */
+export function conflicting<S extends object>(
+  { prior, planned }: { readonly prior: S; readonly planned: S },
+  read: (state: S) => Partial<S>,
+  names: readonly (keyof S & string)[],
+): readonly string[] {
+  const unwanted = differing(planned, read(planned), names);
+  return differing(prior, read(prior), names).filter((name) => unwanted.includes(name));
+}
 
 type ObjectOf<K extends ClientKind> = KindTypes[K]['object'];
 

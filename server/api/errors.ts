@@ -58,7 +58,8 @@ export const errors = {
   forbidden: (message: string) => new AppError('forbidden', message),
   protectedObject: (message: string) => new AppError('protectedObject', message),
   notFound: (kind: string, name: string) => new AppError('notFound', `The ${kind} ${name} was not found`),
-  exists: (kind: string, name: string) => new AppError('exists', `A ${kind} named ${name} already exists`),
+  exists: (kind: string, name: string) =>
+    new AppError('exists', `${article(kind)} ${kind} named ${name} already exists`),
   conflict: (kind: string, name: string) =>
     new AppError('conflict', `The ${kind} ${name} was changed by others at the same time; try again`),
   preconditionFailed: (kind: string, name: string) =>
@@ -71,6 +72,8 @@ export const errors = {
   notImplemented: (message: string) => new AppError('notImplemented', message),
   unavailable: (message: string, cause?: unknown) => new AppError('unavailable', message, { cause }),
 };
+
+const article = (kind: string): string => (/^[aeiou]/.test(kind) ? 'An' : 'A');
 
 function listed(names: readonly string[]): string {
   const shown = names.slice(0, 5).join(', ');

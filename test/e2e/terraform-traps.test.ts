@@ -328,6 +328,9 @@ resource "gantry_container_exec" "at_once" {
       await terraform.apply();
     }
     terraform.write(box('source = { type = "image", alias = "other" }'));
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('There is no image alias other');
+    const other = '3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa';
+    terraform.write(box(`source = { type = "image", fingerprint = "${other}" }`));
     expect((await terraform.plan()).output).toContain('gantry_container.a must be replaced');
   });
 

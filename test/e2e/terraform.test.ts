@@ -107,8 +107,11 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     expect(after.last_used_at).not.toBe(first.last_used_at);
     expect(after.config['limits.memory']).toBeUndefined();
 
-    terraform.write(stack + container('', 'web2'));
+    terraform.write(stack + container('architecture = "i686"'));
     expect(await terraform.apply()).toContain('1 added, 0 changed, 1 destroyed');
+    expect((await daemon.get('/1.0/containers/web1')).created_at).not.toBe(created);
+    terraform.write(stack + container('architecture = "i686"', 'web2'));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
     expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/web2']);
     await terraform.expectNoChanges();
     expect(await terraform.destroy()).toContain('4 destroyed');

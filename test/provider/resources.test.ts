@@ -92,30 +92,43 @@ describe('commands', () => {
   const spec = (on: string, ...command: string[]) => ({
     command,
     on,
+    enabled: true,
     environment: null,
     cwd: null,
     user: 0,
     group: 0,
     fail_on_error: true,
+    record_output: true,
     timeout: '5m',
-    exit_code: null,
+    exit_code: 0 as number | null,
     stdout: null,
     stderr: null,
   });
+  const asked = { prior: null, hasStarted: true, noted: [] };
+  const prior = { a: spec('create', 'x'), b: { ...spec('change', 'x'), stdout: 'o' }, c: spec('start', 'x') };
 
   test('run when they are new, changed, or after a start, as they say', () => {
-    const prior = {
-      a: { ...spec('create', 'x'), exit_code: 0 },
-      b: { ...spec('change', 'x'), stdout: 'o' },
-      c: spec('start', 'x'),
-    };
-    expect(dueCommands({ b: spec('change', 'x'), a: spec('create', 'x') }, null, true)).toEqual(['a', 'b']);
-    expect(
-      dueCommands({ a: spec('create', 'y'), b: spec('change', 'x'), c: spec('start', 'x') }, prior, false),
-    ).toEqual([]);
-    expect(dueCommands({ a: spec('create', 'y'), b: spec('change', 'y'), c: spec('start', 'x') }, prior, true)).toEqual(
-      ['b', 'c'],
-    );
+    expect(dueCommands({ ...asked, wanted: { b: spec('change', 'x'), a: spec('create', 'x') } })).toEqual(['a', 'b']);
+    const same = { a: spec('create', 'y'), b: spec('change', 'x'), c: spec('start', 'x') };
+    expect(dueCommands({ ...asked, wanted: same, prior, hasStarted: false })).toEqual([]);
+    const changed = { ...same, b: spec('change', 'y') };
+    expect(dueCommands({ ...asked, wanted: changed, prior })).toEqual(['b', 'c']);
+  });
+
+  test('that never ran run as soon as they can, unless they are noted of an import', () => {
+    const never = { a: { ...prior.a, exit_code: null }, b: { ...prior.b, exit_code: null } };
+    expect(dueCommands({ ...asked, wanted: never, prior: never })).toEqual(['a', 'b']);
+    expect(dueCommands({ ...asked, wanted: never, prior: never, noted: ['a', 'b'] })).toEqual([]);
+    const changed = { a: { ...never.a, command: ['y'] }, b: { ...never.b, command: ['y'] } };
+    expect(dueCommands({ ...asked, wanted: changed, prior: never, noted: ['a', 'b'] })).toEqual(['b']);
+  });
+
+  test('that are switched off do not run, and switching on is no change by itself', () => {
+    const off = { a: { ...spec('start', 'x'), enabled: false }, b: { ...spec('change', 'y'), enabled: false } };
+    expect(dueCommands({ ...asked, wanted: off, prior })).toEqual([]);
+    expect(dueCommands({ ...asked, wanted: prior, prior: { ...prior, b: { ...prior.b, enabled: false } } })).toEqual([
+      'c',
+    ]);
   });
 });
 

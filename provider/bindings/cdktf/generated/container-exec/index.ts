@@ -8,7 +8,7 @@ import * as cdktf from 'cdktf';
 
 export interface ContainerExecConfig extends cdktf.TerraformMetaArguments {
   /**
-  * Name of the container, which has to run.
+  * Name of the container, which has to run. When it is renamed nothing runs again.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#container ContainerExec#container}
   */

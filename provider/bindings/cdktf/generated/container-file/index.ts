@@ -8,7 +8,7 @@ import * as cdktf from 'cdktf';
 
 export interface ContainerFileConfig extends cdktf.TerraformMetaArguments {
   /**
-  * Name of the container.
+  * Name of the container. When that is renamed the file goes along.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#container ContainerFile#container}
   */

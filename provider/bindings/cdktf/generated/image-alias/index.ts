@@ -8,7 +8,7 @@ import * as cdktf from 'cdktf';
 
 export interface ImageAliasConfig extends cdktf.TerraformMetaArguments {
   /**
-  * Name; it may hold slashes: `debian/12`.
+  * Name; it may hold slashes: `debian/12`. Another one renames it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#name ImageAlias#name}
   */

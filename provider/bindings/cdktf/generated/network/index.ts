@@ -9,7 +9,7 @@ import * as cdktf from 'cdktf';
 
 export interface NetworkConfig extends cdktf.TerraformMetaArguments {
   /**
-  * Name, which is that of the interface too: 2 to 15 characters.
+  * Name, which is that of the interface too: 2 to 15 characters. Another one renames it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#name Network#name}
   */

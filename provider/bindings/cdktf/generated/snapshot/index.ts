@@ -8,13 +8,13 @@ import * as cdktf from 'cdktf';
 
 export interface SnapshotConfig extends cdktf.TerraformMetaArguments {
   /**
-  * Name of the container.
+  * Name of the container. When that is renamed the snapshot goes along.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#container Snapshot#container}
   */
   readonly container: string;
   /**
-  * Name of the snapshot.
+  * Name of the snapshot. Another one renames it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#name Snapshot#name}
   */

@@ -14,13 +14,13 @@ export interface VolumeSnapshotConfig extends cdktf.TerraformMetaArguments {
   */
   readonly pool: string;
   /**
-  * Name of the custom volume.
+  * Name of the custom volume. When that is renamed the snapshot goes along.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#volume VolumeSnapshot#volume}
   */
   readonly volume: string;
   /**
-  * Name of the snapshot.
+  * Name of the snapshot. Another one renames it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#name VolumeSnapshot#name}
   */

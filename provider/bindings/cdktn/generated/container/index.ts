@@ -10,7 +10,7 @@ import * as cdktn from 'cdktn';
 
 export interface ContainerConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name, at most 64 characters.
+  * Name, at most 64 characters. Another one renames it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#name Container#name}
   */
@@ -150,6 +150,12 @@ export interface ContainerSource {
   */
   readonly protocol?: string;
   /**
+  * image: certificate of `server`, as PEM, when no authority vouches for it.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#certificate Container#certificate}
+  */
+  readonly certificate?: string;
+  /**
   * image: `local` or `pull`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#mode Container#mode}
@@ -180,6 +186,7 @@ export function containerSourceToTerraform(struct?: ContainerSource | cdktn.IRes
     fingerprint: cdktn.stringToTerraform(struct!.fingerprint),
     server: cdktn.stringToTerraform(struct!.server),
     protocol: cdktn.stringToTerraform(struct!.protocol),
+    certificate: cdktn.stringToTerraform(struct!.certificate),
     mode: cdktn.stringToTerraform(struct!.mode),
     source: cdktn.stringToTerraform(struct!.source),
     container_only: cdktn.booleanToTerraform(struct!.containerOnly),
@@ -219,6 +226,12 @@ export function containerSourceToHclTerraform(struct?: ContainerSource | cdktn.I
     },
     protocol: {
       value: cdktn.stringToHclTerraform(struct!.protocol),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    certificate: {
+      value: cdktn.stringToHclTerraform(struct!.certificate),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -285,6 +298,10 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
       hasAnyValues = true;
       internalValueResult.protocol = this._protocol;
     }
+    if (this._certificate !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.certificate = this._certificate;
+    }
     if (this._mode !== undefined) {
       hasAnyValues = true;
       internalValueResult.mode = this._mode;
@@ -309,6 +326,7 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
       this._fingerprint = undefined;
       this._server = undefined;
       this._protocol = undefined;
+      this._certificate = undefined;
       this._mode = undefined;
       this._source = undefined;
       this._containerOnly = undefined;
@@ -325,6 +343,7 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
       this._fingerprint = value.fingerprint;
       this._server = value.server;
       this._protocol = value.protocol;
+      this._certificate = value.certificate;
       this._mode = value.mode;
       this._source = value.source;
       this._containerOnly = value.containerOnly;
@@ -406,6 +425,22 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get protocolInput() {
     return this._protocol;
+  }
+
+  // certificate - computed: true, optional: true, required: false
+  private _certificate?: string; 
+  public get certificate() {
+    return this.getStringAttribute('certificate');
+  }
+  public set certificate(value: string) {
+    this._certificate = value;
+  }
+  public resetCertificate() {
+    this._certificate = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get certificateInput() {
+    return this._certificate;
   }
 
   // mode - computed: true, optional: true, required: false
@@ -659,7 +694,7 @@ export class ContainerSnapshotsOutputReference extends cdktn.ComplexObject {
 }
 export interface ContainerWaitFor {
   /**
-  * `running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0; `tcp`: something accepts connections; `file`: it is there; `cloud-init`: is done.
+  * `running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0; `tcp`: something accepts connections; `file`: it is there; `cloud-init`: is done; `delay`: that time has passed.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#type Container#type}
   */
@@ -695,6 +730,12 @@ export interface ContainerWaitFor {
   */
   readonly path?: string;
   /**
+  * delay: how long to wait in any case, such as `5s`.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#delay Container#delay}
+  */
+  readonly delay?: string;
+  /**
   * How long to wait.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#timeout Container#timeout}
@@ -714,6 +755,7 @@ export function containerWaitForToTerraform(struct?: ContainerWaitFor | cdktn.IR
     port: cdktn.numberToTerraform(struct!.port),
     host: cdktn.stringToTerraform(struct!.host),
     path: cdktn.stringToTerraform(struct!.path),
+    delay: cdktn.stringToTerraform(struct!.delay),
     timeout: cdktn.stringToTerraform(struct!.timeout),
   }
 }
@@ -757,6 +799,12 @@ export function containerWaitForToHclTerraform(struct?: ContainerWaitFor | cdktn
     },
     path: {
       value: cdktn.stringToHclTerraform(struct!.path),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    delay: {
+      value: cdktn.stringToHclTerraform(struct!.delay),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -817,6 +865,10 @@ export class ContainerWaitForOutputReference extends cdktn.ComplexObject {
       hasAnyValues = true;
       internalValueResult.path = this._path;
     }
+    if (this._delay !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.delay = this._delay;
+    }
     if (this._timeout !== undefined) {
       hasAnyValues = true;
       internalValueResult.timeout = this._timeout;
@@ -834,6 +886,7 @@ export class ContainerWaitForOutputReference extends cdktn.ComplexObject {
       this._port = undefined;
       this._host = undefined;
       this._path = undefined;
+      this._delay = undefined;
       this._timeout = undefined;
     }
     else if (cdktn.Tokenization.isResolvable(value)) {
@@ -849,6 +902,7 @@ export class ContainerWaitForOutputReference extends cdktn.ComplexObject {
       this._port = value.port;
       this._host = value.host;
       this._path = value.path;
+      this._delay = value.delay;
       this._timeout = value.timeout;
     }
   }
@@ -944,6 +998,22 @@ export class ContainerWaitForOutputReference extends cdktn.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get pathInput() {
     return this._path;
+  }
+
+  // delay - computed: false, optional: true, required: false
+  private _delay?: string; 
+  public get delay() {
+    return this.getStringAttribute('delay');
+  }
+  public set delay(value: string) {
+    this._delay = value;
+  }
+  public resetDelay() {
+    this._delay = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get delayInput() {
+    return this._delay;
   }
 
   // timeout - computed: true, optional: true, required: false
@@ -1275,17 +1345,29 @@ export interface ContainerExec {
   */
   readonly group?: number;
   /**
-  * `create`: once; `change`: also when this entry changes; `start`: also after every start by Terraform.
+  * `create`: once, as soon as it runs; `change`: also when this entry changes; `start`: also after every start by Terraform.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#on Container#on}
   */
   readonly on?: string;
+  /**
+  * Whether it runs at all.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#enabled Container#enabled}
+  */
+  readonly enabled?: boolean | cdktn.IResolvable;
   /**
   * Whether another exit code than 0 fails the apply.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#fail_on_error Container#fail_on_error}
   */
   readonly failOnError?: boolean | cdktn.IResolvable;
+  /**
+  * Whether what it writes is kept in the state.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#record_output Container#record_output}
+  */
+  readonly recordOutput?: boolean | cdktn.IResolvable;
   /**
   * Limit of the run.
   *
@@ -1306,7 +1388,9 @@ export function containerExecToTerraform(struct?: ContainerExec | cdktn.IResolva
     user: cdktn.numberToTerraform(struct!.user),
     group: cdktn.numberToTerraform(struct!.group),
     on: cdktn.stringToTerraform(struct!.on),
+    enabled: cdktn.booleanToTerraform(struct!.enabled),
     fail_on_error: cdktn.booleanToTerraform(struct!.failOnError),
+    record_output: cdktn.booleanToTerraform(struct!.recordOutput),
     timeout: cdktn.stringToTerraform(struct!.timeout),
   }
 }
@@ -1354,8 +1438,20 @@ export function containerExecToHclTerraform(struct?: ContainerExec | cdktn.IReso
       type: "simple",
       storageClassType: "string",
     },
+    enabled: {
+      value: cdktn.booleanToHclTerraform(struct!.enabled),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
     fail_on_error: {
       value: cdktn.booleanToHclTerraform(struct!.failOnError),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
+    record_output: {
+      value: cdktn.booleanToHclTerraform(struct!.recordOutput),
       isBlock: false,
       type: "simple",
       storageClassType: "boolean",
@@ -1415,9 +1511,17 @@ export class ContainerExecOutputReference extends cdktn.ComplexObject {
       hasAnyValues = true;
       internalValueResult.on = this._on;
     }
+    if (this._enabled !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.enabled = this._enabled;
+    }
     if (this._failOnError !== undefined) {
       hasAnyValues = true;
       internalValueResult.failOnError = this._failOnError;
+    }
+    if (this._recordOutput !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.recordOutput = this._recordOutput;
     }
     if (this._timeout !== undefined) {
       hasAnyValues = true;
@@ -1436,7 +1540,9 @@ export class ContainerExecOutputReference extends cdktn.ComplexObject {
       this._user = undefined;
       this._group = undefined;
       this._on = undefined;
+      this._enabled = undefined;
       this._failOnError = undefined;
+      this._recordOutput = undefined;
       this._timeout = undefined;
     }
     else if (cdktn.Tokenization.isResolvable(value)) {
@@ -1452,7 +1558,9 @@ export class ContainerExecOutputReference extends cdktn.ComplexObject {
       this._user = value.user;
       this._group = value.group;
       this._on = value.on;
+      this._enabled = value.enabled;
       this._failOnError = value.failOnError;
+      this._recordOutput = value.recordOutput;
       this._timeout = value.timeout;
     }
   }
@@ -1550,6 +1658,22 @@ export class ContainerExecOutputReference extends cdktn.ComplexObject {
     return this._on;
   }
 
+  // enabled - computed: true, optional: true, required: false
+  private _enabled?: boolean | cdktn.IResolvable; 
+  public get enabled() {
+    return this.getBooleanAttribute('enabled');
+  }
+  public set enabled(value: boolean | cdktn.IResolvable) {
+    this._enabled = value;
+  }
+  public resetEnabled() {
+    this._enabled = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get enabledInput() {
+    return this._enabled;
+  }
+
   // fail_on_error - computed: true, optional: true, required: false
   private _failOnError?: boolean | cdktn.IResolvable; 
   public get failOnError() {
@@ -1564,6 +1688,22 @@ export class ContainerExecOutputReference extends cdktn.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get failOnErrorInput() {
     return this._failOnError;
+  }
+
+  // record_output - computed: true, optional: true, required: false
+  private _recordOutput?: boolean | cdktn.IResolvable; 
+  public get recordOutput() {
+    return this.getBooleanAttribute('record_output');
+  }
+  public set recordOutput(value: boolean | cdktn.IResolvable) {
+    this._recordOutput = value;
+  }
+  public resetRecordOutput() {
+    this._recordOutput = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get recordOutputInput() {
+    return this._recordOutput;
   }
 
   // timeout - computed: true, optional: true, required: false

@@ -1,0 +1,184 @@
+// Commands, power and waiting of gantry_container on the simulation: what runs when, what the state says of it, what an import leaves alone.
+import { describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform.ts';
+import { useTerraform } from '../../support/terraform-world.ts';
+
+const missing = terraformMissing('Terraform and commands in containers');
+
+describe.skipIf(missing !== undefined)('a container', { timeout: 120_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  useTerraform((world) => ({ daemon, terraform } = world));
+
+  const container = (more: string): string => `
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_container" "c" {
+  name         = "web"
+  profiles     = []
+  devices      = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
+  stop_timeout = 0
+  ${more}
+}
+`;
+  const commands = (running: boolean, more = ''): string =>
+    container(`running = ${running}
+  exec = {
+    create = { command = ["echo", "create"], on = "create" }
+    change = { command = ["echo", "change"], on = "change" }
+    start  = { command = ["echo", "start"], on = "start" }
+    off    = { command = ["false"], enabled = false }
+    silent = { command = ["echo", "secret"], record_output = false }
+  }
+  ${more}`);
+  // oxlint-disable-next-line typescript/no-explicit-any -- what a state holds
+  const execs = async (): Promise<any> => (await terraform.state('gantry_container.c')).exec;
+  test('that is made stopped runs its commands when it is started the first time, those of create once', async () => {
+    terraform.write(commands(false));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await execs()).toMatchObject({ create: { exit_code: null }, change: { exit_code: null } });
+    terraform.write(commands(true));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await execs()).toMatchObject({
+      create: { exit_code: 0, stdout: 'create\n' },
+      change: { exit_code: 0, stdout: 'change\n' },
+      start: { exit_code: 0, stdout: 'start\n' },
+      off: { exit_code: null, stdout: null },
+      silent: { exit_code: 0, stdout: null, stderr: null },
+    });
+    // Switched on and off: nothing runs twice.
+    terraform.write(commands(true).replace('["echo", "create"], on', '["echo", "again"], on'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await execs()).create.stdout).toBe('create\n');
+  });
+
+  test('whose start Terraform makes shows what the commands of this start left', async () => {
+    const dated = (running: boolean): string =>
+      container(`running = ${running}
+  exec = { seen = { command = ["cat", "/etc/seen"], on = "start", fail_on_error = false } }`);
+    terraform.write(dated(true));
+    await terraform.apply();
+    terraform.write(dated(false));
+    await terraform.apply();
+    terraform.write(dated(true));
+    const { output } = await terraform.plan();
+    expect(output).toMatch(/exit_code\s+= \S+ -> \(known after apply\)/);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    // Stopped from outside, and started by the next apply.
+    await daemon.ok('PUT', '/1.0/containers/web/state', { action: 'stop', force: true });
+    await daemon.call('POST', '/1.0/containers/web/files?path=/etc/seen', 'seen at this start', {
+      'X-LXD-type': 'file',
+    });
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await execs()).seen.stdout).toContain('seen at this start');
+  });
+
+  test('that is imported runs none of its commands, neither now nor at a later start, save those of each start', async () => {
+    terraform.write(commands(true));
+    await terraform.apply();
+    await terraform.forget('gantry_container.c');
+    await terraform.import('gantry_container.c', 'web');
+    const said = await terraform.apply();
+    expect(said).toContain('The commands of web were not run');
+    expect(said).toContain('change, create, off, silent, start');
+    await terraform.expectNoChanges();
+    for (const name of ['create', 'change', 'start']) expect((await execs())[name].exit_code, name).toBeNull();
+    terraform.write(commands(false));
+    await terraform.apply();
+    terraform.write(commands(true));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await execs()).toMatchObject({
+      create: { exit_code: null },
+      change: { exit_code: null },
+      start: { exit_code: 0, stdout: 'start\n' },
+    });
+    terraform.write(commands(true).replace('"change"], on', '"other"], on'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await execs()).change.stdout).toBe('other\n');
+  });
+
+  test('that someone froze is a difference, whether it is to run or not', async () => {
+    terraform.write(container(''));
+    await terraform.apply();
+    const freeze = (): Promise<unknown> => daemon.ok('PUT', '/1.0/containers/web/state', { action: 'freeze' });
+    await freeze();
+    expect((await terraform.plan()).changes).toBe(true);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/containers/web')).status).toBe('Running');
+    await freeze();
+    await terraform.apply('-refresh-only');
+    expect((await terraform.plan('-refresh-only')).changes).toBe(false);
+    terraform.write(container('running = false'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/containers/web')).status).toBe('Stopped');
+    await daemon.ok('PUT', '/1.0/containers/web/state', { action: 'start' });
+    await freeze();
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/containers/web')).status).toBe('Stopped');
+    terraform.write(container('running = true\n  config = { "user.x" = "1" }'));
+    await terraform.apply();
+    await freeze();
+    terraform.write(container('running = true\n  config = { "limits.kernel.nofile" = "1024" }'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/containers/web')).status).toBe('Running');
+    await freeze();
+    await terraform.destroy();
+  });
+
+  test('has the address that its network gives as soon as it is made, and waits for nothing where that is said', async () => {
+    const net = (more = ''): string => `
+resource "gantry_network" "n" {
+  name   = "addr0"
+  config = { "ipv4.address" = "10.77.0.1/24", "ipv6.address" = "none" }
+}
+${container(more).replace(
+  'devices      = {',
+  'devices      = {\n    eth0 = { type = "nic", nictype = "bridged", parent = gantry_network.n.name, name = "eth0" }\n   ',
+)}
+output "address" {
+  value = gantry_container.c.ipv4_address
+}
+`;
+    terraform.write(net());
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await terraform.outputs())['address']).toMatch(/^10\.77\.0\./);
+    terraform.write(net('wait_for = [{ type = "delay", delay = "1s" }, { type = "ipv4" }]'));
+    await terraform.apply('-replace=gantry_container.c');
+    await terraform.expectNoChanges();
+    terraform.write(net('wait_for = [{ type = "delay" }]'));
+    expect(await terraform.fails('plan')).toContain('The delay to wait for is missing');
+  });
+
+  test('has file modes that mean the same written with and without a zero in front', async () => {
+    const file = (mode: string): string => `${container(`files = { "/a" = { content = "x", mode = "${mode}" } }`)}
+resource "gantry_container_file" "b" {
+  container = gantry_container.c.name
+  path      = "/b"
+  content   = "x"
+  mode      = "${mode}"
+}
+`;
+    terraform.write(file('600'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    terraform.write(file('0600'));
+    await terraform.expectNoChanges();
+    terraform.write(file('0640'));
+    expect((await terraform.plan()).output).toContain('0 to add, 2 to change, 0 to destroy');
+  });
+});

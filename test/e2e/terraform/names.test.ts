@@ -1,0 +1,200 @@
+// Names that change in a configuration: on the simulation everything that the API can rename is renamed with all that it holds.
+import { describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemon.ts';
+import { packImage } from '../../support/e2e-bench.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform.ts';
+import { useTerraform } from '../../support/terraform-world.ts';
+
+const missing = terraformMissing('Terraform and names that change');
+
+describe.skipIf(missing !== undefined)('another name in the configuration', { timeout: 120_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  useTerraform((world) => ({ daemon, terraform } = world));
+
+  const pool = `
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+`;
+  const root = 'root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }';
+  const container = (name: string, more = ''): string => `
+resource "gantry_container" "c" {
+  name         = "${name}"
+  profiles     = []
+  devices      = { ${root} }
+  stop_timeout = 0
+  ${more}
+}
+`;
+
+  test('renames a container with its files, snapshots, commands and data, and it runs again', async () => {
+    const all = (name: string, snapshot = 'one'): string => `${pool}${container(
+      name,
+      'exec = { a = { command = ["sh", "-c", "echo ran >>/log"], on = "create" } }',
+    )}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.c.name
+  name      = "${snapshot}"
+}
+resource "gantry_container_file" "f" {
+  container = gantry_container.c.name
+  path      = "/etc/motd"
+  content   = "hello"
+}
+resource "gantry_container_exec" "e" {
+  container = gantry_container.c.name
+  command   = ["true"]
+}
+`;
+    terraform.write(all('web'));
+    await terraform.apply();
+    const before = await daemon.get('/1.0/containers/web');
+    const snapshot = await daemon.get('/1.0/containers/web/snapshots/one');
+    terraform.write(all('shop'));
+    const said = await terraform.apply();
+    expect(said).toContain('The container web will be restarted');
+    expect(said).toContain('A running container cannot be renamed');
+    expect(said).toContain('0 added, 4 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect((await daemon.call('GET', '/1.0/containers/web')).status).toBe(404);
+    const after = await daemon.get('/1.0/containers/shop');
+    expect(after).toMatchObject({ status: 'Running', created_at: before.created_at });
+    expect(await daemon.get('/1.0/containers/shop/snapshots/one')).toMatchObject({ created_at: snapshot.created_at });
+    terraform.write(all('shop', 'two'));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect(await daemon.get('/1.0/containers/shop/snapshots/two')).toMatchObject({ created_at: snapshot.created_at });
+  });
+
+  test('of a container that may not restart is refused by the plan, and taken while it is stopped', async () => {
+    terraform.write(`${pool}${container('web', 'allow_restart = false')}`);
+    await terraform.apply();
+    terraform.write(`${pool}${container('shop', 'allow_restart = false')}`);
+    const said = await terraform.fails('plan');
+    expect(said).toContain('The container web would have to restart');
+    expect(said).toContain('A running container cannot be renamed, and allow_restart is false');
+    terraform.write(`${pool}${container('shop', 'allow_restart = false\n  running = false')}`);
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect(await daemon.get('/1.0/containers/shop')).toMatchObject({ status: 'Stopped' });
+  });
+
+  test('that another container has already leaves both as they are, and the state with them', async () => {
+    terraform.write(`${pool}${container('web')}`);
+    await terraform.apply();
+    await daemon.ok('POST', '/1.0/containers', {
+      name: 'shop',
+      source: { type: 'none' },
+      profiles: [],
+      devices: {
+        root: { type: 'disk', path: '/', pool: 'fast' },
+      },
+    });
+    terraform.write(`${pool}${container('shop')}`);
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('shop');
+    expect(await terraform.state('gantry_container.c')).toMatchObject({ name: 'web' });
+    terraform.write(`${pool}${container('web')}`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+  });
+
+  test('renames profiles, networks, volumes, their snapshots and aliases, and changes nothing of their users', async () => {
+    packImage(terraform.dir, 'image.tar.gz', 'names');
+    const all = (n: string): string => `${pool}
+resource "gantry_image" "i" {
+  source = { type = "file", file = "${terraform.dir}/image.tar.gz" }
+}
+resource "gantry_image_alias" "a" {
+  name   = "base${n}"
+  target = gantry_image.i.fingerprint
+}
+resource "gantry_profile" "p" {
+  name    = "web${n}"
+  devices = { ${root} }
+}
+resource "gantry_network" "n" {
+  name   = "names${n}"
+  config = { "ipv4.address" = "none", "ipv6.address" = "none" }
+}
+resource "gantry_storage_volume" "v" {
+  pool = gantry_storage_pool.p.name
+  name = "data${n}"
+}
+resource "gantry_storage_volume" "copy" {
+  pool   = gantry_storage_pool.p.name
+  name   = "copy"
+  source = { name = gantry_storage_volume.v.name }
+}
+resource "gantry_volume_snapshot" "s" {
+  pool   = gantry_storage_pool.p.name
+  volume = gantry_storage_volume.v.name
+  name   = "one${n}"
+}
+resource "gantry_container" "c" {
+  name     = "web${n}"
+  profiles = [gantry_profile.p.name]
+  running  = false
+  source   = { type = "image", alias = gantry_image_alias.a.name }
+  devices  = { data = { type = "disk", pool = "fast", source = gantry_storage_volume.v.name, path = "/data" } }
+}
+resource "gantry_container" "copy" {
+  name     = "copy"
+  profiles = [gantry_profile.p.name]
+  running  = false
+  source   = { type = "copy", source = gantry_container.c.name }
+}
+`;
+    terraform.write(all('1'));
+    await terraform.apply();
+    const created = async (name: string): Promise<string> => (await daemon.get(`/1.0/containers/${name}`)).created_at;
+    const before = [await created('web1'), await created('copy')];
+    terraform.write(all('2'));
+    const said = await terraform.apply();
+    expect(said).toContain('0 added, 8 changed, 0 destroyed');
+    expect(said).toContain('The volume copy stays as it is');
+    await terraform.expectNoChanges();
+    expect([await created('web2'), await created('copy')]).toEqual(before);
+    expect(await daemon.get('/1.0/containers/web2')).toMatchObject({
+      profiles: ['web2'],
+      devices: { data: { source: 'data2' } },
+    });
+    expect(await daemon.get('/1.0/storage-pools/fast/volumes/custom/data2/snapshots')).toHaveLength(1);
+    await terraform.destroy();
+  });
+
+  test('of an alias or a container that turns out to be another one is refused at the apply, and then replaces', async () => {
+    for (const name of ['one', 'two']) packImage(terraform.dir, `${name}.tar.gz`, name);
+    const all = (n: string): string => `${pool}
+resource "gantry_image" "one" {
+  source = { type = "file", file = "${terraform.dir}/one.tar.gz" }
+}
+resource "gantry_image" "two" {
+  source = { type = "file", file = "${terraform.dir}/two.tar.gz" }
+}
+resource "gantry_image_alias" "${n}" {
+  name   = "base-${n}"
+  target = gantry_image.${n}.fingerprint
+}
+${container('web', `source = { type = "image", alias = gantry_image_alias.${n}.name }`)}
+`;
+    terraform.write(all('one'));
+    await terraform.apply();
+    terraform.write(all('two'));
+    const said = await terraform.fails('apply', '-auto-approve');
+    expect(said).toContain('The container web was not made from base-two');
+    const { changes, output } = await terraform.plan();
+    expect(changes).toBe(true);
+    expect(output).toContain('gantry_container.c must be replaced');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+  });
+
+  test('of a pool, which the API cannot rename, makes another pool', async () => {
+    terraform.write(pool);
+    await terraform.apply();
+    terraform.write(pool.replace('"fast"', '"slow"'));
+    expect((await terraform.plan()).output).toContain('gantry_storage_pool.p must be replaced');
+  });
+});
