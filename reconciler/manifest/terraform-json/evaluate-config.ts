@@ -2,6 +2,7 @@
 // for, each once. Knows resource types only by the small table that it is given.
 import type { Json, JsonObject } from '../../core/document.ts';
 import { shaped, ShapeError, withComputed, type Members } from './argument-shapes.ts';
+import { filesFrom, type FileReader } from './expression/functions/file-reader.ts';
 import { evaluate, type Scope } from './expression/evaluate.ts';
 import { fromJson, toPlain } from './expression/json-text.ts';
 import { parseTemplate } from './expression/parse.ts';
@@ -80,10 +81,12 @@ export class Evaluation {
   readonly #instances = new Map<string, readonly Instance[]>();
   readonly #busy: string[] = [];
   readonly #references: References;
+  readonly #files: FileReader;
 
   constructor(input: EvaluationInput) {
     this.#input = input;
     this.#references = new References(input.config);
+    this.#files = filesFrom(input.config.folder);
   }
 
   /** Of every resource whose type is known, in the order of the files. */
@@ -163,6 +166,7 @@ export class Evaluation {
 
   #scope(context: Context): Scope {
     return {
+      files: this.#files,
       resolve: (names) => {
         const [first = '', second = '', third] = names;
         switch (first) {
@@ -177,7 +181,7 @@ export class Evaluation {
           case 'count':
             return context.count === undefined || second !== 'index' ? undefined : found(context.count, 2);
           case 'path':
-            return ['module', 'root', 'cwd'].includes(second) ? found(context.place.folder, 2) : undefined;
+            return found(this.#path(second), 2);
           case 'terraform':
             return second === 'workspace' ? found('default', 2) : undefined;
           // These are refused where they are declared; a second complaint would help nobody.
@@ -190,6 +194,12 @@ export class Evaluation {
         }
       },
     };
+  }
+
+  /** As for Terraform that runs in the folder of the configuration. */
+  #path(name: string): string | undefined {
+    if (name === 'cwd') return this.#files.cwd;
+    return name === 'module' || name === 'root' ? '.' : undefined;
   }
 
   #variable(name: string): Value | undefined {

@@ -28,6 +28,7 @@ export class References {
   }
 
   #isTextTainted(text: string): boolean {
+    if (/(?<!non)sensitive\(/.test(text)) return true;
     return this.#referencesIn(text).some(([first = '', second = '', third]) =>
       this.#isReferenceTainted(first, second, third),
     );

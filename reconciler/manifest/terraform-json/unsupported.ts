@@ -3,7 +3,7 @@
 import type { RefusalCode } from './expression/syntax.ts';
 
 /** Changes whenever a text that was evaluated would now be refused, or mean something else. */
-export const subsetVersion = 3;
+export const subsetVersion = 4;
 
 export type StructureCode =
   | 'E_FOREIGN_RESOURCE'
@@ -44,17 +44,9 @@ interface Row {
 
 export const rows: Readonly<Record<Code, Row>> = {
   E_SYNTAX: { what: 'a text that is no expression', hint: 'correct the expression; a literal ${ is written $${' },
-  E_DIRECTIVE: { what: 'template directives and strip markers', hint: 'use a conditional or a for expression' },
-  E_HEREDOC: { what: 'heredocs inside an interpolation', hint: 'write the text as a JSON string' },
-  E_LEGACY_SPLAT: { what: 'the splat .*', hint: 'write [*] instead' },
-  E_EXPANSION: {
-    what: 'argument expansion f(list...)',
-    hint: 'name the arguments, or use a function of lists such as sum or flatten',
-  },
-  E_GROUPING: { what: 'grouping ... in for expressions', hint: 'build the lists one by one' },
-  E_PROVIDER_FUNCTION: { what: 'functions of providers', hint: 'write the result, or compute it in a local' },
+  E_PROVIDER_FUNCTION: { what: 'functions of other providers', hint: 'write the result, or compute it in a local' },
   E_FUNCTION: {
-    what: 'functions outside the list',
+    what: 'functions whose result is another one each time, and those that Terraform does not have',
     hint: 'compute the value before synthesis, or give it as a variable',
   },
   E_REFERENCE: { what: 'references to things that are not there', hint: 'declare it, or correct the name' },

@@ -402,7 +402,7 @@ describe('everything that is not evaluated is refused, all at once', () => {
       {
         ...(withPool({}) as object),
         variable: { v: { type: 'string' }, w: { default: 'x', type: 'number' } },
-        locals: { a: '${timestamp()}', b: '${file("x")}', c: '${nothing.x}' },
+        locals: { a: '${timestamp()}', b: '${bcrypt("x")}', c: '${nothing.x}' },
       },
       [
         'E_NO_VALUE cdk.tf.json/variable/v',

@@ -22,13 +22,16 @@ function refusal(
 
 describe('refusals name the construct and its place', () => {
   test.each([
-    ['%{ if true }a%{ endif }', 'E_DIRECTIVE', '%{'],
-    ['a ${~ 1 }', 'E_DIRECTIVE', '${~'],
-    ['${<<EOT\nx\nEOT\n}', 'E_HEREDOC', '<<'],
-    ['${a.*.b}', 'E_LEGACY_SPLAT', '*'],
-    ['${max([1, 2]...)}', 'E_EXPANSION', '...'],
-    ['${{for k, v in x : k => v...}}', 'E_GROUPING', '...'],
-    ['${provider::gantry::parse_size("1GB")}', 'E_PROVIDER_FUNCTION', 'provider'],
+    ['a %{ if true }b', 'E_SYNTAX', '%{ if'],
+    ['a %{ endfor }', 'E_SYNTAX', '%{ endfor'],
+    ['%{ unless true }a', 'E_SYNTAX', '%{ unless'],
+    ['a ${~ 1 ', 'E_SYNTAX', '${~ 1 '],
+    ['${<<EOT\nx\n}', 'E_SYNTAX', '<<EOT\n'],
+    ['${a.*.b}', 'E_REFERENCE', 'a'],
+    ['${max(5...)}', 'E_TYPE', 'max(5...)'],
+    ['${a::b}', 'E_SYNTAX', 'a'],
+    ['${provider::other::parse_size("1GB")}', 'E_PROVIDER_FUNCTION', 'provider::other::parse_size("1GB")'],
+    ['${file("x")}', 'E_VALUE', 'file("x")'],
     ['${timestamp()}', 'E_FUNCTION', 'timestamp()'],
     ['${uper("a")}', 'E_FUNCTION', 'uper("a")'],
     ['${var.x}', 'E_REFERENCE', 'var.x'],

@@ -1,5 +1,7 @@
 // Gives an expression its value in a scope, as Terraform would. Knows no resources: the scope answers for names.
-import { callFunction, isLazyFunction } from './functions.ts';
+import { callFunction, isLazyFunction, type FunctionContext } from './functions/table.ts';
+import { parseTemplate } from './parse.ts';
+import type { FileReader } from './functions/file-reader.ts';
 import { ExpressionError, type Binary, type Expression, type RefusalCode, type Span } from './syntax.ts';
 import {
   ConversionError,
@@ -22,9 +24,14 @@ import {
   unknown,
   type Unknown,
   type Value,
+  type ValueMap,
 } from './values.ts';
 
 export interface Scope {
+  /** What functions may read; without it those that read files are refused. */
+  readonly files?: FileReader;
+  /** Inside of templatefile() there is no templatefile(). */
+  readonly isTemplate?: true;
   /**
    * The value of `var.x`, `local.y`, `gantry_network.web`: called with all names of the reference, answers how many of them it
    * used up. Undefined: there is no such thing. May throw an ExpressionError of its own.
@@ -61,7 +68,9 @@ function compute(expression: Expression, place: Place): Value {
     case 'literal':
       return expression.value;
     case 'template':
-      return template(expression.parts, place);
+      return template(expression, place);
+    case 'joined':
+      return joined(expression.list, place);
     case 'name':
     case 'attribute':
       return reference(expression, place);
@@ -94,9 +103,10 @@ function compute(expression: Expression, place: Place): Value {
 const fail = (code: RefusalCode, message: string, { start, end }: Span): ExpressionError =>
   new ExpressionError(code, message, { start, end });
 
-function template(parts: readonly (string | Expression)[], place: Place): Value {
+function template({ parts, isText }: Expression & { readonly type: 'template' }, place: Place): Value {
   const [only] = parts;
-  if (parts.length === 1 && only !== undefined && typeof only !== 'string') return valueOf(only, place);
+  if (isText !== true && parts.length === 1 && only !== undefined && typeof only !== 'string')
+    return valueOf(only, place);
   const texts = parts.map((part): string | Unknown => {
     if (typeof part === 'string') return part;
     const text = toText(valueOf(part, place));
@@ -104,6 +114,12 @@ function template(parts: readonly (string | Expression)[], place: Place): Value 
     return text;
   });
   return texts.includes(unknown) ? unknown : texts.map(String).join('');
+}
+
+function joined(list: Expression, place: Place): Value {
+  const items = valueOf(list, place);
+  if (!isList(items) || items.includes(unknown)) return unknown;
+  return items.map((item) => toText(item)).join('');
 }
 
 /** Names are asked of the scope as a whole: `gantry_container.web.name` is one thing there. */
@@ -155,12 +171,11 @@ function splat(expression: Expression & { readonly type: 'splat' }, place: Place
 
 function call(expression: Expression & { readonly type: 'call' }, place: Place): Value {
   const { name, args } = expression;
-  if (!isLazyFunction(name))
-    return callFunction(
-      name,
-      args.map((arg) => valueOf(arg, place)),
-      expression,
-    );
+  if (!isLazyFunction(name)) {
+    const values = argumentsOf(expression, place);
+    if (values === unknown) return unknown;
+    return callFunction(name, values, expression, contextOf(place.scope));
+  }
   for (const arg of args) {
     try {
       const value = valueOf(arg, place);
@@ -171,6 +186,38 @@ function call(expression: Expression & { readonly type: 'call' }, place: Place):
   }
   if (name === 'can') return false;
   throw fail('E_VALUE', 'none of the expressions in try() can be evaluated', expression);
+}
+
+function contextOf({ files, isTemplate }: Scope): FunctionContext {
+  const render = (source: string, variables: ValueMap): Value => {
+    if (isTemplate === true) throw new ConversionError('a template cannot render another one');
+    const scope: Scope = {
+      ...(files === undefined ? {} : { files }),
+      isTemplate: true,
+      resolve: ([name = '']) => (has(variables, name) ? { value: variables[name] ?? null, used: 1 } : undefined),
+    };
+    try {
+      return evaluate(parseTemplate(source), scope);
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      const line = source.slice(0, error.span.start).split('\n').length;
+      throw new ConversionError(`line ${line} of the template: ${error.message}`);
+    }
+  };
+  return { ...(files === undefined ? {} : { files }), render };
+}
+
+function argumentsOf(
+  { args, isExpanded }: Expression & { readonly type: 'call' },
+  place: Place,
+): readonly Value[] | Unknown {
+  const values = args.map((arg) => valueOf(arg, place));
+  const last = values.at(-1) ?? null;
+  if (isExpanded !== true) return values;
+  if (last === unknown) return unknown;
+  const items = itemsOf(last);
+  if (items === undefined) throw new ConversionError(`a list is wanted before ..., not ${typeName(last)}`);
+  return [...values.slice(0, -1), ...items];
 }
 
 /** What the language itself forbids, or we do not do, is not hidden by try(). */
@@ -305,6 +352,14 @@ function forExpression(expression: Expression & { readonly type: 'for-list' | 'f
       const name = toText(valueOf(expression.key, inner));
       if (name === unknown) return unknown;
       if (name === null) throw fail('E_VALUE', 'the key of an object is null', expression.key);
+      if (expression.isGrouped === true) {
+        const before = entries.get(name);
+        entries.set(name, [
+          ...(before === undefined ? [] : (before as readonly Value[])),
+          valueOf(expression.value, inner),
+        ]);
+        continue;
+      }
       if (entries.has(name)) throw fail('E_VALUE', `the key ${JSON.stringify(name)} comes twice`, expression.key);
       entries.set(name, valueOf(expression.value, inner));
     }

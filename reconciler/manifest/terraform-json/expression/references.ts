@@ -25,6 +25,9 @@ function collect(expression: Expression, bound: ReadonlySet<string>, found: (rea
       go(expression.object);
       go(expression.key);
       return;
+    case 'joined':
+      go(expression.list);
+      return;
     case 'splat':
       go(expression.object);
       go(expression.each);

@@ -23,32 +23,42 @@ export interface ObjectItem {
 export type Expression = Span &
   (
     | { readonly type: 'literal'; readonly value: string | number | boolean | null }
-    /** Text and interpolations; one lone interpolation keeps the type of its value. */
-    | { readonly type: 'template'; readonly parts: readonly (string | Expression)[] }
+    /** Text and interpolations; one lone interpolation keeps the type of its value unless it `isText`. */
+    | { readonly type: 'template'; readonly parts: readonly (string | Expression)[]; readonly isText?: true }
+    /** The texts of a list, one after the other. */
+    | { readonly type: 'joined'; readonly list: Expression }
     | { readonly type: 'name'; readonly name: string }
     | { readonly type: 'attribute'; readonly object: Expression; readonly name: string }
     | { readonly type: 'index'; readonly object: Expression; readonly key: Expression }
     /** `object[*].a.b`: what follows is done to every element, `element` standing for it. */
     | { readonly type: 'splat'; readonly object: Expression; readonly each: Expression }
     | { readonly type: 'element' }
-    | { readonly type: 'call'; readonly name: string; readonly args: readonly Expression[] }
+    /** `isExpanded`: the last argument is a list of arguments. Names of providers' functions are `provider::gantry::parse_size`. */
+    | {
+        readonly type: 'call';
+        readonly name: string;
+        readonly args: readonly Expression[];
+        readonly isExpanded?: true;
+      }
     | { readonly type: 'not' | 'negative'; readonly operand: Expression }
     | { readonly type: 'binary'; readonly operator: Binary; readonly left: Expression; readonly right: Expression }
     | { readonly type: 'if'; readonly condition: Expression; readonly yes: Expression; readonly no: Expression }
     | { readonly type: 'list'; readonly items: readonly Expression[] }
     | { readonly type: 'object'; readonly items: readonly ObjectItem[] }
     | { readonly type: 'for-list'; readonly clause: ForClause; readonly result: Expression }
-    | { readonly type: 'for-object'; readonly clause: ForClause; readonly key: Expression; readonly value: Expression }
+    /** `isGrouped`: the values of equal keys become a list. */
+    | {
+        readonly type: 'for-object';
+        readonly clause: ForClause;
+        readonly key: Expression;
+        readonly value: Expression;
+        readonly isGrouped?: true;
+      }
   );
 
 /** Rows of the table of what is not evaluated; each has a hint in unsupported.ts. */
 export type RefusalCode =
   | 'E_SYNTAX'
-  | 'E_DIRECTIVE'
-  | 'E_HEREDOC'
-  | 'E_LEGACY_SPLAT'
-  | 'E_EXPANSION'
-  | 'E_GROUPING'
   | 'E_PROVIDER_FUNCTION'
   | 'E_FUNCTION'
   | 'E_REFERENCE'

@@ -2,17 +2,33 @@
 import { ExpressionError } from './syntax.ts';
 
 export type Token =
-  | { readonly type: 'number'; readonly value: number; readonly start: number; readonly end: number }
+  | {
+      readonly type: 'number';
+      readonly value: number;
+      readonly text: string;
+      readonly start: number;
+      readonly end: number;
+    }
   | { readonly type: 'name'; readonly text: string; readonly start: number; readonly end: number }
   | { readonly type: 'sign'; readonly text: string; readonly start: number; readonly end: number }
   /** The opening quote; the parser of templates goes on from there. */
   | { readonly type: 'quote'; readonly start: number; readonly end: number }
+  /** `<<MARK`: `end` is where its first line begins. */
+  | {
+      readonly type: 'heredoc';
+      readonly mark: string;
+      readonly isIndented: boolean;
+      readonly start: number;
+      readonly end: number;
+    }
   | { readonly type: 'end'; readonly start: number; readonly end: number };
 
 // Longest first.
-const signs = ['...', '=>', '==', '!=', '<=', '>=', '&&', '||', '::', ...Array.from('+-*/%<>!?:.,()[]{}=')];
+const signs = ['...', '=>', '==', '!=', '<=', '>=', '&&', '||', '::', ...Array.from('+-*/%<>!?:.,()[]{}=~')];
 const name = /[\p{ID_Start}_][\p{ID_Continue}-]*/uy;
 const number = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const heredoc = /^<<(-?)([\p{ID_Start}_][\p{ID_Continue}-]*)\r?\n/u;
+const maxMark = 200;
 const blank = /(?:\s+|#[^\n]*|\/\/[^\n]*|\/\*[^]*?\*\/)+/y;
 
 function match(pattern: RegExp, text: string, at: number): string | undefined {
@@ -29,8 +45,10 @@ export function tokenAt(text: string, from: number): Token {
   if (digits !== undefined) return numberToken(digits, start);
   const word = match(name, text, start);
   if (word !== undefined) return { type: 'name', text: word, start, end: start + word.length };
-  if (text.startsWith('<<', start)) {
-    throw new ExpressionError('E_HEREDOC', 'heredocs are not evaluated', { start, end: start + 2 });
+  const opening = heredoc.exec(text.slice(start, start + maxMark));
+  if (opening !== null) {
+    const [whole, dash = '', mark = ''] = opening;
+    return { type: 'heredoc', mark, isIndented: dash === '-', start, end: start + whole.length };
   }
   const sign = signs.find((each) => text.startsWith(each, start));
   if (sign !== undefined) return { type: 'sign', text: sign, start, end: start + sign.length };
@@ -44,5 +62,5 @@ function numberToken(digits: string, start: number): Token {
   if (/^\d+$/.test(digits) && !Number.isSafeInteger(value)) {
     throw new ExpressionError('E_BIG_NUMBER', `${digits} is too large to be kept exactly`, span);
   }
-  return { type: 'number', value, ...span };
+  return { type: 'number', value, text: digits, ...span };
 }

@@ -1,22 +1,14 @@
 // The evaluator against Terraform's own answers: hand-picked expressions that are easy to get wrong, and several hundred
 // generated ones. Terraform gets them as outputs of a configuration without providers.
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { evaluate, type Scope } from '../../../reconciler/manifest/terraform-json/expression/evaluate.ts';
-import { toPlain } from '../../../reconciler/manifest/terraform-json/expression/json-text.ts';
-import { parseTemplate } from '../../../reconciler/manifest/terraform-json/expression/parse.ts';
-import type { Value } from '../../../reconciler/manifest/terraform-json/expression/values.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { evaluate, type Scope } from '../../../../reconciler/manifest/terraform-json/expression/evaluate.ts';
+import { toPlain } from '../../../../reconciler/manifest/terraform-json/expression/json-text.ts';
+import { parseTemplate } from '../../../../reconciler/manifest/terraform-json/expression/parse.ts';
+import type { Value } from '../../../../reconciler/manifest/terraform-json/expression/values.ts';
+import { oracleMissing, TerraformOracle } from '../../../support/terraform-oracle.ts';
 
-const quiet = { CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_CLI_CONFIG_FILE: '/dev/null' };
-const missing =
-  spawnSync('terraform', ['version'], { env: { ...process.env, ...quiet } }).status === 0
-    ? undefined
-    : 'terraform is not on the PATH';
-if (missing !== undefined) console.log(`skipped: expressions against Terraform: ${missing}`);
+const missing = oracleMissing('expressions against Terraform');
 
 const locals: Readonly<Record<string, Value>> = {
   name: 'web',
@@ -45,50 +37,8 @@ const ours = (template: string): unknown => {
   }
 };
 
-let dir = '';
-beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'gantry-oracle-'));
-});
-afterAll(() => rmSync(dir, { recursive: true, force: true }));
-
-const refused = '(refused)';
-
-/** Each answer, or undefined where Terraform refuses. One apply for those that pass, found by halving. */
-function theirs(templates: readonly string[]): readonly ({ readonly value: unknown } | undefined)[] {
-  const answers: ({ readonly value: unknown } | undefined)[] = templates.map(() => undefined);
-  // try() turns an error of evaluation into a marker; only errors of syntax and static types are left.
-  const solve = (indexes: readonly number[]): void => {
-    if (indexes.length === 0) return;
-    const output = Object.fromEntries(
-      indexes.map((index) => [`o${index}`, { value: `\${try(${templates[index]?.slice(2, -1)}, "${refused}")}` }]),
-    );
-    writeFileSync(join(dir, 'main.tf.json'), JSON.stringify({ locals: [locals], output }));
-    rmSync(join(dir, 'terraform.tfstate'), { force: true });
-    const env = { ...process.env, ...quiet };
-    const run = spawnSync('terraform', ['apply', '-auto-approve', '-input=false', '-no-color'], { cwd: dir, env });
-    if (run.status === 0) {
-      const text = execFileSync('terraform', ['output', '-json'], { cwd: dir, env, encoding: 'utf8' });
-      const outputs = JSON.parse(text) as Record<string, { readonly value: unknown }>;
-      for (const index of indexes) {
-        const value = outputs[`o${index}`]?.value ?? null;
-        if (value !== refused) answers[index] = { value };
-      }
-    } else if (indexes.length > 1) {
-      const blamed = new Set(
-        [...run.stderr.toString().matchAll(/output\.o(\d+)\.value/g)].map((match) => Number(match[1])),
-      );
-      const rest = indexes.filter((index) => !blamed.has(index));
-      if (blamed.size > 0 && rest.length < indexes.length) solve(rest);
-      else {
-        const half = Math.ceil(indexes.length / 2);
-        solve(indexes.slice(0, half));
-        solve(indexes.slice(half));
-      }
-    }
-  };
-  solve(templates.map((_, index) => index));
-  return answers;
-}
+const oracle = new TerraformOracle(locals);
+afterAll(() => oracle.remove());
 
 const chosen = [
   '1 == "1"',
@@ -422,7 +372,7 @@ function close(a: unknown, b: unknown, isTyped: boolean): boolean {
 }
 
 function disagreements(templates: readonly string[], isTyped: boolean): readonly string[] {
-  const answers = theirs(templates);
+  const answers = oracle.answers(templates);
   // Mostly refusals would prove little.
   expect(answers.filter((answer) => answer !== undefined).length).toBeGreaterThan(templates.length / 3);
   return templates.flatMap((template, index) => {

@@ -1,7 +1,7 @@
 // Functions of numbers.
 import { list, number, text, whole } from './arguments.ts';
-import type { FunctionRow } from './functions.ts';
-import { ConversionError, tidy, toNumber, type Value } from './values.ts';
+import type { FunctionRow } from './table.ts';
+import { ConversionError, tidy, toNumber, type Value } from '../values.ts';
 
 const extreme = (pick: (...values: number[]) => number): FunctionRow => ({
   least: 1,
@@ -27,6 +27,13 @@ function parseInteger(source: string, base: number): number {
   return tidy(Number.parseInt(source, base));
 }
 
+/** With all its digits, as Terraform has it. */
+function logarithm(value: number, base: number): number {
+  const result = Math.log(value) / Math.log(base);
+  if (!Number.isFinite(result)) throw new ConversionError(`there is no logarithm of ${value} to the base ${base}`);
+  return result;
+}
+
 function sum(values: readonly Value[]): number {
   if (values.length === 0) throw new ConversionError('the sum of nothing has no value');
   return values.reduce<number>((total, value) => {
@@ -43,6 +50,7 @@ export const numbers: Readonly<Record<string, FunctionRow>> = {
   floor: single(Math.floor),
   ceil: single(Math.ceil),
   signum: { least: 1, most: 1, run: (args) => Math.sign(whole(args, 0)) },
+  log: { least: 2, most: 2, run: (args) => logarithm(number(args, 0), number(args, 1)) },
   pow: { least: 2, most: 2, run: (args) => tidy(number(args, 0) ** number(args, 1)) },
   parseint: { least: 2, most: 2, run: (args) => parseInteger(text(args, 0), whole(args, 1)) },
   sum: { least: 1, most: 1, run: (args) => sum(list(args, 0)) },

@@ -1,6 +1,6 @@
 // Functions of lists, sets and objects.
 import { list, map, sequence, textsOf, whole } from './arguments.ts';
-import type { FunctionRow } from './functions.ts';
+import type { FunctionRow } from './table.ts';
 import {
   charactersOf,
   ConversionError,
@@ -19,7 +19,7 @@ import {
   unknown,
   type Value,
   type ValueMap,
-} from './values.ts';
+} from '../values.ts';
 
 /** More elements than this come of no configuration that a person wrote. */
 const mostElements = 1024;
@@ -119,6 +119,35 @@ function isIn(items: readonly Value[], wanted: Value): boolean {
   return items.some((item) => same(item, wanted) === true);
 }
 
+function matchKeys(values: readonly Value[], keys: readonly Value[], wanted: readonly Value[]): readonly Value[] {
+  if (values.length !== keys.length) throw new ConversionError('length of keys and values should be equal');
+  const all = unify([...keys, ...wanted]);
+  const searched = all.slice(keys.length);
+  return values.filter((_, at) => isIn(searched, all[at] ?? null));
+}
+
+/** A set when all of them are sets, else a list. */
+function product(args: readonly Value[]): Value {
+  if (args.length < 2) throw new ConversionError('at least two arguments are required');
+  let rows: readonly (readonly Value[])[] = [[]];
+  for (const [at] of args.entries()) {
+    const items = unify(list(args, at));
+    if (rows.length * items.length > maxProduct) throw new ConversionError(`more than ${maxProduct} combinations`);
+    rows = rows.flatMap((row) => items.map((item) => [...row, item]));
+  }
+  return args.every(isSet) ? setOf(rows) : rows;
+}
+const maxProduct = 100_000;
+
+function transpose(object: ValueMap): Value {
+  const turned = new Map<string, string[]>();
+  for (const key of keysOf(object)) {
+    for (const item of textsOf(list([object[key] ?? null], first)))
+      turned.set(item, [...(turned.get(item) ?? []), key]);
+  }
+  return mapFrom(turned);
+}
+
 const [first, second] = [0, 1];
 const onList = (run: (items: readonly Value[]) => Value): FunctionRow => ({
   least: 1,
@@ -165,6 +194,22 @@ export const collections: Readonly<Record<string, FunctionRow>> = {
   setunion: { least: 1, run: (args) => setOf(asSets(args).flat()) },
   setintersection: sets((item, others) => others.every((other) => isIn(other, item))),
   setsubtract: sets((item, others) => !others.some((other) => isIn(other, item))),
+  coalescelist: {
+    least: 1,
+    run: (args) => {
+      const found = args.map((_, index) => list(args, index)).find((items) => items.length > 0);
+      if (found === undefined) throw new ConversionError('no non-null, non-empty-list arguments');
+      return found;
+    },
+  },
+  matchkeys: {
+    least: 3,
+    most: 3,
+    run: (args) => matchKeys(sequence(args, 0), sequence(args, 1), list(args, 2)),
+  },
+  setproduct: { least: 1, run: product },
+  transpose: { least: 1, most: 1, run: (args) => transpose(map(args, first)) },
+  ephemeralasnull: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
   sensitive: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
   nonsensitive: { least: 1, most: 1, seesUnknown: true, takesNull: true, run: ([value = null]) => value },
 };

@@ -11,7 +11,7 @@ import {
   typeName,
   type Value,
   type ValueMap,
-} from './values.ts';
+} from '../values.ts';
 
 const missing = (at: number): ConversionError => new ConversionError(`argument ${at + 1} is null`);
 

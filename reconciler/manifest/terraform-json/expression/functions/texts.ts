@@ -1,8 +1,9 @@
-// Functions of texts. Regular expressions are left out: Terraform's are of another dialect than ours.
+// Functions of texts. Regular expressions are in regex.ts.
 import { list, text, textsOf, truth, whole } from './arguments.ts';
 import { formatTexts } from './format.ts';
-import type { FunctionRow } from './functions.ts';
-import { charactersOf, ConversionError, type Value } from './values.ts';
+import { replaceAll } from './regex.ts';
+import type { FunctionRow } from './table.ts';
+import { charactersOf, ConversionError, type Value } from '../values.ts';
 
 const change = (edit: (value: string) => string): FunctionRow => ({
   least: 1,
@@ -26,7 +27,7 @@ const trimSet = (value: string, cut: string): string => {
 
 function replace(value: string, search: string, put: string): string {
   if (search.length > 1 && search.startsWith('/') && search.endsWith('/')) {
-    throw new ConversionError('regular expressions are not evaluated');
+    return replaceAll(value, search.slice(1, -1), put);
   }
   // Nothing is found between all characters and around them.
   if (search === '') return value === '' ? put : ['', ...Array.from(value), ''].join(put);
@@ -56,7 +57,7 @@ const reversed = (value: string): string => [...charactersOf(value)].reverse().j
 
 export const texts: Readonly<Record<string, FunctionRow>> = {
   upper: change((value) => eachLetter(value, (letter) => letter.toUpperCase())),
-  lower: change((value) => eachLetter(value, (letter) => letter.toLowerCase())),
+  lower: change((value) => eachLetter(value, (letter) => (letter === 'İ' ? 'i' : letter.toLowerCase()))),
   title: change(title),
   trimspace: change((value) => value.trim()),
   chomp: change((value) => value.replace(/(?:\r?\n)+$/, '')),

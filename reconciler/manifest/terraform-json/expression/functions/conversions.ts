@@ -1,8 +1,8 @@
-// Functions that turn a value of one kind into another: conversions of type, JSON, base64, digests.
+// Functions that turn a value of one kind into another: conversions of type, JSON, digests.
 import { createHash } from 'node:crypto';
 import { text } from './arguments.ts';
-import type { FunctionRow } from './functions.ts';
-import { jsonText, readJson } from './json-text.ts';
+import type { FunctionRow } from './table.ts';
+import { jsonText, readJson } from '../json-text.ts';
 import {
   ConversionError,
   isList,
@@ -17,7 +17,7 @@ import {
   unify,
   unknown,
   type Value,
-} from './values.ts';
+} from '../values.ts';
 
 const convert = (run: (value: Value) => Value): FunctionRow => ({
   least: 1,
@@ -51,14 +51,6 @@ function toMap(value: Value): Value {
   return mapFrom(keys.map((key, index) => [key, unified[index] ?? null] as const));
 }
 
-function fromBase64(source: string): string {
-  const bytes = Buffer.from(source, 'base64');
-  if (bytes.toString('base64') !== source) throw new ConversionError('it is no base64');
-  const decoded = bytes.toString('utf8');
-  if (!Buffer.from(decoded, 'utf8').equals(bytes)) throw new ConversionError('what is encoded is no UTF-8 text');
-  return decoded;
-}
-
 export const conversions: Readonly<Record<string, FunctionRow>> = {
   tostring: convert((value) => toText(value)),
   tonumber: convert((value) => toNumber(value)),
@@ -68,11 +60,10 @@ export const conversions: Readonly<Record<string, FunctionRow>> = {
   tomap: convert(toMap),
   jsonencode: { least: 1, most: 1, takesNull: true, run: ([value = null]) => jsonText(value) },
   jsondecode: { least: 1, most: 1, run: (args) => readJson(text(args, 0)) },
-  base64encode: { least: 1, most: 1, run: (args) => Buffer.from(text(args, 0), 'utf8').toString('base64') },
-  base64decode: { least: 1, most: 1, run: (args) => fromBase64(text(args, 0)) },
   md5: digest('md5', 'hex'),
   sha1: digest('sha1', 'hex'),
   sha256: digest('sha256', 'hex'),
   sha512: digest('sha512', 'hex'),
   base64sha256: digest('sha256', 'base64'),
+  base64sha512: digest('sha512', 'base64'),
 };

@@ -1,6 +1,15 @@
 // The verbs of format(): a small printf, as Terraform documents it.
-import { jsonText } from './json-text.ts';
-import { charactersOf, ConversionError, numberText, toBool, toNumber, toText, typeName, type Value } from './values.ts';
+import { jsonText } from '../json-text.ts';
+import {
+  charactersOf,
+  ConversionError,
+  numberText,
+  toBool,
+  toNumber,
+  toText,
+  typeName,
+  type Value,
+} from '../values.ts';
 
 const verb =
   /%(?:(?<escaped>%)|(?<flags>[-+ 0#]*)(?<width>\d+)?(?:\.(?<precision>\d+))?(?:\[(?<index>\d+)\])?(?<letter>.))/gsu;

@@ -1,0 +1,96 @@
+// Functions of files and paths, as Terraform on Unix has them.
+import { createHash } from 'node:crypto';
+import { posix, resolve } from 'node:path';
+import { ConversionError, isMap, setOf, typeName, type Value } from '../values.ts';
+import { text } from './arguments.ts';
+import type { FileReader } from './file-reader.ts';
+import { globPattern } from './glob.ts';
+import type { FunctionContext, FunctionRow } from './table.ts';
+
+function filesOf({ files }: FunctionContext): FileReader {
+  if (files === undefined) throw new ConversionError('files cannot be read here');
+  return files;
+}
+
+const ofPath = (run: (path: string) => string): FunctionRow => ({
+  least: 1,
+  most: 1,
+  run: (args) => run(text(args, 0)),
+});
+
+const ofFile = (run: (bytes: Buffer) => string): FunctionRow => ({
+  least: 1,
+  most: 1,
+  run: (args, context) => run(filesOf(context).read(expanded(text(args, 0), context))),
+});
+
+const digest = (algorithm: string, encoding: 'hex' | 'base64'): FunctionRow =>
+  ofFile((bytes) => createHash(algorithm).update(bytes).digest(encoding));
+
+function utf8(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new ConversionError('the file is no UTF-8 text; filebase64() reads any file');
+  }
+}
+
+/** `~/x` is in the home of whoever runs it. */
+function expanded(path: string, context: FunctionContext): string {
+  if (!path.startsWith('~')) return path;
+  if (path !== '~' && !path.startsWith('~/')) throw new ConversionError('the home of another user is not known');
+  return `${filesOf(context).home}${path.slice(1)}`;
+}
+
+/** Without `.`, `..` and doubled slashes. */
+function cleaned(path: string): string {
+  const normal = posix.normalize(path === '' ? '.' : path);
+  return normal.length > 1 && normal.endsWith('/') ? normal.slice(0, -1) : normal;
+}
+
+function baseOf(path: string): string {
+  if (path === '') return '.';
+  const bare = path.replace(/\/+$/, '');
+  return bare === '' ? '/' : bare.slice(bare.lastIndexOf('/') + 1);
+}
+
+function fileSet(args: readonly Value[], context: FunctionContext): Value {
+  const folder = expanded(text(args, 0), context);
+  const isWanted = globPattern(text(args, 1));
+  return setOf(filesOf(context).below(folder).filter(isWanted));
+}
+
+function rendered(source: string, vars: Value, context: FunctionContext): Value {
+  if (!isMap(vars)) throw new ConversionError(`the variables of a template are an object, not ${typeName(vars)}`);
+  const invalid = Object.keys(vars).find((name) => !/^[\p{ID_Start}_][\p{ID_Continue}-]*$/u.test(name));
+  if (invalid !== undefined) throw new ConversionError(`${JSON.stringify(invalid)} is no name of a variable`);
+  return context.render(source, vars);
+}
+
+export const files: Readonly<Record<string, FunctionRow>> = {
+  file: ofFile(utf8),
+  filebase64: ofFile((bytes) => bytes.toString('base64')),
+  fileexists: {
+    least: 1,
+    most: 1,
+    run: (args, context) => filesOf(context).exists(expanded(text(args, 0), context)),
+  },
+  fileset: { least: 2, most: 2, run: fileSet },
+  filemd5: digest('md5', 'hex'),
+  filesha1: digest('sha1', 'hex'),
+  filesha256: digest('sha256', 'hex'),
+  filesha512: digest('sha512', 'hex'),
+  filebase64sha256: digest('sha256', 'base64'),
+  filebase64sha512: digest('sha512', 'base64'),
+  templatefile: {
+    least: 2,
+    most: 2,
+    run: (args, context) =>
+      rendered(utf8(filesOf(context).read(expanded(text(args, 0), context))), args[1] ?? null, context),
+  },
+  templatestring: { least: 2, most: 2, run: (args, context) => rendered(text(args, 0), args[1] ?? null, context) },
+  abspath: { least: 1, most: 1, run: (args, context) => resolve(filesOf(context).cwd, text(args, 0)) },
+  pathexpand: { least: 1, most: 1, run: (args, context) => expanded(text(args, 0), context) },
+  basename: ofPath(baseOf),
+  dirname: ofPath((path) => cleaned(path.slice(0, path.lastIndexOf('/') + 1))),
+};

@@ -1,0 +1,88 @@
+// The functions that are evaluated, by name; every other name is refused with the nearest one.
+import { hint } from '../../../../../server/api/nearest.ts';
+import { collections } from './collections.ts';
+import { conversions } from './conversions.ts';
+import { addresses } from './addresses.ts';
+import { encodings } from './encodings.ts';
+import type { FileReader } from './file-reader.ts';
+import { files } from './files.ts';
+import { numbers } from './numbers.ts';
+import { ownFunctions } from './own.ts';
+import { refusedFunctions } from './refused.ts';
+import { regexes } from './regex.ts';
+import { texts } from './texts.ts';
+import { times } from './times.ts';
+import { yamls } from './yaml.ts';
+import { ExpressionError, type Span } from '../syntax.ts';
+import { ConversionError, isWhole, unknown, type Value, type ValueMap } from '../values.ts';
+
+/** What functions have beside their arguments. */
+export interface FunctionContext {
+  readonly files?: FileReader;
+  /** The value of a template whose names are these variables. Throws ConversionError. */
+  readonly render: (template: string, variables: ValueMap) => Value;
+}
+
+/** A function of values; throws ConversionError when they are of no use to it. */
+export interface FunctionRow {
+  readonly least: number;
+  /** Absent: any number. */
+  readonly most?: number;
+  /** Sees unknown values itself; the others answer unknown as soon as an argument is not wholly known. */
+  readonly seesUnknown?: true;
+  /** The others refuse null. */
+  readonly takesNull?: true;
+  readonly run: (args: readonly Value[], context: FunctionContext) => Value;
+}
+
+const table: Readonly<Record<string, FunctionRow>> = {
+  ...texts,
+  ...regexes,
+  ...numbers,
+  ...collections,
+  ...conversions,
+  ...encodings,
+  ...yamls,
+  ...times,
+  ...addresses,
+  ...files,
+  ...ownFunctions,
+};
+
+/** Whose arguments may fail. */
+const lazy: ReadonlySet<string> = new Set(['try', 'can']);
+export const isLazyFunction = (name: string): boolean => lazy.has(name);
+
+/** Sorted. */
+export const functionNames: readonly string[] = [...Object.keys(table), ...lazy].sort();
+
+/** `name` as it is written: `core::upper` is `upper`. */
+export function callFunction(written: string, args: readonly Value[], span: Span, context: FunctionContext): Value {
+  const name = written.replace(/^core::/, '');
+  const row = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (row === undefined) throw noFunction(name, span);
+  if (args.length < row.least || (row.most !== undefined && args.length > row.most)) {
+    throw new ExpressionError('E_TYPE', `${name}() takes ${countText(row)}, not ${args.length}`, span);
+  }
+  const empty = row.takesNull === true ? -1 : args.indexOf(null);
+  if (empty >= 0) throw new ExpressionError('E_VALUE', `${name}(): argument ${empty + 1} is null`, span);
+  if (row.seesUnknown !== true && !args.every(isWhole)) return unknown;
+  try {
+    return row.run(args, context);
+  } catch (error) {
+    if (error instanceof ConversionError) throw new ExpressionError('E_VALUE', `${name}(): ${error.message}`, span);
+    throw error;
+  }
+}
+
+function noFunction(name: string, span: Span): ExpressionError {
+  const reason = Object.hasOwn(refusedFunctions, name) ? refusedFunctions[name] : undefined;
+  const code = name.startsWith('provider::') ? 'E_PROVIDER_FUNCTION' : 'E_FUNCTION';
+  const why = reason === undefined ? hint(name, functionNames) : `: ${reason}`;
+  return new ExpressionError(code, `the function ${name} is not evaluated${why}`, span);
+}
+
+function countText({ least, most }: FunctionRow): string {
+  if (most === undefined) return `at least ${least} arguments`;
+  return least === most ? `${least} argument${least === 1 ? '' : 's'}` : `${least} to ${most} arguments`;
+}
