@@ -7,6 +7,7 @@ import type { Document } from '../core/document.ts';
 import type { Observed } from '../core/observed.ts';
 import type { Plan, PlanInput, PlanOptions, SetOwner } from '../core/plan.ts';
 import type { WholeClient } from '../engine/observe-all.ts';
+import type { LiveData } from '../manifest/terraform/rounds.ts';
 import type { Loaded, LoadInput } from '../manifest/types.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
@@ -66,13 +67,19 @@ export async function loadQuietly(
   objectSelector(context.options);
   const { loadManifests } = await import('../manifest/load.ts');
   const input = await loadInputOf(context, args, readImages);
-  const loaded = await loadManifests(input, context.stop);
+  const loaded = await loadManifests({ ...input, live: (requests) => askServer(context, requests) }, context.stop);
   const { validateDocuments } = await import('../core/validate.ts');
   // A circle is one whatever the server holds; all else across documents is judged with it in view.
   const circles = validateDocuments(loaded.documents, loaded.broken)
     .filter(({ code }) => code === 'reference-cycle')
     .map((found) => loaded.locate(found));
   return { loaded, diagnostics: [...loaded.diagnostics, ...circles], paths: input.paths };
+}
+
+/** Data sources of Terraform JSON are read before there is anything to compare. */
+async function askServer(context: CliContext, requests: Parameters<LiveData>[0]): ReturnType<LiveData> {
+  const { readData } = await import('../manifest/terraform/live-data.ts');
+  return withClient(context, (client) => readData(client, requests, context.stop));
 }
 
 export function throwOnErrors(diagnostics: readonly Diagnostic[], paths: readonly string[]): void {

@@ -19,8 +19,9 @@ import { readInside } from './read-inside.ts';
 import { resolveSecrets } from './secret-references.ts';
 import { readSources } from './sources.ts';
 import type { Loaded, LoadInput } from './types.ts';
-import { readTerraformParts } from './terraform-parts.ts';
+import { isTerraform } from './terraform/is-terraform.ts';
 import { expandVariables, type Variables } from './variables.ts';
+import type { TerraformParts } from './terraform/parts.ts';
 import { readVarFile } from './read-var-file.ts';
 import { readVariables } from './read-variables.ts';
 
@@ -44,7 +45,7 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
     }
   }
   const offered = await readOffered(input, diagnostics, signal);
-  const terraform = await readTerraformParts(parts, input.vars ?? {}, input.env ?? {}, offered);
+  const terraform = await terraformParts(parts, input, offered, signal);
   diagnostics.push(...terraform.diagnostics);
   const meant = partsForHost(terraform.others, input.host);
   diagnostics.push(...meant.diagnostics);
@@ -57,7 +58,7 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
   const written = overlaid.parts.map((part) => ({ part, variables }));
   // Dollars of Terraform were dealt with by its own rules.
   const evaluated = terraform.parts.map((part) => ({ part, variables: noVariables }));
-  const files = texts.map((text) => text.file);
+  const files = [...texts.map((text) => text.file), ...terraform.files];
   return loadParts([...written, ...evaluated], { ...input, diagnostics, broken: [] }, files, signal);
 }
 
@@ -117,6 +118,22 @@ async function loadParts(
   };
 }
 
+/** What it takes to evaluate Terraform JSON is loaded for those who have some. */
+async function terraformParts(
+  parts: readonly Part[],
+  { vars = {}, env = {}, variables = [], live }: LoadInput,
+  offered: Readonly<Record<string, string>>,
+  signal: AbortSignal | undefined,
+): Promise<TerraformParts> {
+  if (!parts.some(isTerraform)) return { others: parts, parts: [], diagnostics: [], files: [] };
+  const { readTerraformParts } = await import('./terraform/parts.ts');
+  const valueFiles = variables.flatMap((source) => ('file' in source && isTfvars(source.file) ? [source.file] : []));
+  return readTerraformParts(parts, { vars, env, offered, valueFiles, ...(live === undefined ? {} : { live }) }, signal);
+}
+
+/** Values for Terraform JSON, in its own notation. */
+const isTfvars = (file: string): boolean => /\.tfvars(?:\.json)?$/.test(file);
+
 /** Variables of files and hosts; those of the command line win over them. */
 async function readOffered(
   input: LoadInput,
@@ -125,6 +142,7 @@ async function readOffered(
 ): Promise<Readonly<Record<string, string>>> {
   const offered: Record<string, string> = {};
   for (const source of input.variables ?? []) {
+    if ('file' in source && isTfvars(source.file)) continue;
     const read = 'vars' in source ? { vars: source.vars, diagnostics: [] } : await readVarFile(source.file, signal);
     diagnostics.push(...read.diagnostics);
     Object.assign(offered, read.vars);

@@ -2,6 +2,7 @@
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Address, Document, ImageFiles, Location } from '../core/document.ts';
 import type { WrittenDocument } from '../core/history.ts';
+import type { LiveData } from './terraform/rounds.ts';
 import type { HostFacts } from '../core/host-pattern.ts';
 
 /** A file of `NAME: value` lines, or values that are known already. */
@@ -37,6 +38,8 @@ export interface LoadInput {
   readonly project?: string;
   /** Also the directories below those of `paths`. */
   readonly recursive?: boolean;
+  /** Asks the server for the data sources of Terraform JSON; without it what they tell is not known. */
+  readonly live?: LiveData;
   /** Text of `-`; without it process.stdin is read. */
   readonly stdin?: string;
   /** What rules with an end are judged by; default: the clock. */

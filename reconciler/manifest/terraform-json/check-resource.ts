@@ -1,12 +1,11 @@
 // What is wrong with a resource before anything of it is evaluated: its type, its arguments, its lifecycle.
 import { hint } from '../../../server/api/nearest.ts';
 import type { Json } from '../../core/document.ts';
-import { listOf } from './evaluate-config.ts';
-import { metaArguments } from './evaluate-config.ts';
-import { gantryRefused } from './gantry-types.ts';
+import { listOf, metaArguments, type Resource } from './config/blocks.ts';
+import { dataTypeNames, dataTypeOf } from './types/data-types.ts';
+import { gantryRefused } from './types/gantry-types.ts';
 import type { Problem, Report } from './problem.ts';
-import type { Resource } from './read-config.ts';
-import { ownPrefixes, resourceTypeNames, resourceTypeOf } from './resource-types.ts';
+import { ownPrefixes, resourceTypeNames, resourceTypeOf } from './types/resource-types.ts';
 
 const blocks = [...metaArguments, 'dynamic'];
 
@@ -20,6 +19,7 @@ export function checkResource(resource: Resource, report: Report): void {
       steps: step === undefined ? steps : [...steps, step],
       ...(construct === undefined ? {} : { construct }),
     });
+  if (resource.mode === 'data') return checkData(resource, tell);
   const known = resourceTypeOf(type);
   if (known === undefined) {
     const reason = Object.hasOwn(gantryRefused, type) ? gantryRefused[type] : undefined;
@@ -33,17 +33,32 @@ export function checkResource(resource: Resource, report: Report): void {
   if (body['provisioner'] !== undefined || body['connection'] !== undefined)
     tell('E_PROVISIONER', `${address} has a provisioner`);
   if (body['dynamic'] !== undefined) tell('E_DYNAMIC', `${address} has a dynamic block`, 'dynamic');
-  for (const name of Object.keys(body)) {
-    if (blocks.includes(name) || known.arguments.has(name)) continue;
-    tell('E_ARGUMENT', `${address} has no argument ${name}${hint(name, [...known.arguments])}`, name);
-  }
+  checkArguments(resource, known.arguments, tell);
   for (const lifecycle of listOf(body['lifecycle'])) {
     if (lifecycle['create_before_destroy'] === true)
       tell('E_CREATE_BEFORE_DESTROY', `${address}: create_before_destroy`, 'lifecycle');
     if (lengthOf(lifecycle['replace_triggered_by']) > 0)
       tell('E_REPLACE_TRIGGER', `${address}: replace_triggered_by`, 'lifecycle');
-    if (lifecycle['postcondition'] !== undefined) tell('E_POSTCONDITION', `${address}: a postcondition`, 'lifecycle');
   }
+}
+
+type Tell = (code: Problem['code'], message: string, step?: string) => void;
+
+function checkArguments({ body, address }: Resource, names: ReadonlySet<string>, tell: Tell): void {
+  for (const name of Object.keys(body)) {
+    if (blocks.includes(name) || names.has(name)) continue;
+    tell('E_ARGUMENT', `${address} has no argument ${name}${hint(name, [...names])}`, name);
+  }
+}
+
+function checkData(resource: Resource, tell: Tell): void {
+  const { type, address } = resource;
+  const known = dataTypeOf(type);
+  if (known !== undefined) checkArguments(resource, known.arguments, tell);
+  else if (type === 'terraform_remote_state') tell('E_REMOTE_STATE', `${address} is not evaluated`);
+  else if (type.startsWith('gantry_'))
+    tell('E_DATA', `${address}: there is no data source ${type}${hint(type, dataTypeNames)}`);
+  else tell('E_DATA', `${address} is of another provider`);
 }
 
 const lengthOf = (value: Json | undefined): number => (Array.isArray(value) ? value.length : 0);

@@ -1,6 +1,6 @@
 // What Terraform JSON may hold and what is refused, in the words of `gantry explain terraform`: the same tables that refuse.
 import type { Explanation } from '../../core/explain.ts';
-import { resourceTypeNames } from './resource-types.ts';
+import { resourceTypeNames } from './types/resource-types.ts';
 import { rows, subsetVersion, type Code } from './unsupported.ts';
 
 /** `rest`: nothing, or a code. Undefined: there is no such code. */

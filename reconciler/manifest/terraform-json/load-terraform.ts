@@ -2,66 +2,123 @@
 import { hint } from '../../../server/api/nearest.ts';
 import type { Json } from '../../core/document.ts';
 import { checkResource } from './check-resource.ts';
-import { Evaluation, type Instance } from './evaluate-config.ts';
+import { bareName, type ConfigFile, type Piece } from './config/blocks.ts';
+import { readModules, type ModuleFiles, type ModuleTree } from './config/module-tree.ts';
+import { Evaluation, type Output } from './evaluation/evaluation.ts';
+import type { DataAnswer, DataRequest, Instance } from './evaluation/instance.ts';
+import type { Given } from './evaluation/variables.ts';
 import { makeDocuments, type TerraformDocument } from './make-documents.ts';
 import type { Problem, Report } from './problem.ts';
 import { readProviders } from './provider-blocks.ts';
-import { readConfig, type Config, type ConfigFile, type Piece } from './read-config.ts';
-import { resourceTypeOf } from './resource-types.ts';
+import { dataTypeOf } from './types/data-types.ts';
+import { resourceTypeOf } from './types/resource-types.ts';
 
 export interface TerraformLoad {
   /** Empty when there are problems. */
   readonly documents: readonly TerraformDocument[];
   readonly problems: readonly Problem[];
-  /** What was left out and is of no consequence. */
+  /** What was left out and is of no consequence, and checks that do not hold. */
   readonly notices: readonly string[];
-  readonly outputs: ReadonlyMap<string, { readonly value: unknown; readonly isSensitive: boolean }>;
+  readonly outputs: ReadonlyMap<string, Output>;
+}
+
+export interface TerraformSurroundings {
+  /** Files of the folders that local modules are in, by absolute path. */
+  readonly modules?: ModuleFiles;
+  /** What the server said to data sources; without it they are known after an apply only. */
+  readonly read?: (request: DataRequest) => DataAnswer;
 }
 
 /** `given`: values of variables from outside. */
-export function loadTerraform(files: readonly ConfigFile[], given: ReadonlyMap<string, Json>): TerraformLoad {
+export function loadTerraform(
+  files: readonly ConfigFile[],
+  given: ReadonlyMap<string, Given>,
+  { modules = new Map(), read = () => undefined }: TerraformSurroundings = {},
+): TerraformLoad {
   const problems: Problem[] = [];
   const report: Report = (problem) => void problems.push(problem);
-  const config = readConfig(files, report);
-  for (const resource of config.resources.values()) checkResource(resource, report);
-  for (const name of given.keys()) checkGiven(name, config, report);
-  const evaluation = new Evaluation({ config, given, typeOf: resourceTypeOf, report });
+  const folder = files[0]?.folder ?? '.';
+  const tree = readModules(files, folder, modules, report);
+  checkTree(tree, report);
+  for (const name of given.keys()) checkGiven(name, tree, report);
+  const evaluation = new Evaluation({
+    tree,
+    folder,
+    given,
+    typeOf: resourceTypeOf,
+    dataTypeOf,
+    read,
+    report,
+  });
   const instances = evaluation.instances();
   const outputs = evaluation.outputs();
-  for (const each of config.imports) checkImport(each, evaluation, instances, report);
-  const providers = readProviders(config, evaluation, report);
+  for (const each of tree.config.imports) checkImport(each, evaluation, report);
+  const providers = readProviders(instances, report);
   const documents = problems.length > 0 ? [] : makeDocuments(instances, { evaluation, providers, report });
   return {
     documents: problems.length > 0 ? [] : documents,
     problems: distinct(problems),
-    notices: [...config.ignored, ...providers.notices],
+    notices: [...new Set([...ignoredIn(tree), ...providers.notices, ...evaluation.warnings()])],
     outputs,
   };
 }
 
-function checkGiven(name: string, config: Config, report: Report): void {
+const branches = (tree: ModuleTree): readonly ModuleTree[] => [tree, ...[...tree.children.values()].flatMap(branches)];
+
+const ignoredIn = (tree: ModuleTree): readonly string[] =>
+  branches(tree).flatMap(({ config }) => [
+    ...config.ignored,
+    ...(config.removed.length === 0 ? [] : ['removed: what is no longer declared is deleted by gantry apply --prune']),
+  ]);
+
+function checkTree(tree: ModuleTree, report: Report): void {
+  for (const { config, prefix } of branches(tree)) {
+    for (const resource of [...config.resources.values(), ...config.data.values()]) checkResource(resource, report);
+    for (const piece of config.removed) checkRemoved(piece, config.resources, report);
+    if (prefix === '') continue;
+    for (const { file, steps } of config.imports)
+      report({ code: 'E_IMPORT', message: 'import blocks stand in the root module only', file, steps });
+  }
+}
+
+function checkGiven(name: string, { config }: ModuleTree, report: Report): void {
   if (config.variables.has(name)) return;
   const message = `there is no variable ${name}${hint(name, [...config.variables.keys()])}`;
   report({ code: 'E_VARIABLE', message, file: [...config.resources.values()][0]?.file ?? '', steps: [] });
 }
 
+/** Without a state there is nothing to take away from it; an object that is to be let go of would be pruned. */
+function checkRemoved({ body, file, steps }: Piece, resources: ReadonlyMap<string, unknown>, report: Report): void {
+  const from = typeof body['from'] === 'string' ? bareName(body['from']) : '';
+  const lifecycle = Array.isArray(body['lifecycle']) ? (body['lifecycle'] as readonly Json[])[0] : body['lifecycle'];
+  const destroy = (lifecycle as { readonly destroy?: Json } | undefined)?.destroy;
+  const tell = (message: string): void => report({ code: 'E_REMOVED', message, file, steps });
+  if (resources.has(from)) tell(`removed: ${from} is still declared`);
+  else if (destroy === false) tell(`removed: that ${from} is kept cannot be said without a state`);
+}
+
 /** An object that is there is taken over by its name anyway; an import that means another name would be lost silently. */
-function checkImport(piece: Piece, evaluation: Evaluation, instances: readonly Instance[], report: Report): void {
-  const target = typeof piece.body['to'] === 'string' ? piece.body['to'].replace(/^\$\{(.*)\}$/, '$1') : '';
-  const id = evaluation.evaluate(piece.body['id'] ?? null, { place: piece });
-  const instance = instances.find(({ address, resource }) => address === target || resource.address === target);
+function checkImport({ body, file, steps }: Piece, evaluation: Evaluation, report: Report): void {
+  const target = typeof body['to'] === 'string' ? bareName(body['to']) : '';
+  const tell = (message: string): void => report({ code: 'E_IMPORT', message: `import: ${message}`, file, steps });
+  if (body['for_each'] !== undefined) return tell('for_each is not evaluated; write a block for each object');
+  const id = evaluation.root.evaluate(body['id'] ?? null, { place: { file, steps } });
+  const instance = instanceAt(evaluation.instances(), target);
   const name = instance?.values['name'];
   const isSame =
     typeof id === 'string' &&
     typeof name === 'string' &&
     (id === name || id.split(',')[0]?.endsWith(`/${name}`) === true || id.split(',')[0] === name);
   if (isSame) return;
-  const message =
+  tell(
     instance === undefined
-      ? `import: there is no ${target}`
-      : `import: ${typeof id === 'string' ? id : 'its id'} is not the name of ${target}`;
-  report({ code: 'E_IMPORT', message, file: piece.file, steps: piece.steps });
+      ? `there is no ${target}`
+      : `${typeof id === 'string' ? id : 'its id'} is not the name of ${target}`,
+  );
 }
+
+const instanceAt = (instances: readonly Instance[], target: string): Instance | undefined =>
+  instances.find(({ address, resource }) => address === target || resource.address === target);
 
 function distinct(problems: readonly Problem[]): readonly Problem[] {
   const seen = new Set<string>();

@@ -1,29 +1,29 @@
 // Makes manifest documents of evaluated resources: objects first, then what is inside containers goes into their documents, then who
 // waits for whom. Or says which resources cannot be carried over.
-import type { KindName } from '../../../server/api/kinds.ts';
 import { hint } from '../../../server/api/nearest.ts';
 import { projectKinds } from '../../../server/api/manifest-schema.ts';
 import { addressOf, type Json, type JsonObject } from '../../core/document.ts';
-import { isMap } from '../../core/kinds/values.ts';
 import { scopedName } from '../../core/scoped-name.ts';
-import { listOf, type Evaluation, type Instance } from './evaluate-config.ts';
+import { listOf, type Resource } from './config/blocks.ts';
+import { addNeeds, dependedOn } from './document-needs.ts';
+import { documentAddress, PartError, type Draft } from './draft.ts';
+import type { Evaluation } from './evaluation/evaluation.ts';
+import type { Instance } from './evaluation/instance.ts';
 import { toPlain } from './expression/json-text.ts';
 import { parseExpression } from './expression/parse.ts';
 import { ExpressionError, type Expression } from './expression/syntax.ts';
 import { isWhole } from './expression/values.ts';
 import type { Report } from './problem.ts';
 import type { Providers, ProviderSettings } from './provider-blocks.ts';
-import type { Resource } from './read-config.ts';
 import {
   ArgumentError,
   isPart,
-  isSet,
   wordOf,
   type Arguments,
   type ObjectType,
   type PartType,
-} from './resource-type.ts';
-import { resourceTypeOf } from './resource-types.ts';
+} from './types/resource-type.ts';
+import { resourceTypeOf } from './types/resource-types.ts';
 
 export interface TerraformDocument {
   /** A flat document, as a manifest would hold it. */
@@ -39,18 +39,6 @@ export interface TerraformDocument {
   readonly writtenBy: Readonly<Record<string, string>>;
   /** Paths of the document whose values came out of sensitive variables. */
   readonly sensitive: readonly string[];
-}
-
-interface Draft {
-  readonly instance: Instance;
-  readonly type: ObjectType;
-  readonly settings: ProviderSettings;
-  readonly value: Record<string, Json>;
-  readonly writtenAs: Readonly<Record<string, string>>;
-  readonly writtenBy: Record<string, string>;
-  readonly sensitive: string[];
-  /** What stands inside it, with it. */
-  readonly instances: Instance[];
 }
 
 interface Part {
@@ -71,23 +59,21 @@ export function makeDocuments(
       const type = resourceTypeOf(instance.resource.type);
       const args = argumentsOf(instance, type?.arguments ?? new Set(), report);
       if (type === undefined || args === undefined) return;
-      const name = `${instance.resource.name}${instance.address.slice(instance.resource.address.length)}`;
       if (isPart(type)) {
         parts.push({
           instance,
           type,
           container: wordOf(args[type.holder ?? 'container']),
-          entry: type.entry(args, name),
+          entry: type.entry(args, instance.name),
         });
-      } else drafts.push(draftOf(instance, type, args, name, providers.settingsOf(instance.resource)));
+      } else drafts.push(draftOf(instance, type, args, providers.settingsOf(instance)));
     });
   }
   const byAddress = new Map(drafts.map((draft) => [documentAddress(draft), draft]));
   for (const part of inOrder(parts, evaluation)) {
-    guarded(part.instance, report, () => place(part, byAddress, providers.settingsOf(part.instance.resource)));
+    guarded(part.instance, report, () => place(part, byAddress, providers.settingsOf(part.instance)));
   }
-  const holders = new Map(drafts.flatMap((draft) => draft.instances.map((each) => [each.address, draft] as const)));
-  for (const draft of drafts) guarded(draft.instance, report, () => addNeeds(draft, instances, holders, evaluation));
+  addNeeds(drafts, evaluation, (instance, work) => guarded(instance, report, work));
   return drafts.map(({ instance: { resource, address }, value, writtenAs, writtenBy, sensitive }) => {
     const { file, steps } = resource;
     return { value, address, file, steps, writtenAs, writtenBy, sensitive };
@@ -125,13 +111,7 @@ function argumentsOf(instance: Instance, names: ReadonlySet<string>, report: Rep
   return Object.fromEntries(written.map(([name, value]) => [name, toPlain(value) as Json]));
 }
 
-function draftOf(
-  instance: Instance,
-  type: ObjectType,
-  args: Arguments,
-  name: string,
-  settings: ProviderSettings,
-): Draft {
+function draftOf(instance: Instance, type: ObjectType, args: Arguments, settings: ProviderSettings): Draft {
   const manage = { ...type.manage?.(args), ...lifecycleOf(instance.resource) };
   const writtenAs = type.writtenAs?.(args) ?? {};
   const shown = Object.entries(writtenAs);
@@ -146,7 +126,7 @@ function draftOf(
     value: {
       kind: type.kind,
       ...ofProvider,
-      ...type.document(args, name, settings),
+      ...type.document(args, instance.name, settings),
       ...(Object.keys(manage).length === 0 ? {} : { manage }),
     },
     writtenAs,
@@ -159,21 +139,6 @@ function draftOf(
     }),
     instances: [instance],
   };
-}
-
-/** `container/web`, as `depends_on` of documents says it. */
-function documentAddress({ type: { kind }, value }: Pick<Draft, 'type' | 'value'>): string {
-  const { name, pool, project } = value;
-  const plain = kind === 'storage_volume' ? `${wordOf(pool)}/${wordOf(name)}` : isSet(name) ? wordOf(name) : 'server';
-  return addressOf(kind, scopedName(plain, typeof project === 'string' ? project : undefined));
-}
-
-class PartError extends Error {
-  readonly argument: string;
-  constructor(argument: string, message: string) {
-    super(message);
-    this.argument = argument;
-  }
 }
 
 function place(
@@ -204,70 +169,21 @@ function place(
 
 /** Those that others need first, otherwise as they are written. */
 function inOrder(parts: readonly Part[], evaluation: Evaluation): readonly Part[] {
-  const byResource = new Map<string, Part[]>();
-  for (const part of parts) {
-    const { address } = part.instance.resource;
-    byResource.set(address, [...(byResource.get(address) ?? []), part]);
-  }
+  const byAddress = new Map(parts.map((part) => [part.instance.address, part]));
   const done = new Set<string>();
   const ordered: Part[] = [];
-  const visit = (address: string): void => {
-    const members = byResource.get(address);
-    const resource = members?.[0]?.instance.resource;
-    if (members === undefined || resource === undefined || done.has(address)) return;
+  const visit = (part: Part): void => {
+    const { address } = part.instance;
+    if (done.has(address)) return;
     done.add(address);
-    for (const need of [...evaluation.needsOf(resource), ...dependsOn(resource)]) visit(need.replace(/\[.*$/, ''));
-    ordered.push(...members);
+    for (const need of [...evaluation.neededBy(part.instance), ...dependedOn(part.instance, evaluation)]) {
+      const other = byAddress.get(need.address);
+      if (other !== undefined) visit(other);
+    }
+    ordered.push(part);
   };
-  for (const address of byResource.keys()) visit(address);
+  for (const part of parts) visit(part);
   return ordered;
-}
-
-const dependsOn = ({ body }: Resource): readonly string[] => {
-  const written = body['depends_on'];
-  return Array.isArray(written)
-    ? (written as readonly Json[]).map((each) => wordOf(each).replace(/^\$\{(.*)\}$/, '$1'))
-    : [];
-};
-
-/** Kinds that nothing else in a document names, so that the plan would not know who waits for them. */
-const unnamed: readonly KindName[] = ['container', 'certificate', 'server_config'];
-
-function addNeeds(
-  draft: Draft,
-  all: readonly Instance[],
-  holders: ReadonlyMap<string, Draft>,
-  evaluation: Evaluation,
-): void {
-  const needed = new Set<string>();
-  const own = draft.instance.resource;
-  for (const { resource } of draft.instances) {
-    const add = (holder: Draft | undefined): void => {
-      // What is inside refers to its container, perhaps by all that were made beside it.
-      const isOwn = holder === draft || (resource !== own && holder?.instance.resource === own);
-      if (holder !== undefined && !isOwn) needed.add(documentAddress(holder));
-    };
-    for (const target of dependsOn(resource)) {
-      const found = all.filter(({ address, resource: { address: whole } }) => address === target || whole === target);
-      if (found.length === 0) {
-        const near = hint(
-          target,
-          all.map(({ address }) => address),
-        );
-        throw new ArgumentError('depends_on', `depends_on: there is no ${target}${near}`);
-      }
-      for (const { address } of found) add(holders.get(address));
-    }
-    for (const need of evaluation.needsOf(resource)) {
-      for (const { address } of evaluation.instancesAt(need)) {
-        const holder = holders.get(address);
-        if (holder !== undefined && unnamed.includes(holder.type.kind)) add(holder);
-      }
-    }
-  }
-  if (needed.size === 0) return;
-  const { manage } = draft.value;
-  draft.value['manage'] = { ...(isMap(manage) ? manage : {}), depends_on: [...needed] };
 }
 
 function lifecycleOf(resource: Resource): JsonObject {

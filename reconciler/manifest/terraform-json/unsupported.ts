@@ -15,7 +15,6 @@ export type StructureCode =
   | 'E_PROVISIONER'
   | 'E_DYNAMIC'
   | 'E_EPHEMERAL'
-  | 'E_CHECK'
   | 'E_REMOVED'
   | 'E_CREATE_BEFORE_DESTROY'
   | 'E_REPLACE_TRIGGER'
@@ -33,7 +32,9 @@ export type StructureCode =
   | 'E_ARGUMENT'
   | 'E_IMPORT'
   | 'E_PROVIDER'
-  | 'E_PART';
+  | 'E_PART'
+  | 'E_OVERRIDE'
+  | 'E_VERSION';
 
 export type Code = RefusalCode | StructureCode;
 
@@ -71,8 +72,14 @@ export const rows: Readonly<Record<Code, Row>> = {
     what: 'resource types of ours that are no desired state',
     hint: 'see the list of types in the documentation',
   },
-  E_DATA: { what: 'data sources', hint: 'refer to the object by its name, or give the value as a variable' },
-  E_MODULE: { what: 'modules', hint: 'write the resources of the module into the stack' },
+  E_DATA: {
+    what: 'data sources of other providers, and those that find nothing',
+    hint: 'refer to an object that is there by its name, or give the value as a variable',
+  },
+  E_MODULE: {
+    what: 'modules that are not Terraform JSON in a folder here',
+    hint: 'put the module into a folder below, as *.tf.json, and give its path: ./net',
+  },
   E_REMOTE_STATE: { what: 'outputs of other stacks', hint: 'give the value as a variable' },
   E_BACKEND: { what: 'backends', hint: 'take the backend away: gantry keeps what it owns on the server' },
   E_PROVISIONER: { what: 'provisioners and connections', hint: 'use files and exec of the container' },
@@ -81,14 +88,16 @@ export const rows: Readonly<Record<Code, Row>> = {
     hint: 'write the blocks, or a for expression where an attribute takes a list or a map',
   },
   E_EPHEMERAL: { what: 'ephemeral resources', hint: 'give the value as a variable' },
-  E_CHECK: { what: 'check blocks', hint: 'use a precondition of the resource' },
-  E_REMOVED: { what: 'removed blocks', hint: 'take the resource away and run gantry release' },
+  E_REMOVED: {
+    what: 'removed blocks that keep the object, or whose resource is still there',
+    hint: 'take the block away, and run gantry release for what is to be kept',
+  },
   E_CREATE_BEFORE_DESTROY: {
     what: 'create_before_destroy',
     hint: 'names are unique on a server, so both cannot be there: take it away',
   },
   E_REPLACE_TRIGGER: { what: 'replace_triggered_by', hint: 'run with --replace KIND/NAME when it is to be made anew' },
-  E_POSTCONDITION: { what: 'postconditions', hint: 'use manage.wait in a manifest, or a precondition' },
+  E_POSTCONDITION: { what: 'postconditions that do not hold', hint: 'correct what the message says' },
   E_PRECONDITION: { what: 'preconditions that do not hold', hint: 'correct what the message says' },
   E_IGNORE_ALL: {
     what: 'ignore_changes of what is no attribute',
@@ -108,7 +117,7 @@ export const rows: Readonly<Record<Code, Row>> = {
   },
   E_NO_VALUE: {
     what: 'variables without a value',
-    hint: 'give it with --var NAME=VALUE, TF_VAR_NAME, terraform.tfvars.json, or a default',
+    hint: 'give it with --var NAME=VALUE, TF_VAR_NAME, terraform.tfvars, or a default',
   },
   E_VARIABLE: { what: 'values that a variable cannot take', hint: 'correct the value, the type or the rule' },
   E_ARGUMENT: { what: 'arguments that the resource does not have', hint: 'correct the name' },
@@ -120,16 +129,10 @@ export const rows: Readonly<Record<Code, Row>> = {
     what: 'files, commands and snapshots of containers that are not declared beside them',
     hint: 'declare the container in the same configuration, or use Terraform for this one',
   },
+  E_OVERRIDE: {
+    what: 'override files that override nothing, or what cannot be overridden',
+    hint: 'override arguments of blocks that the other files have',
+  },
+  E_VERSION: { what: 'versions that the configuration excludes', hint: 'loosen the constraint, or use Terraform' },
   E_IMPORT: { what: 'imports under another name', hint: 'the id must end with the name of the resource' },
 };
-
-/**
- * Settings of the `terraform` block that are not evaluated and of no consequence. Every synthesized file has most of them, so nothing
- * is said of them: a warning on every run is one that nobody reads.
- */
-export const settingsOfNoConsequence: ReadonlySet<string> = new Set([
-  'required_providers',
-  'required_version',
-  'provider_meta',
-  'experiments',
-]);

@@ -5,14 +5,17 @@ import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
 import { providersSchema } from '../../../provider/schema-json/providers-schema.ts';
 import type { Json } from '../../../reconciler/core/document.ts';
 import { readDocument } from '../../../reconciler/manifest/read-document.ts';
-import type { Members, Shape } from '../../../reconciler/manifest/terraform-json/argument-shapes.ts';
-import { gantryRefused, gantryTypes } from '../../../reconciler/manifest/terraform-json/gantry-types.ts';
+import type { Members, Shape } from '../../../reconciler/manifest/terraform-json/types/argument-shapes.ts';
+import { gantryRefused, gantryTypes } from '../../../reconciler/manifest/terraform-json/types/gantry-types.ts';
 import { loadTerraform, type TerraformLoad } from '../../../reconciler/manifest/terraform-json/load-terraform.ts';
 import { pointerOf } from '../../../reconciler/manifest/terraform-json/problem.ts';
 
-const load = (value: Json, given: Readonly<Record<string, Json>> = {}): TerraformLoad =>
-  loadTerraform([{ file: 'cdk.tf.json', folder: '/work', value }], new Map(Object.entries(given)));
-function documents(value: Json, given: Readonly<Record<string, Json>> = {}): TerraformLoad['documents'] {
+const load = (value: Json, given: Readonly<Record<string, string>> = {}): TerraformLoad =>
+  loadTerraform(
+    [{ file: 'cdk.tf.json', folder: '/work', value }],
+    new Map(Object.entries(given).map(([name, text]) => [name, { text }] as const)),
+  );
+function documents(value: Json, given: Readonly<Record<string, string>> = {}): TerraformLoad['documents'] {
   const loaded = load(value, given);
   expect(loaded.problems).toEqual([]);
   for (const document of loaded.documents) {

@@ -8,7 +8,11 @@ import { rows } from '../../../reconciler/manifest/terraform-json/unsupported.ts
 import { makeClient } from '../../support/daemon-tls.ts';
 
 const load = (value: Json, given: Readonly<Record<string, Json>> = {}): TerraformLoad =>
-  loadTerraform([{ file: 'cdk.tf.json', folder: '/work', value }], new Map(Object.entries(given)));
+  loadTerraform([{ file: 'cdk.tf.json', folder: '/work', value }], givenFrom(given));
+const givenFrom = (given: Readonly<Record<string, Json>>): Parameters<typeof loadTerraform>[1] =>
+  new Map(
+    Object.entries(given).map(([name, json]) => [name, typeof json === 'string' ? { text: json } : { json }] as const),
+  );
 
 /** All of them are documents that a manifest could hold. */
 function documents(value: Json, given: Readonly<Record<string, Json>> = {}): readonly Record<string, unknown>[] {
@@ -347,7 +351,13 @@ describe('everything that is not evaluated is refused, all at once', () => {
       { resource: { gantry_storage_pol: { a: {} } } },
       ['E_UNKNOWN_RESOURCE cdk.tf.json/resource/gantry_storage_pol/a'],
     ],
-    ['data', { data: { gantry_image: { i: { name: 'x' } } } }, ['E_DATA cdk.tf.json/data/gantry_image/i']],
+    ['data of another provider', { data: { aws_ami: { i: {} } } }, ['E_DATA cdk.tf.json/data/aws_ami/i']],
+    ['data that is none', { data: { gantry_images: { i: {} } } }, ['E_DATA cdk.tf.json/data/gantry_images/i']],
+    [
+      'an argument that data has not',
+      { data: { gantry_image: { i: { name: 'x' } } } },
+      ['E_ARGUMENT cdk.tf.json/data/gantry_image/i/name'],
+    ],
     [
       'another stack',
       { data: { terraform_remote_state: { s: { backend: 'local' } } } },
@@ -356,8 +366,27 @@ describe('everything that is not evaluated is refused, all at once', () => {
     ['a module', { module: { m: { source: './m' } } }, ['E_MODULE cdk.tf.json/module/m']],
     ['a backend', { terraform: { backend: { s3: {} } } }, ['E_BACKEND cdk.tf.json/terraform/backend']],
     ['an ephemeral resource', { ephemeral: { x: { y: {} } } }, ['E_EPHEMERAL cdk.tf.json/ephemeral/x/y']],
-    ['a check', { check: { c: { assert: [] } } }, ['E_CHECK cdk.tf.json/check/c']],
-    ['removed', { removed: [{ from: 'a.b' }] }, ['E_REMOVED cdk.tf.json/removed/0']],
+    [
+      'removed, and the object kept',
+      { removed: [{ from: 'a.b', lifecycle: { destroy: false } }] },
+      ['E_REMOVED cdk.tf.json/removed/0'],
+    ],
+    [
+      'removed, and the resource still there',
+      { ...(withPool({}) as object), removed: { from: 'gantry_storage_pool.p' } },
+      ['E_REMOVED cdk.tf.json/removed'],
+    ],
+    [
+      'a version',
+      { terraform: { required_version: '~> 1.5.0' } },
+      ['E_VERSION cdk.tf.json/terraform/required_version'],
+    ],
+    ['no version', { terraform: { required_version: 'new' } }, ['E_SHAPE cdk.tf.json/terraform/required_version']],
+    [
+      'a version of the provider',
+      { terraform: { required_providers: { gantry: { source: 'gantry/gantry', version: '>= 9' } } } },
+      ['E_VERSION cdk.tf.json/terraform/required_providers'],
+    ],
     ['a block that is none', { resources: {} }, ['E_BLOCK cdk.tf.json/resources']],
     ['a provisioner', withPool({ provisioner: { 'local-exec': {} } }), [`E_PROVISIONER ${at}`]],
     ['a dynamic block', withPool({ dynamic: { device: {} } }), [`E_DYNAMIC ${at}/dynamic`]],
@@ -372,7 +401,23 @@ describe('everything that is not evaluated is refused, all at once', () => {
       withPool({ lifecycle: [{ replace_triggered_by: ['x.y'] }] }),
       [`E_REPLACE_TRIGGER ${at}/lifecycle`],
     ],
-    ['a postcondition', withPool({ lifecycle: { postcondition: [{}] } }), [`E_POSTCONDITION ${at}/lifecycle`]],
+    [
+      'a postcondition that does not hold',
+      withPool({ lifecycle: { postcondition: [{ condition: '${self.driver == "zfs"}', error_message: 'no' }] } }),
+      [`E_POSTCONDITION ${at}/lifecycle/postcondition`],
+    ],
+    [
+      'a postcondition that only an apply can judge',
+      withPool({
+        lifecycle: { postcondition: { condition: '${self.effective_config["a"] == "b"}', error_message: '' } },
+      }),
+      [`E_UNKNOWN_VALUE ${at}/lifecycle/postcondition`],
+    ],
+    [
+      'a rule without a condition',
+      withPool({ lifecycle: { postcondition: [{}] } }),
+      [`E_SHAPE ${at}/lifecycle/postcondition`],
+    ],
     [
       'a precondition that does not hold',
       withPool({ lifecycle: { precondition: [{ condition: '${1 > 2}', error_message: 'no' }] } }),
@@ -380,7 +425,7 @@ describe('everything that is not evaluated is refused, all at once', () => {
     ],
     ['count that is no number', withPool({ count: '${"x"}' }), [`E_COUNT ${at}/count`]],
     ['for_each of a list', withPool({ for_each: ['a'] }), [`E_COUNT ${at}/for_each`]],
-    ['both', withPool({ count: 1, for_each: {} }), [`E_COUNT ${at}`]],
+    ['both', withPool({ count: 1, for_each: {} }), [`E_COUNT ${at}/count`]],
     [
       'a circle',
       { locals: { a: '${local.b}', b: '${local.a}' }, output: { x: { value: '${local.a}' } } },

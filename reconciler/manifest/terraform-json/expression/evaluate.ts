@@ -30,6 +30,8 @@ import {
 export interface Scope {
   /** What functions may read; without it those that read files are refused. */
   readonly files?: FileReader;
+  /** No function may be called. */
+  readonly isConstant?: true;
   /** Inside of templatefile() there is no templatefile(). */
   readonly isTemplate?: true;
   /**
@@ -171,6 +173,8 @@ function splat(expression: Expression & { readonly type: 'splat' }, place: Place
 
 function call(expression: Expression & { readonly type: 'call' }, place: Place): Value {
   const { name, args } = expression;
+  if (place.scope.isConstant === true)
+    throw fail('E_FUNCTION', `${name}(): no function may be called here`, expression);
   if (!isLazyFunction(name)) {
     const values = argumentsOf(expression, place);
     if (values === unknown) return unknown;

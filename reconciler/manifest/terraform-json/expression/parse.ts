@@ -28,7 +28,8 @@ const precedence: readonly (readonly Binary[])[] = [
   ['*', '/', '%'],
 ];
 
-class Parser implements Cursor {
+/** A cursor in a text; templates and files of values move it, too. */
+export class Parser implements Cursor {
   readonly text: string;
   at = 0;
   #depth = 0;

@@ -1,6 +1,7 @@
 // The types of variables: reads `list(string)`, `object({a = number})`, and makes a value one of that type, as Terraform does.
-import { parseExpression, parseTemplate } from './expression/parse.ts';
-import type { Expression } from './expression/syntax.ts';
+import { parseExpression, parseTemplate } from '../expression/parse.ts';
+import { evaluate } from '../expression/evaluate.ts';
+import type { Expression } from '../expression/syntax.ts';
 import {
   ConversionError,
   has,
@@ -14,8 +15,10 @@ import {
   toNumber,
   toText,
   typeName,
+  unify,
+  unknown,
   type Value,
-} from './expression/values.ts';
+} from '../expression/values.ts';
 
 export type Convert = (value: Value) => Value;
 
@@ -42,6 +45,9 @@ const primitives: Readonly<Record<string, Convert>> = {
 function convertTo(type: Expression): Convert {
   if (type.type === 'name') {
     const convert = Object.hasOwn(primitives, type.name) ? primitives[type.name] : undefined;
+    // As Terraform once had them.
+    if (type.name === 'list') return listOf(primitives['any'] ?? toText, unified);
+    if (type.name === 'map') return mapOf(primitives['any'] ?? toText);
     if (convert === undefined) throw noType();
     return convert;
   }
@@ -50,7 +56,7 @@ function convertTo(type: Expression): Convert {
   if (argument === undefined || type.args.length !== 1) throw noType();
   switch (type.name) {
     case 'list':
-      return listOf(convertTo(argument), (items) => items);
+      return listOf(convertTo(argument), unified);
     case 'set':
       return listOf(convertTo(argument), (items) => setOf(items));
     case 'map':
@@ -64,10 +70,13 @@ function convertTo(type: Expression): Convert {
   }
 }
 
+/** Of `any` all items still are of one type. */
+const unified = (items: readonly Value[]): readonly Value[] => unify(items);
+
 const listOf =
   (convert: Convert, join: (items: readonly Value[]) => Value): Convert =>
   (value) => {
-    if (value === null) return null;
+    if (value === null || value === unknown) return value;
     const items = isList(value) ? value : isSet(value) ? value.items : undefined;
     if (items === undefined) throw new ConversionError(`a list is wanted, not ${typeName(value)}`);
     return join(items.map(convert));
@@ -76,15 +85,19 @@ const listOf =
 const mapOf =
   (convert: Convert): Convert =>
   (value) => {
-    if (value === null) return null;
+    if (value === null || value === unknown) return value;
     if (!isMap(value)) throw new ConversionError(`a map is wanted, not ${typeName(value)}`);
-    return mapFrom(keysOf(value).map((key) => [key, convert(value[key] ?? null)] as const));
+    const keys = keysOf(value);
+    const items = unify(keys.map((key) => convert(value[key] ?? null)));
+    return mapFrom(keys.map((key, at) => [key, items[at] ?? null] as const));
   };
 
 interface Attribute {
   readonly name: string;
   readonly convert: Convert;
   readonly isOptional: boolean;
+  /** What it is when nothing, or null, is written. */
+  readonly left: Value;
 }
 
 function objectOf(argument: Expression): Convert {
@@ -94,17 +107,18 @@ function objectOf(argument: Expression): Convert {
     const isOptional = value.type === 'call' && value.name === 'optional';
     const [type] = isOptional ? value.args : [value];
     if (name === '' || type === undefined) throw noType();
-    if (isOptional && value.args.length > 1)
-      throw new ConversionError('defaults of optional attributes are not evaluated');
-    return { name, convert: convertTo(type), isOptional };
+    const [, fallback] = isOptional ? value.args : [];
+    const left = fallback === undefined ? null : convertTo(type)(evaluate(fallback, { resolve: () => undefined }));
+    return { name, convert: convertTo(type), isOptional, left };
   });
   return (value) => {
-    if (value === null) return null;
+    if (value === null || value === unknown) return value;
     if (!isMap(value)) throw new ConversionError(`an object is wanted, not ${typeName(value)}`);
     return mapFrom(
-      attributes.map(({ name, convert, isOptional }) => {
+      attributes.map(({ name, convert, isOptional, left }) => {
         if (!has(value, name) && !isOptional) throw new ConversionError(`the attribute ${name} is missing`);
-        return [name, has(value, name) ? convert(value[name] ?? null) : null] as const;
+        const written = has(value, name) ? convert(value[name] ?? null) : null;
+        return [name, written ?? left] as const;
       }),
     );
   };
@@ -114,7 +128,7 @@ function tupleOf(argument: Expression): Convert {
   if (argument.type !== 'list') throw noType();
   const parts = argument.items.map(convertTo);
   return (value) => {
-    if (value === null) return null;
+    if (value === null || value === unknown) return value;
     const items = isList(value) ? value : undefined;
     if (items?.length !== parts.length) throw new ConversionError(`a list of ${parts.length} is wanted`);
     return items.map((item, index) => parts[index]?.(item) ?? null);

@@ -1,11 +1,11 @@
 // What the configuration's types of resources have in common: how their arguments become documents, or parts of the document of a
 // container. Which types there are is in resource-types.ts.
-import type { KindName } from '../../../server/api/kinds.ts';
-import type { Json, JsonObject } from '../../core/document.ts';
-import { isMap } from '../../core/kinds/values.ts';
-import type { ReferableType } from './evaluate-config.ts';
-import { unknown, type Value } from './expression/values.ts';
-import type { ProviderSettings } from './provider-blocks.ts';
+import type { KindName } from '../../../../server/api/kinds.ts';
+import type { Json, JsonObject } from '../../../core/document.ts';
+import { isMap } from '../../../core/kinds/values.ts';
+import type { ReferableType } from '../evaluation/instance.ts';
+import { unknown, type Value } from '../expression/values.ts';
+import type { ProviderSettings } from '../provider-blocks.ts';
 
 /** Plain arguments of one resource instance; null where nothing is written. */
 export type Arguments = JsonObject;

@@ -1,0 +1,31 @@
+// Override files (`override.tf.json`, `*_override.tf.json`): laid over the blocks of the other files as Terraform does it, argument by
+// argument; what Terraform refuses in them is refused. Pure.
+import { basename } from 'node:path';
+import type { Json, JsonObject } from '../../../core/document.ts';
+import { isMap } from '../../../core/kinds/values.ts';
+import type { ConfigFile } from './blocks.ts';
+
+export const isOverride = ({ file }: Pick<ConfigFile, 'file'>): boolean =>
+  /^(?:.*_)?override\.tf\.json$/.test(basename(file));
+
+/** Of a block and what lies over it. `lifecycle` is merged, other arguments and nested blocks are replaced. */
+export function overridden(base: JsonObject, over: JsonObject): JsonObject {
+  const lifecycle = { ...first(base['lifecycle']), ...first(over['lifecycle']) };
+  return {
+    ...base,
+    ...Object.fromEntries(Object.entries(over).filter(([key]) => key !== '//')),
+    ...(Object.keys(lifecycle).length === 0 ? {} : { lifecycle }),
+  };
+}
+
+const first = (value: Json | undefined): JsonObject => {
+  const [block] = Array.isArray(value) ? (value as readonly Json[]) : [value ?? null];
+  return isMap(block ?? undefined) ? (block as JsonObject) : {};
+};
+
+/** What an override may not say of a block; undefined: everything is fine. */
+export function refusedOverride(kind: string, over: JsonObject): string | undefined {
+  if (over['depends_on'] !== undefined) return 'depends_on cannot be overridden';
+  if (kind === 'variable' && over['validation'] !== undefined) return 'validation cannot be overridden';
+  return undefined;
+}

@@ -1,0 +1,64 @@
+// What `terraform` blocks say: which versions the configuration takes, where its state would be. Versions are checked, a state is kept
+// by no backend.
+import { version } from '../../../../server/api/version.ts';
+import type { Json } from '../../../core/document.ts';
+import { isMap } from '../../../core/kinds/values.ts';
+import type { Report } from '../problem.ts';
+import type { Piece } from './blocks.ts';
+import { allows, languageVersion } from './version.ts';
+
+/** Without meaning here, and on most synthesized files: nothing is said of them. */
+const silent: ReadonlySet<string> = new Set(['//', 'provider_meta']);
+
+/** `isRoot`: Terraform, too, takes backends of the root module only. */
+export function checkSettings(piece: Piece, isRoot: boolean, report: Report): void {
+  for (const [key, value] of Object.entries(piece.body)) {
+    const steps = [...piece.steps, key];
+    const tell = (code: Parameters<Report>[0]['code'], message: string): void =>
+      report({ code, message, file: piece.file, steps });
+    if (silent.has(key)) continue;
+    if (key === 'required_version') checkLanguage(value, tell);
+    else if (key === 'required_providers') checkProviders(value, tell);
+    else if (key === 'backend' || key === 'cloud') {
+      const kinds = isMap(value) ? Object.keys(value) : [];
+      // What synthesizers write when nobody chose one.
+      const isPlain = key === 'backend' && kinds.every((kind) => kind === 'local');
+      const name = key === 'cloud' ? 'cloud' : `backend ${kinds.join(', ')}`;
+      if (isRoot && !isPlain) tell('E_BACKEND', `the ${name} is not used: there is no state to keep in it`);
+    } else if (key === 'experiments') {
+      if (Array.isArray(value) && value.length > 0) tell('E_BLOCK', 'experiments of the language are not evaluated');
+    } else tell('E_BLOCK', `terraform has no setting ${key}`);
+  }
+}
+
+type Tell = (code: Parameters<Report>[0]['code'], message: string) => void;
+
+function checkLanguage(value: Json, tell: Tell): void {
+  const isAllowed = typeof value === 'string' ? allows(value, languageVersion) : undefined;
+  if (isAllowed === true) return;
+  if (isAllowed === undefined) tell('E_SHAPE', `required_version: ${JSON.stringify(value)} is no version constraint`);
+  else
+    tell(
+      'E_VERSION',
+      `required_version is ${JSON.stringify(value)}, and the language is read as Terraform ${languageVersion} does`,
+    );
+}
+
+/** Of our own provider; others have no resources that are made here. */
+function checkProviders(value: Json, tell: Tell): void {
+  const blocks = (Array.isArray(value) ? (value as readonly Json[]) : [value]).filter(isMap);
+  for (const [name, wanted] of blocks.flatMap((block) => Object.entries(block))) {
+    const constraint = typeof wanted === 'string' ? wanted : isMap(wanted) ? wanted['version'] : undefined;
+    if (typeof constraint !== 'string' || !isOwn(name, wanted)) continue;
+    const isAllowed = allows(constraint, version);
+    if (isAllowed === undefined)
+      tell('E_SHAPE', `required_providers.${name}: ${JSON.stringify(constraint)} is no version constraint`);
+    else if (!isAllowed)
+      tell('E_VERSION', `required_providers.${name} is ${JSON.stringify(constraint)}, and this is gantry ${version}`);
+  }
+}
+
+function isOwn(name: string, wanted: Json): boolean {
+  const source = isMap(wanted) ? wanted['source'] : undefined;
+  return typeof source === 'string' ? /(?:^|\/)gantry\/gantry$/.test(source) : name === 'gantry';
+}

@@ -1,0 +1,34 @@
+// A document while it is made: an object of the configuration, and what is put inside of it.
+import { addressOf, type Address, type Json } from '../../core/document.ts';
+import { scopedName } from '../../core/scoped-name.ts';
+import type { Instance } from './evaluation/instance.ts';
+import type { ProviderSettings } from './provider-blocks.ts';
+import { isSet, wordOf, type ObjectType } from './types/resource-type.ts';
+
+export interface Draft {
+  readonly instance: Instance;
+  readonly type: ObjectType;
+  readonly settings: ProviderSettings;
+  readonly value: Record<string, Json>;
+  readonly writtenAs: Readonly<Record<string, string>>;
+  readonly writtenBy: Record<string, string>;
+  readonly sensitive: string[];
+  /** What stands inside it, with it. */
+  readonly instances: Instance[];
+}
+
+/** `container/web`, as `depends_on` of documents says it. */
+export function documentAddress({ type: { kind }, value }: Pick<Draft, 'type' | 'value'>): Address {
+  const { name, pool, project } = value;
+  const plain = kind === 'storage_volume' ? `${wordOf(pool)}/${wordOf(name)}` : isSet(name) ? wordOf(name) : 'server';
+  return addressOf(kind, scopedName(plain, typeof project === 'string' ? project : undefined));
+}
+
+/** A part whose container is not where it has to be. */
+export class PartError extends Error {
+  readonly argument: string;
+  constructor(argument: string, message: string) {
+    super(message);
+    this.argument = argument;
+  }
+}

@@ -1,0 +1,62 @@
+// Preconditions, postconditions and check blocks: what does not hold is told; what cannot be judged before an apply is told, too.
+import { below, listOf, type Check, type Piece } from '../config/blocks.ts';
+import { toBool, unknown, type Value } from '../expression/values.ts';
+import type { Report } from '../problem.ts';
+import type { Code } from '../unsupported.ts';
+import type { Context } from './instance.ts';
+
+interface Rules {
+  /** `gantry_container.web`, `output.address`. */
+  readonly label: string;
+  readonly kind: 'precondition' | 'postcondition';
+  /** Where the rules are written. */
+  readonly piece: Piece;
+  readonly rules: Parameters<typeof listOf>[0];
+}
+
+type Evaluate = (json: Parameters<typeof listOf>[0], place: Context['place']) => Value;
+
+const codes: Readonly<Record<Rules['kind'], Code>> = {
+  precondition: 'E_PRECONDITION',
+  postcondition: 'E_POSTCONDITION',
+};
+
+export function judge({ label, kind, piece, rules }: Rules, evaluate: Evaluate, report: Report): void {
+  for (const rule of listOf(rules)) {
+    const { file, steps, construct } = below(piece, kind);
+    const where = { file, steps, ...(construct === undefined ? {} : { construct }) };
+    const { condition } = rule;
+    if (condition === undefined)
+      report({ code: 'E_SHAPE', message: `${label}: the ${kind} has no condition`, ...where });
+    const holds = truthOf(evaluate(condition ?? true, where));
+    if (holds === true) continue;
+    if (holds === unknown) {
+      const message = `${label}: whether the ${kind} holds is known after an apply only`;
+      report({ code: 'E_UNKNOWN_VALUE', message, ...where });
+      continue;
+    }
+    const text = evaluate(rule['error_message'] ?? '', where);
+    const why = typeof text === 'string' && text !== '' ? text : `a ${kind} does not hold`;
+    report({ code: codes[kind], message: `${label}: ${why}`, ...where });
+  }
+}
+
+/** Warnings: a check stops nothing. */
+export function judgeCheck(check: Check, evaluate: Evaluate): readonly string[] {
+  return listOf(check.body['assert']).flatMap((rule) => {
+    const place = below(check, 'assert');
+    const holds = truthOf(evaluate(rule['condition'] ?? true, place));
+    if (holds === true) return [];
+    if (holds === unknown) return [`check ${check.name}: whether it holds is known after an apply only`];
+    const text = evaluate(rule['error_message'] ?? '', place);
+    return [`check ${check.name}: ${typeof text === 'string' ? text : 'it does not hold'}`];
+  });
+}
+
+function truthOf(value: Value): boolean | typeof unknown {
+  try {
+    return toBool(value) ?? false;
+  } catch {
+    return false;
+  }
+}

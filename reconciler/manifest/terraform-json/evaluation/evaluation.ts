@@ -1,0 +1,111 @@
+// Gives a whole configuration its values: every resource of every module, outputs, checks; each once. Knows resource types only by the
+// small tables that it is given.
+import { filesFrom, type FileReader } from '../expression/functions/file-reader.ts';
+import { toPlain } from '../expression/json-text.ts';
+import type { Value } from '../expression/values.ts';
+import type { ModuleTree } from '../config/module-tree.ts';
+import type { Report } from '../problem.ts';
+import type { DataAnswer, DataRequest, Instance, ReferableType } from './instance.ts';
+import { ModuleEvaluation } from './module-evaluation.ts';
+import { Parsed, References } from './references.ts';
+import type { Given } from './variables.ts';
+
+export interface EvaluationInput {
+  readonly tree: ModuleTree;
+  /** By name, as given from outside to the root. */
+  readonly given: ReadonlyMap<string, Given>;
+  readonly typeOf: (type: string) => ReferableType | undefined;
+  readonly dataTypeOf: (type: string) => ReferableType | undefined;
+  readonly read: (request: DataRequest) => DataAnswer;
+  /** Of the root; what paths are relative to. */
+  readonly folder: string;
+  readonly report: Report;
+}
+
+/** What all modules of one evaluation share. */
+export interface Shared extends Pick<EvaluationInput, 'given' | 'typeOf' | 'dataTypeOf' | 'read' | 'report'> {
+  readonly files: FileReader;
+  readonly parsed: Parsed;
+  /** What is being evaluated, outermost first. */
+  readonly busy: string[];
+  /** Of data sources inside of check blocks. */
+  readonly warn: (text: string) => void;
+}
+
+export interface Output {
+  /** Undefined where it is not known before an apply. */
+  readonly value: unknown;
+  readonly isSensitive: boolean;
+}
+
+export class Evaluation {
+  readonly root: ModuleEvaluation;
+  readonly #warnings = new Set<string>();
+  #instances: readonly Instance[] | undefined;
+  readonly #byResource = new Map<string, readonly Instance[]>();
+
+  constructor({ tree, folder, given, typeOf, dataTypeOf, read, report }: EvaluationInput) {
+    const parsed = new Parsed();
+    const shared: Shared = {
+      given,
+      typeOf,
+      dataTypeOf,
+      read,
+      report,
+      files: filesFrom(folder),
+      parsed,
+      busy: [],
+      warn: (text) => void this.#warnings.add(text),
+    };
+    this.root = new ModuleEvaluation({ tree, shared, references: new References(tree, parsed), address: '' });
+  }
+
+  /** Of every resource whose type is known, in the order of the files, modules last. */
+  instances(): readonly Instance[] {
+    if (this.#instances !== undefined) return this.#instances;
+    const all = modulesBelow(this.root).flatMap((module) => module.instances());
+    this.#instances = all;
+    for (const instance of all) {
+      const { address } = instance.resource;
+      this.#byResource.set(address, [...(this.#byResource.get(address) ?? []), instance]);
+    }
+    return all;
+  }
+
+  /** What one refers to: of modules that both are in, the same instances. */
+  neededBy(instance: Instance): readonly Instance[] {
+    this.instances();
+    return [...instance.module.needsOf(instance.resource)].flatMap((address) =>
+      (this.#byResource.get(address) ?? []).filter(({ module }) => module.isRelated(instance.module)),
+    );
+  }
+
+  /** Everything beside resources that must be right: outputs of the root, variables and locals that nothing uses, checks. */
+  outputs(): ReadonlyMap<string, Output> {
+    for (const module of modulesBelow(this.root)) module.checkAll();
+    return new Map(
+      [...this.root.outputs()].map(([name, { value, isSensitive }]) => [
+        name,
+        { value: plainOrUndefined(value), isSensitive },
+      ]),
+    );
+  }
+
+  /** Of checks that do not hold. After outputs(). */
+  warnings(): readonly string[] {
+    return [...this.#warnings];
+  }
+}
+
+const modulesBelow = (module: ModuleEvaluation): readonly ModuleEvaluation[] => [
+  module,
+  ...module.calls().flatMap(modulesBelow),
+];
+
+function plainOrUndefined(value: Value): unknown {
+  try {
+    return toPlain(value);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+// Makes the instances of one resource or data source: arguments in their shapes, what references see, conditions.
+import type { Json } from '../../../core/document.ts';
+import { below, metaArguments, type Resource } from '../config/blocks.ts';
+import { toPlain } from '../expression/json-text.ts';
+import { isWhole, mapFrom, unknown, type Value, type ValueMap } from '../expression/values.ts';
+import { shaped, ShapeError, withComputed, type Members } from '../types/argument-shapes.ts';
+import type { Context, Instance, ReferableType } from './instance.ts';
+import type { ModuleEvaluation } from './module-evaluation.ts';
+import { projectFor } from './provider-of.ts';
+
+export class InstanceMaker {
+  readonly #module: ModuleEvaluation;
+  readonly #resource: Resource;
+  readonly #type: ReferableType | undefined;
+
+  constructor(module: ModuleEvaluation, resource: Resource) {
+    this.#module = module;
+    this.#resource = resource;
+    const { typeOf, dataTypeOf } = module.shared;
+    this.#type = resource.mode === 'data' ? dataTypeOf(resource.type) : typeOf(resource.type);
+  }
+
+  all(): readonly Instance[] {
+    const repeated = this.#module.repetition(this.#resource) ?? [];
+    return repeated.map(({ key, context }) => this.#one(key, context));
+  }
+
+  #one(key: string, context: Context): Instance {
+    const resource = this.#resource;
+    const module = this.#module;
+    const { type: typeName, name: resourceName, mode } = resource;
+    const name = `${module.address}${resourceName}${key}`;
+    const address = `${module.address}${mode === 'data' ? 'data.' : ''}${typeName}.${resourceName}${key}`;
+    module.judge('precondition', resource, context);
+    const args = this.#arguments(context);
+    const values = mode === 'data' ? this.#read(args) : this.#seen(args, name);
+    if (isKnown(values)) module.judge('postcondition', resource, { ...context, self: values });
+    const sensitive = Object.keys(args).filter((each) => module.references.isTainted(resource.body[each] ?? null));
+    return {
+      resource,
+      module,
+      address,
+      name,
+      args,
+      values: values === unknown ? this.#unread(args) : values,
+      sensitive: new Set(sensitive),
+    };
+  }
+
+  #arguments(context: Context): ValueMap {
+    const written = Object.entries(this.#resource.body).filter(([name]) => !metaArguments.has(name));
+    const shapes = this.#type?.shapes ?? {};
+    return mapFrom(
+      written.map(([name, json]) => {
+        const place = below(this.#resource, name);
+        return [name, this.#shaped(name, this.#module.evaluate(json, { ...context, place }), shapes)] as const;
+      }),
+    );
+  }
+
+  #shaped(name: string, value: Value, shapes: Members): Value {
+    const shape = Object.hasOwn(shapes, name) ? shapes[name] : undefined;
+    if (shape === undefined) return value;
+    try {
+      return shaped(value, shape);
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error;
+      const { file, steps, construct } = error.path.reduce(below, below(this.#resource, name));
+      const message = `${this.#resource.address}: ${[name, ...error.path].join('.')}: ${error.message}`;
+      const from = construct === undefined ? {} : { construct };
+      this.#module.shared.report({ code: 'E_ARGUMENT', message, file, steps, ...from });
+      return unknown;
+    }
+  }
+
+  /** Of a managed resource: what is written, and what is known of the rest. */
+  #seen(args: ValueMap, name: string): ValueMap {
+    const type = this.#type;
+    const shapes = type?.shapes ?? {};
+    const own = mapFrom(
+      Object.entries(args).map(([each, value]) => {
+        const shape = Object.hasOwn(shapes, each) ? shapes[each] : undefined;
+        return [each, shape === undefined ? value : withComputed(value, shape)] as const;
+      }),
+    );
+    const left = [...(type?.arguments ?? [])].map(
+      (each) => [each, type?.filled?.has(each) === true ? unknown : null] as const,
+    );
+    const made = Object.entries(type?.computed ?? {}).map(([each, compute]) => [each, compute(own, name)] as const);
+    return mapFrom([...left, ...made, ...Object.entries(own)]);
+  }
+
+  /** Of a data source: what the server answers, or unknown as long as nobody may ask. */
+  #read(args: ValueMap): ValueMap | typeof unknown {
+    const { shared } = this.#module;
+    const resource = this.#resource;
+    const written = [...(this.#type?.arguments ?? [])].map((name) => [name, args[name] ?? null] as const);
+    if (!written.every(([, value]) => isWhole(value))) return unknown;
+    const project = projectFor(this.#module, resource);
+    const answer = shared.read({
+      type: resource.type,
+      args: Object.fromEntries(written.map(([name, value]) => [name, toPlain(value) as Json])),
+      ...(project === undefined ? {} : { project }),
+    });
+    if (answer === undefined) return unknown;
+    if ('value' in answer) return mapFrom([...written, ...Object.entries(answer.value as ValueMap)]);
+    // What it depends on is perhaps made by the apply; then it is known after it.
+    if (answer.isMissing && resource.body['depends_on'] !== undefined) return unknown;
+    const message = `${resource.address}: ${answer.error}`;
+    const { file, steps, construct, check } = resource;
+    if (check === undefined)
+      shared.report({ code: 'E_DATA', message, file, steps, ...(construct === undefined ? {} : { construct }) });
+    else shared.warn(`check ${check}: ${message}`);
+    return unknown;
+  }
+
+  #unread(args: ValueMap): ValueMap {
+    const names = [...(this.#type?.arguments ?? []), ...Object.keys(this.#type?.computed ?? {})];
+    return mapFrom(names.map((name) => [name, args[name] ?? unknown] as const));
+  }
+}
+
+const isKnown = (values: ValueMap | typeof unknown): values is ValueMap => values !== unknown;

@@ -1,0 +1,363 @@
+// One instance of a module: its variables, locals, resources, data sources and calls are evaluated when they are first asked for, each
+// once; circles are told.
+import { hint } from '../../../../server/api/nearest.ts';
+import type { Json, JsonObject } from '../../../core/document.ts';
+import { below, listOf, moduleArguments, type ModuleCall, type Piece, type Resource } from '../config/blocks.ts';
+import type { ModuleTree } from '../config/module-tree.ts';
+import { evaluate, type Scope } from '../expression/evaluate.ts';
+import { fromJson } from '../expression/json-text.ts';
+import { ExpressionError } from '../expression/syntax.ts';
+import { ConversionError, mapFrom, toText, unknown, type Value } from '../expression/values.ts';
+import type { Problem } from '../problem.ts';
+import type { Code } from '../unsupported.ts';
+import { judge, judgeCheck } from './conditions.ts';
+import type { Shared } from './evaluation.ts';
+import type { Context, Instance } from './instance.ts';
+import { InstanceMaker } from './instance-maker.ts';
+import type { References } from './references.ts';
+import { keyIn, repetitionOf, type Repeated } from './repetition.ts';
+import { readVariable, validateVariable, type Given } from './variables.ts';
+
+interface ModuleInput {
+  readonly tree: ModuleTree;
+  readonly shared: Shared;
+  readonly references: References;
+  /** `module.net["a"].`; of the root nothing. */
+  readonly address: string;
+  readonly parent?: ModuleEvaluation;
+  /** Where the module block is, with its key. */
+  readonly call?: Context;
+}
+
+type Found = { readonly value: Value; readonly used: number } | undefined;
+
+export class ModuleEvaluation {
+  readonly tree: ModuleTree;
+  readonly address: string;
+  readonly parent: ModuleEvaluation | undefined;
+  readonly references: References;
+  readonly shared: Shared;
+  readonly #call: Context | undefined;
+  readonly #values = new Map<string, Value>();
+  readonly #instances = new Map<string, readonly Instance[]>();
+  readonly #calls = new Map<string, readonly (readonly [key: string, module: ModuleEvaluation])[]>();
+
+  constructor({ tree, shared, references, address, parent, call }: ModuleInput) {
+    this.tree = tree;
+    this.shared = shared;
+    this.references = references;
+    this.address = address;
+    this.parent = parent;
+    this.#call = call;
+  }
+
+  /** Of managed resources whose types are known. */
+  instances(): readonly Instance[] {
+    return [...this.tree.config.resources.values()].flatMap((resource) =>
+      this.shared.typeOf(resource.type) === undefined ? [] : this.instancesOf(resource),
+    );
+  }
+
+  instancesOf(resource: Resource): readonly Instance[] {
+    const known = this.#instances.get(resource.address);
+    if (known !== undefined) return known;
+    const make = (): readonly Instance[] => new InstanceMaker(this, resource).all();
+    const made = this.#once(resource.address, resource, make) ?? [];
+    this.#instances.set(resource.address, made);
+    return made;
+  }
+
+  needsOf(resource: Resource): ReadonlySet<string> {
+    return this.references.needsOf(resource);
+  }
+
+  /** True unless both are in different instances of one module block. */
+  isRelated(other: ModuleEvaluation): boolean {
+    const [own, others] = [this.#chain(), other.#chain()];
+    for (let at = 0; at < Math.min(own.length, others.length); at++) {
+      if (own[at]?.tree !== others[at]?.tree) return true;
+      if (own[at] !== others[at]) return false;
+    }
+    return true;
+  }
+
+  #chain(): readonly ModuleEvaluation[] {
+    return this.parent === undefined ? [this] : [...this.parent.#chain(), this];
+  }
+
+  /** Instances of the modules that it calls. */
+  calls(): readonly ModuleEvaluation[] {
+    return [...this.tree.children.keys()].flatMap((name) => this.#callsOf(name).map(([, module]) => module));
+  }
+
+  outputs(): ReadonlyMap<string, { readonly value: Value; readonly isSensitive: boolean }> {
+    return new Map(
+      [...this.tree.config.outputs].map(([name, piece]) => {
+        const isSensitive = piece.body['sensitive'] === true || this.references.isTainted(piece.body['value'] ?? null);
+        return [name, { value: this.#output(name) ?? unknown, isSensitive }];
+      }),
+    );
+  }
+
+  /** Terraform also refuses what is wrong with those that nothing asked for. */
+  checkAll(): void {
+    const { variables, locals, outputs, data, checks } = this.tree.config;
+    for (const name of variables.keys()) this.#variable(name);
+    for (const name of locals.keys()) this.#local(name);
+    for (const resource of data.values())
+      if (this.shared.dataTypeOf(resource.type) !== undefined) this.instancesOf(resource);
+    for (const [name, piece] of outputs) {
+      this.#output(name);
+      const rules = piece.body['precondition'];
+      const label = `${this.address}output.${name}`;
+      judge({ label, kind: 'precondition', piece, rules }, this.#at({ place: piece }), this.shared.report);
+    }
+    for (const check of checks) {
+      for (const text of judgeCheck(check, this.#at({ place: check }))) this.shared.warn(text);
+    }
+  }
+
+  #at(context: Context) {
+    return (json: Json | undefined, place: Context['place']): Value =>
+      this.evaluate(json ?? null, { ...context, place });
+  }
+
+  /** Any JSON with templates in it. What fails is reported and unknown. */
+  evaluate(json: Json, context: Context): Value {
+    if (typeof json === 'string') return this.#text(json, context);
+    if (Array.isArray(json)) return json.map((item: Json, at) => this.evaluate(item, inside(context, String(at))));
+    if (typeof json !== 'object' || json === null) return this.#literal(json, context);
+    const entries: [string, Value][] = [];
+    for (const [key, item] of Object.entries(json as JsonObject)) {
+      const name = key.includes('{') ? this.#text(key, context) : key;
+      const value = this.evaluate(item, inside(context, key));
+      if (name === unknown) return unknown;
+      entries.push([toText(name) as string, value]);
+    }
+    return mapFrom(entries);
+  }
+
+  #literal(json: number | boolean | null, context: Context): Value {
+    try {
+      return fromJson(json);
+    } catch (error) {
+      this.#fail(error, context.place, undefined);
+      return unknown;
+    }
+  }
+
+  #text(text: string, context: Context): Value {
+    if (!text.includes('{')) return text;
+    try {
+      return evaluate(this.shared.parsed.parse(text), this.#scope(context));
+    } catch (error) {
+      this.#fail(error, context.place, text);
+      return unknown;
+    }
+  }
+
+  #scope(context: Context): Scope {
+    return { files: this.shared.files, resolve: (names) => this.#resolve(names, context) };
+  }
+
+  #resolve(names: readonly string[], context: Context): Found {
+    const [first = '', second = '', third = ''] = names;
+    switch (first) {
+      case 'var':
+        return found(this.#variable(second), 2);
+      case 'local':
+        return found(this.#local(second), 2);
+      case 'each':
+        return second === 'key' || second === 'value' ? found(context.each?.[second], 2) : undefined;
+      case 'count':
+        return second === 'index' ? found(context.count, 2) : undefined;
+      case 'self':
+        return found(context.self, 1);
+      case 'path':
+        return found(this.#path(second), 2);
+      case 'terraform':
+        return second === 'workspace' ? found('default', 2) : undefined;
+      case 'data':
+        return this.#resource(this.tree.config.data.get(`${second}.${third}`), 3);
+      case 'module':
+        return this.#module(second, names.length > 2 ? third : undefined);
+      default:
+        return this.#resource(this.tree.config.resources.get(`${first}.${second}`), 2);
+    }
+  }
+
+  /** As for Terraform that runs in the folder of the configuration. */
+  #path(name: string): string | undefined {
+    if (name === 'cwd') return this.shared.files.cwd;
+    if (name === 'module') return this.tree.path;
+    return name === 'root' ? '.' : undefined;
+  }
+
+  #variable(name: string): Value | undefined {
+    const piece = this.tree.config.variables.get(name);
+    if (piece === undefined) return undefined;
+    return this.#memo(`var.${name}`, piece, () => this.#readVariable(name, piece));
+  }
+
+  #readVariable(name: string, piece: Piece): Value {
+    try {
+      const value = readVariable(piece, this.#given(name));
+      if (value === undefined) {
+        this.#tell('E_NO_VALUE', `the variable ${this.address}${name} has no value`, piece);
+        return unknown;
+      }
+      validateVariable(name, piece, value, this.#scope({ place: piece }));
+      return value;
+    } catch (error) {
+      if (!(error instanceof ConversionError || error instanceof ExpressionError)) throw error;
+      this.#tell('E_VARIABLE', `the variable ${this.address}${name}: ${error.message}`, piece);
+      return unknown;
+    }
+  }
+
+  #given(name: string): Given | undefined {
+    const { call } = this.tree;
+    if (call === undefined || this.parent === undefined) return this.shared.given.get(name);
+    const written = call.body[name];
+    if (written === undefined) return undefined;
+    return { value: this.parent.evaluate(written, { ...this.#call, place: below(call, name) }) };
+  }
+
+  #local(name: string): Value | undefined {
+    const local = this.tree.config.locals.get(name);
+    if (local === undefined) return undefined;
+    return this.#memo(`local.${name}`, local, () => this.evaluate(local.value, { place: local }));
+  }
+
+  #output(name: string): Value | undefined {
+    const piece = this.tree.config.outputs.get(name);
+    if (piece === undefined) return undefined;
+    const make = (): Value => this.evaluate(piece.body['value'] ?? null, { place: below(piece, 'value') });
+    return this.#memo(`output.${name}`, piece, make);
+  }
+
+  #resource(resource: Resource | undefined, used: number): Found {
+    if (resource === undefined) return undefined;
+    const { typeOf, dataTypeOf } = this.shared;
+    const type = resource.mode === 'data' ? dataTypeOf(resource.type) : typeOf(resource.type);
+    // Refused where it is declared; a second complaint would help nobody.
+    if (type === undefined) return found(unknown, used);
+    const values = this.instancesOf(resource).map(
+      (instance) => [instance.address.slice(this.address.length), mapFrom(Object.entries(instance.values))] as const,
+    );
+    const local = resource.address.slice(this.tree.prefix.length);
+    return found(
+      gathered(
+        resource,
+        values.map(([address, value]) => [address.slice(local.length), value]),
+      ),
+      used,
+    );
+  }
+
+  /** One output, or all outputs of all instances. */
+  #module(name: string, output: string | undefined): Found {
+    const call = this.tree.config.modules.get(name);
+    if (call === undefined) return undefined;
+    if (!this.tree.children.has(name)) return found(unknown, output === undefined ? 2 : 3);
+    const instances = this.#callsOf(name);
+    const isOne = call.body['count'] === undefined && call.body['for_each'] === undefined;
+    const [only] = instances;
+    if (isOne && output !== undefined)
+      return only === undefined ? found(unknown, 3) : found(only[1].#output(output), 3);
+    const values = instances.map(([key, module]) => {
+      const outputs = [...module.tree.config.outputs.keys()].map(
+        (each) => [each, module.#output(each) ?? unknown] as const,
+      );
+      return [key, mapFrom(outputs)] as const;
+    });
+    return found(gathered(call, values), 2);
+  }
+
+  #callsOf(name: string): readonly (readonly [string, ModuleEvaluation])[] {
+    const known = this.#calls.get(name);
+    const tree = this.tree.children.get(name);
+    const call = tree?.call;
+    const references = this.references.child(name);
+    if (known !== undefined || tree === undefined || call === undefined || references === undefined) return known ?? [];
+    this.#checkArguments(call, tree);
+    const repeated = this.#once(`module.${name}`, call, () => this.repetition(call)) ?? [];
+    const { shared } = this;
+    const made = repeated.map(({ key, context }) => {
+      const address = `${this.address}module.${name}${key}.`;
+      return [key, new ModuleEvaluation({ tree, shared, references, address, parent: this, call: context })] as const;
+    });
+    this.#calls.set(name, made);
+    return made;
+  }
+
+  #checkArguments(call: ModuleCall, { config }: ModuleTree): void {
+    for (const name of Object.keys(call.body)) {
+      if (moduleArguments.has(name) || config.variables.has(name)) continue;
+      const near = hint(name, [...config.variables.keys()]);
+      this.#tell('E_ARGUMENT', `module.${call.name} has no variable ${name}${near}`, below(call, name));
+    }
+  }
+
+  repetition(piece: Piece): readonly Repeated[] | undefined {
+    const valueOf = (name: 'count' | 'for_each'): Value =>
+      this.evaluate(piece.body[name] ?? null, { place: below(piece, name) });
+    return repetitionOf(piece, valueOf, this.shared.report);
+  }
+
+  /** `lifecycle { precondition, postcondition }`; `self` is the instance, once it is made. */
+  judge(kind: 'precondition' | 'postcondition', resource: Resource, context: Context): void {
+    for (const lifecycle of listOf(resource.body['lifecycle'])) {
+      const piece = below(resource, 'lifecycle');
+      const rules = lifecycle[kind];
+      judge({ label: resource.address, kind, piece, rules }, this.#at(context), this.shared.report);
+    }
+  }
+
+  #memo(key: string, place: Pick<Piece, 'file' | 'steps'>, make: () => Value): Value {
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
+    const value = this.#once(key, place, make) ?? unknown;
+    this.#values.set(key, value);
+    return value;
+  }
+
+  #once<T>(name: string, place: Pick<Piece, 'file' | 'steps'>, make: () => T): T | undefined {
+    const { busy } = this.shared;
+    const key = name.startsWith(this.address) ? name : `${this.address}${name}`;
+    const at = busy.indexOf(key);
+    if (at >= 0) {
+      this.#tell('E_CYCLE', `a circle of references: ${[...busy.slice(at), key].join(' -> ')}`, place);
+      return undefined;
+    }
+    busy.push(key);
+    try {
+      return make();
+    } finally {
+      busy.pop();
+    }
+  }
+
+  #fail(error: unknown, place: Context['place'], expression: string | undefined): void {
+    if (error instanceof ConversionError) return this.#tell('E_BIG_NUMBER', error.message, place);
+    if (!(error instanceof ExpressionError)) throw error;
+    this.#tell(error.code, error.message, place, {
+      ...(expression === undefined ? {} : { expression }),
+      offset: error.span.start,
+    });
+  }
+
+  #tell(code: Code, message: string, { file, steps, construct }: Context['place'], more: Partial<Problem> = {}): void {
+    this.shared.report({ code, message, file, steps, ...(construct === undefined ? {} : { construct }), ...more });
+  }
+}
+
+/** As references see it: one value, a list by count, a map by for_each. */
+function gathered(piece: Piece, values: readonly (readonly [key: string, value: Value])[]): Value {
+  if (piece.body['count'] !== undefined) return values.map(([, value]) => value);
+  if (piece.body['for_each'] === undefined) return values[0]?.[1] ?? unknown;
+  return mapFrom(values.map(([key, value]) => [String(keyIn(key)), value] as const));
+}
+
+const found = (value: Value | undefined, used: number): Found => (value === undefined ? undefined : { value, used });
+const inside = (context: Context, step: string): Context => ({ ...context, place: below(context.place, step) });

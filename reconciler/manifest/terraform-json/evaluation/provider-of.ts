@@ -1,0 +1,38 @@
+// Which provider block a resource has: its own module's, or what the call of the module passes down to it.
+import { isMap } from '../../../core/kinds/values.ts';
+import { bareName, below, type Piece, type Resource } from '../config/blocks.ts';
+import type { ModuleEvaluation } from './module-evaluation.ts';
+
+export interface ProviderBlock {
+  readonly piece: Piece;
+  /** Where its expressions have their names from. */
+  readonly module: ModuleEvaluation;
+  readonly name: string;
+}
+
+/** `gantry`, `gantry.alias`: as written, or what the type begins with. */
+export function providerName({ type, body }: Resource): string {
+  const written = body['provider'];
+  return typeof written === 'string' ? bareName(written) : type.slice(0, type.indexOf('_'));
+}
+
+/** Undefined: nobody has declared it. */
+export function providerBlock(module: ModuleEvaluation, name: string): ProviderBlock | undefined {
+  const piece = module.tree.config.providers.get(name);
+  if (piece !== undefined) return { piece, module, name };
+  const { parent } = module;
+  if (parent === undefined) return undefined;
+  const passed = module.tree.call?.body['providers'];
+  const written = isMap(passed) ? passed[name] : undefined;
+  if (typeof written === 'string') return providerBlock(parent, bareName(written));
+  return name.includes('.') ? undefined : providerBlock(parent, name);
+}
+
+/** The project that a provider block names. */
+export function projectFor(module: ModuleEvaluation, resource: Resource): string | undefined {
+  const block = providerBlock(module, providerName(resource));
+  if (block === undefined) return undefined;
+  const place = below(block.piece, 'project');
+  const value = block.module.evaluate(block.piece.body['project'] ?? null, { place });
+  return typeof value === 'string' ? value : undefined;
+}

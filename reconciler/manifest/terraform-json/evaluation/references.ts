@@ -1,0 +1,165 @@
+// Who refers to whom in a configuration, read off its expressions without evaluating them: what a sensitive variable taints, and which
+// resources a resource needs; through locals, variables and outputs of modules, too.
+import type { Json, JsonObject } from '../../../core/document.ts';
+import type { Resource } from '../config/blocks.ts';
+import type { ModuleTree } from '../config/module-tree.ts';
+import { parseTemplate } from '../expression/parse.ts';
+import { referencesOf } from '../expression/references.ts';
+import { ExpressionError, type Expression } from '../expression/syntax.ts';
+
+/** Each text is parsed once for all modules. */
+export class Parsed {
+  readonly #expressions = new Map<string, Expression>();
+
+  /** Throws ExpressionError. */
+  parse(text: string): Expression {
+    let parsed = this.#expressions.get(text);
+    if (parsed === undefined) this.#expressions.set(text, (parsed = parseTemplate(text)));
+    return parsed;
+  }
+
+  referencesIn(text: string): readonly (readonly string[])[] {
+    try {
+      return referencesOf(this.parse(text));
+    } catch (error) {
+      // Told where it is evaluated.
+      if (error instanceof ExpressionError) return [];
+      throw error;
+    }
+  }
+}
+
+const hasTemplate = (text: string): boolean => text.includes('${') || text.includes('%{');
+
+interface Needs {
+  readonly found: Set<string>;
+  readonly seen: Set<string>;
+}
+
+/** Of one module; those of its parent and of what it calls are asked through it. */
+export class References {
+  readonly #tree: ModuleTree;
+  readonly #parent: References | undefined;
+  readonly #parsed: Parsed;
+  readonly #children = new Map<string, References>();
+  readonly #tainted = new Map<string, boolean>();
+  readonly #needs = new Map<string, Set<string>>();
+
+  constructor(tree: ModuleTree, parsed: Parsed, parent?: References) {
+    this.#tree = tree;
+    this.#parsed = parsed;
+    this.#parent = parent;
+  }
+
+  child(name: string): References | undefined {
+    const known = this.#children.get(name);
+    const tree = this.#tree.children.get(name);
+    if (known !== undefined || tree === undefined) return known;
+    const made = new References(tree, this.#parsed, this);
+    this.#children.set(name, made);
+    return made;
+  }
+
+  /** True when a sensitive variable is anywhere behind it. */
+  isTainted(json: Json): boolean {
+    if (typeof json === 'string') return hasTemplate(json) && this.#isTextTainted(json);
+    if (Array.isArray(json)) return json.some((item: Json) => this.isTainted(item));
+    return (
+      typeof json === 'object' &&
+      json !== null &&
+      Object.values(json as JsonObject).some((item) => this.isTainted(item))
+    );
+  }
+
+  #isTextTainted(text: string): boolean {
+    if (/(?<!non)sensitive\(/.test(text)) return true;
+    return this.#parsed
+      .referencesIn(text)
+      .some(([first = '', second = '', third]) => this.#isReferenceTainted(first, second, third));
+  }
+
+  /** Of one argument of a resource where the reference names it; of the whole resource otherwise. */
+  #isReferenceTainted(first: string, second: string, third: string | undefined): boolean {
+    if (first === 'module') return this.#isModuleTainted(second, third);
+    const body = this.#tree.config.resources.get(`${first}.${second}`)?.body;
+    const isOne = body !== undefined && third !== undefined;
+    if (isOne) return this.isTainted(body[third] ?? null);
+    return this.#memo(first === 'data' ? `data.${second}.${third ?? ''}` : `${first}.${second}`);
+  }
+
+  #isModuleTainted(name: string, output: string | undefined): boolean {
+    const child = this.child(name);
+    const outputs = this.#tree.children.get(name)?.config.outputs;
+    if (child === undefined || outputs === undefined) return false;
+    const names = output !== undefined && outputs.has(output) ? [output] : [...outputs.keys()];
+    return names.some((each) => child.#memo(`output.${each}`));
+  }
+
+  #memo(name: string): boolean {
+    const known = this.#tainted.get(name);
+    if (known !== undefined) return known;
+    // Of a circle, which is reported elsewhere.
+    this.#tainted.set(name, false);
+    const result = this.#isNameTainted(name);
+    this.#tainted.set(name, result);
+    return result;
+  }
+
+  #isNameTainted(name: string): boolean {
+    const [first = '', second = '', third = ''] = name.split('.');
+    const { variables, locals, resources, data, outputs } = this.#tree.config;
+    if (first === 'var') {
+      const written = this.#tree.call?.body[second];
+      const isPassed = written !== undefined && this.#parent?.isTainted(written) === true;
+      return isPassed || variables.get(second)?.body['sensitive'] === true;
+    }
+    if (first === 'local') return this.isTainted(locals.get(second)?.value ?? null);
+    if (first === 'data') return this.isTainted(data.get(`${second}.${third}`)?.body ?? null);
+    if (first === 'output') {
+      const body = outputs.get(second)?.body;
+      return body?.['sensitive'] === true || this.isTainted(body?.['value'] ?? null);
+    }
+    return this.isTainted(resources.get(name)?.body ?? null);
+  }
+
+  /** Addresses of the resources that one of this module refers to. */
+  needsOf(resource: Resource): ReadonlySet<string> {
+    let needs = this.#needs.get(resource.address);
+    if (needs === undefined) {
+      needs = new Set();
+      this.#collect(resource.body, { found: needs, seen: new Set() });
+      this.#needs.set(resource.address, needs);
+    }
+    return needs;
+  }
+
+  #collect(json: Json, needs: Needs): void {
+    if (typeof json === 'string' && hasTemplate(json)) {
+      for (const names of this.#parsed.referencesIn(json)) this.#addNeed(names, needs);
+    } else if (typeof json === 'object' && json !== null) {
+      for (const item of Object.values(json)) this.#collect(item, needs);
+    }
+  }
+
+  #addNeed([first = '', second = '', third = '']: readonly string[], needs: Needs): void {
+    const { prefix, config, call } = this.#tree;
+    const resource = config.resources.get(`${first}.${second}`);
+    if (resource !== undefined) needs.found.add(resource.address);
+    const key = `${prefix}${first}.${second}.${third}`;
+    if (needs.seen.has(key)) return;
+    needs.seen.add(key);
+    if (first === 'local') this.#collect(config.locals.get(second)?.value ?? null, needs);
+    if (first === 'data') this.#collect(config.data.get(`${second}.${third}`)?.body ?? null, needs);
+    if (first === 'var' && call !== undefined && this.#parent !== undefined)
+      this.#parent.#collect(call.body[second] ?? null, needs);
+    if (first === 'module') this.#addModule(second, third, needs);
+  }
+
+  #addModule(name: string, output: string, needs: Needs): void {
+    const child = this.child(name);
+    const outputs = this.#tree.children.get(name)?.config.outputs;
+    if (child === undefined || outputs === undefined) return;
+    const wanted = outputs.has(output) ? [output] : [...outputs.keys()];
+    for (const each of wanted) child.#collect(outputs.get(each)?.body['value'] ?? null, needs);
+  }
+}

@@ -1,0 +1,75 @@
+// `count` and `for_each` of a resource, a data source or a module: which instances there are, with their keys.
+import { below, type Piece } from '../config/blocks.ts';
+import { isMap, isSet, keysOf, toNumber, typeName, unknown, type Value } from '../expression/values.ts';
+import type { Report } from '../problem.ts';
+import type { Context } from './instance.ts';
+
+export interface Repeated {
+  /** Nothing, `[0]`, `["a"]`. */
+  readonly key: string;
+  readonly context: Context;
+}
+
+const most = 10_000;
+
+/** Undefined, and reported, when it cannot be said. `evaluate` gives the value at a place of the block. */
+export function repetitionOf(
+  piece: Piece,
+  evaluate: (name: 'count' | 'for_each') => Value,
+  report: Report,
+): readonly Repeated[] | undefined {
+  const { count, for_each: each } = piece.body;
+  const tell = (name: 'count' | 'for_each', message: string): undefined => {
+    const { file, steps } = below(piece, name);
+    report({
+      code: 'E_COUNT',
+      message,
+      file,
+      steps,
+      ...(piece.construct === undefined ? {} : { construct: piece.construct }),
+    });
+    return undefined;
+  };
+  if (count !== undefined && each !== undefined) return tell('count', 'count and for_each exclude each other');
+  if (count === undefined && each === undefined) return [{ key: '', context: { place: piece } }];
+  if (count !== undefined) {
+    const number = numberIn(evaluate('count'));
+    if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= most)
+      return Array.from({ length: number }, (_, at) => ({ key: `[${at}]`, context: { place: piece, count: at } }));
+    return tell('count', `count must be a whole number, and ${stateOf(number)}`);
+  }
+  const value = evaluate('for_each');
+  const entries = entriesOf(value);
+  if (entries === undefined)
+    return tell('for_each', `for_each must be a map or a set of strings, and ${stateOf(value)}`);
+  return entries.map(([key, item]) => ({
+    key: `[${JSON.stringify(key)}]`,
+    context: { place: piece, each: { key, value: item } },
+  }));
+}
+
+function entriesOf(each: Value): readonly (readonly [string, Value])[] | undefined {
+  const entries = isSet(each)
+    ? each.items.map((item) => [item, item] as const)
+    : isMap(each)
+      ? keysOf(each).map((key) => [key, each[key] ?? null] as const)
+      : undefined;
+  return entries?.every((entry): entry is readonly [string, Value] => typeof entry[0] === 'string') === true
+    ? entries
+    : undefined;
+}
+
+const stateOf = (value: Value): string =>
+  value === unknown ? 'is not known before an apply' : `is ${typeName(value)}`;
+
+/** Texts with a number in them count as one. */
+function numberIn(value: Value): Value {
+  try {
+    return toNumber(value);
+  } catch {
+    return value;
+  }
+}
+
+/** `[0]` -> 0, `["a"]` -> "a". */
+export const keyIn = (key: string): string | number => JSON.parse(key.slice(1, -1)) as string | number;

@@ -1,0 +1,63 @@
+// The value of a variable: given or by default, in its type, and by its rules.
+import type { Json } from '../../../core/document.ts';
+import { listOf, type Piece } from '../config/blocks.ts';
+import { evaluate, type Scope } from '../expression/evaluate.ts';
+import { fromJson } from '../expression/json-text.ts';
+import { parseExpression, parseTemplate } from '../expression/parse.ts';
+import { ExpressionError } from '../expression/syntax.ts';
+import { ConversionError, isWhole, toBool, toText, type Value } from '../expression/values.ts';
+import { readType } from './type-constraint.ts';
+
+/** What is given from outside: a text of the command line, a value of a file, or what a module block says. */
+export type Given = { readonly text: string } | { readonly json: Json } | { readonly value: Value };
+
+/** Undefined: it has no value. Throws ConversionError and ExpressionError. */
+export function readVariable(piece: Piece, given: Given | undefined): Value | undefined {
+  const { type, default: fallback, nullable } = piece.body;
+  const convert = readType(typeof type === 'string' ? type : 'any');
+  const raw = given === undefined ? undefined : rawValue(given, type);
+  // Null for one that must have a value stands for its default.
+  const isLeftOut = raw === undefined || (raw === null && nullable === false && fallback !== undefined);
+  if (isLeftOut && fallback === undefined) return undefined;
+  const value = convert(isLeftOut ? fromJson(fallback) : raw);
+  if (value === null && nullable === false) throw new ConversionError('null is not allowed');
+  return value;
+}
+
+function rawValue(given: Given, type: Json | undefined): Value {
+  if ('value' in given) return given.value;
+  if ('json' in given) return fromJson(given.json);
+  return takesTexts(type) ? given.text : literalValue(given.text);
+}
+
+/** Texts from outside are texts for these; for others they are expressions without names. */
+const takesTexts = (type: Json | undefined): boolean =>
+  type === undefined || (typeof type === 'string' && /^(?:\$\{)?\s*(?:string|number|bool)\s*\}?$/.test(type));
+
+const nothing: Scope = { resolve: () => undefined, isConstant: true };
+
+function literalValue(text: string): Value {
+  try {
+    return evaluate(parseExpression(text), nothing);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    throw new ConversionError(`the value given is no expression: ${error.message}`);
+  }
+}
+
+/** Rules are judged once the value is known. Throws ConversionError. */
+export function validateVariable(name: string, piece: Piece, value: Value, outer: Scope): void {
+  const scope: Scope = {
+    ...outer,
+    resolve: (names, span) =>
+      names[0] === 'var' && names[1] === name ? { value, used: 2 } : outer.resolve(names, span),
+  };
+  if (!isWhole(value)) return;
+  for (const rule of listOf(piece.body['validation'])) {
+    const condition = typeof rule['condition'] === 'string' ? rule['condition'] : 'true';
+    if (toBool(evaluate(parseTemplate(condition), scope)) !== false) continue;
+    const message = rule['error_message'];
+    const text = typeof message === 'string' ? toText(evaluate(parseTemplate(message), scope)) : null;
+    throw new ConversionError(typeof text === 'string' ? text : 'it breaks its rule');
+  }
+}

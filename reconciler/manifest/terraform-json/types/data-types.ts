@@ -1,0 +1,85 @@
+// The data sources of our own provider: what they take and what they tell. A test compares them with the provider's schema; reading
+// them is live-data.ts's work.
+import type { ReferableType } from '../evaluation/instance.ts';
+import { unknown, type Value } from '../expression/values.ts';
+import type { Members } from './argument-shapes.ts';
+
+const later = (): Value => unknown;
+
+const taking = (shapes: Members, ...told: readonly string[]): ReferableType => ({
+  arguments: new Set(Object.keys(shapes)),
+  shapes,
+  computed: Object.fromEntries(told.map((name) => [name, later] as const)),
+});
+
+const facts = [
+  'description',
+  'status',
+  'running',
+  'architecture',
+  'ephemeral',
+  'profiles',
+  'location',
+  'created_at',
+  'ipv4_address',
+  'ipv6_address',
+];
+
+export const dataTypes: Readonly<Record<string, ReferableType>> = {
+  gantry_container: taking(
+    { name: 'text' },
+    ...facts,
+    'config',
+    'devices',
+    'expanded_config',
+    'expanded_devices',
+    'interfaces',
+  ),
+  gantry_containers: taking({ name_prefix: 'text', status: 'text', profile: 'text', config: 'map' }, 'containers'),
+  gantry_image: taking(
+    { alias: 'text', fingerprint: 'text' },
+    'aliases',
+    'architecture',
+    'public',
+    'properties',
+    'size_bytes',
+    'created_at',
+    'uploaded_at',
+  ),
+  gantry_profile: taking({ name: 'text' }, 'description', 'config', 'devices', 'used_by'),
+  gantry_network: taking({ name: 'text' }, 'description', 'type', 'managed', 'config', 'used_by', 'locations'),
+  gantry_network_leases: taking({ network: 'text' }, 'leases'),
+  gantry_storage_pool: taking(
+    { name: 'text' },
+    'description',
+    'driver',
+    'config',
+    'status',
+    'used_by',
+    'space_used_bytes',
+    'space_total_bytes',
+  ),
+  gantry_project: taking({ name: 'text' }, 'description', 'config', 'used_by'),
+  gantry_server: taking(
+    {},
+    'name',
+    'version',
+    'api_version',
+    'api_extensions',
+    'clustered',
+    'addresses',
+    'architectures',
+    'certificate_fingerprint',
+    'kernel',
+    'kernel_version',
+    'driver',
+    'storage',
+    'config',
+  ),
+  gantry_resources: taking({}, 'cpu_total', 'memory_total_bytes', 'memory_used_bytes', 'cpu_names'),
+  gantry_cluster: taking({}, 'enabled', 'server_name', 'members'),
+};
+
+export const dataTypeOf = (name: string): ReferableType | undefined =>
+  Object.hasOwn(dataTypes, name) ? dataTypes[name] : undefined;
+export const dataTypeNames: readonly string[] = Object.keys(dataTypes);

@@ -1,0 +1,51 @@
+// Loads a configuration whose data sources are on a server: what a data source says may decide which others there are, so it is
+// evaluated again until nothing new is asked.
+import type { ConfigFile } from '../terraform-json/config/blocks.ts';
+import type { ModuleFiles } from '../terraform-json/config/module-tree.ts';
+import type { DataAnswer, DataRequest } from '../terraform-json/evaluation/instance.ts';
+import type { Given } from '../terraform-json/evaluation/variables.ts';
+import { loadTerraform, type TerraformLoad } from '../terraform-json/load-terraform.ts';
+import type { Problem } from '../terraform-json/problem.ts';
+
+/** Answers in the order of the requests. */
+export type LiveData = (requests: readonly DataRequest[]) => Promise<readonly DataAnswer[]>;
+
+interface LoadedData {
+  readonly loaded: TerraformLoad;
+  /** What to say when nobody could be asked. */
+  readonly unread: readonly string[];
+}
+
+const mostRounds = 20;
+
+/** Without `live` nobody is asked. */
+export async function loadWithData(
+  files: readonly ConfigFile[],
+  given: ReadonlyMap<string, Given>,
+  modules: ModuleFiles,
+  live: LiveData | undefined,
+): Promise<LoadedData> {
+  const answers = new Map<string, DataAnswer>();
+  for (let round = 0; ; round++) {
+    const asked = new Map<string, DataRequest>();
+    const read = (request: DataRequest): DataAnswer => {
+      const key = JSON.stringify(request);
+      if (!answers.has(key)) asked.set(key, request);
+      return answers.get(key);
+    };
+    const loaded = loadTerraform(files, given, { modules, read });
+    if (asked.size === 0) return { loaded, unread: [] };
+    if (live === undefined || round >= mostRounds) return withoutData(loaded, [...asked.values()]);
+    const found = await live([...asked.values()]);
+    for (const [at, key] of [...asked.keys()].entries()) answers.set(key, found[at]);
+  }
+}
+
+/** What depends on data sources cannot be judged, and is no mistake. */
+function withoutData(loaded: TerraformLoad, asked: readonly DataRequest[]): LoadedData {
+  const isOpen = ({ code, message }: Problem): boolean =>
+    code === 'E_UNKNOWN_VALUE' || (code === 'E_COUNT' && message.includes('not known'));
+  const types = [...new Set(asked.map(({ type }) => type))].join(', ');
+  const notice = `data sources (${types}) are read when a plan is made: what depends on them was not checked`;
+  return { loaded: { ...loaded, problems: loaded.problems.filter((each) => !isOpen(each)) }, unread: [notice] };
+}

@@ -1,0 +1,66 @@
+// Files of values for variables, as Terraform has them: terraform.tfvars and *.auto.tfvars in HCL, the same in JSON. Which files there
+// are, in which order they win, and what is wrong with them.
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Json } from '../../core/document.ts';
+import { isMap } from '../../core/kinds/values.ts';
+import { limits } from '../parse-yaml.ts';
+import { evaluate, type Scope } from '../terraform-json/expression/evaluate.ts';
+import { toPlain } from '../terraform-json/expression/json-text.ts';
+import { parseAssignments } from '../terraform-json/expression/assignments.ts';
+import { ExpressionError } from '../terraform-json/expression/syntax.ts';
+
+/** Values of files are of their types; texts of the command line and the environment are not yet. */
+export interface GivenValues {
+  readonly file: string;
+  readonly values: ReadonlyMap<string, Json>;
+}
+
+const isAutomatic = (name: string): boolean =>
+  /^terraform\.tfvars(?:\.json)?$/.test(name) || /\.auto\.tfvars(?:\.json)?$/.test(name);
+
+/** Of a folder, weakest first: terraform.tfvars, terraform.tfvars.json, then the others by their names. */
+export async function automaticFiles(folder: string): Promise<readonly string[]> {
+  const names = (await readdir(folder).catch(() => [])).filter(isAutomatic).sort();
+  const rank = (name: string): number => (name === 'terraform.tfvars' ? 0 : name === 'terraform.tfvars.json' ? 1 : 2);
+  return names.toSorted((a, b) => rank(a) - rank(b)).map((name) => join(folder, name));
+}
+
+/** What cannot be read is told with its place, and has no values. */
+export async function readTfvars(file: string, diagnostics: Diagnostic[]): Promise<GivenValues> {
+  const tell = (message: string, line = 1, column = 1): GivenValues => {
+    diagnostics.push({ severity: 'error', code: 'unreadable', path: '', message, file, line, column });
+    return { file, values: new Map() };
+  };
+  let text: string;
+  try {
+    const { size } = await stat(file);
+    if (size > limits.fileBytes) return tell(`${file} has ${size} bytes; ${limits.fileBytes} may be read`);
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    return tell(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    return { file, values: file.endsWith('.json') ? jsonValues(text) : hclValues(text) };
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) return tell(`${file} cannot be read: ${(error as Error).message}`);
+    const before = text.slice(0, error.span.start).split('\n');
+    return tell(`${basename(file)}: ${error.message}`, before.length, (before.at(-1) ?? '').length + 1);
+  }
+}
+
+function jsonValues(text: string): ReadonlyMap<string, Json> {
+  const parsed = JSON.parse(text) as Json;
+  if (!isMap(parsed)) throw new Error('it must hold an object');
+  return new Map(Object.entries(parsed));
+}
+
+/** Values are written out: they refer to nothing, and no function is called. */
+const written: Scope = { resolve: () => undefined, isConstant: true };
+
+function hclValues(text: string): ReadonlyMap<string, Json> {
+  return new Map(
+    parseAssignments(text).map(({ name, value }) => [name, toPlain(evaluate(value, written)) as Json] as const),
+  );
+}
