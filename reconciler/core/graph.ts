@@ -52,7 +52,8 @@ export function buildGraph(
         diagnostics.push(missing(object, reference, names, observed !== undefined));
     }
     for (const [index, address] of object.manage.dependsOn.entries()) {
-      if (declared.has(address)) found.add(address);
+      if (address === object.address) diagnostics.push(dependsOnItself(object, index));
+      else if (declared.has(address)) found.add(address);
       else if (!broken.has(address) && !isDependencyLive(address, observed))
         diagnostics.push(missingDependency(object, address, index, declared, observed !== undefined));
     }
@@ -144,11 +145,24 @@ function missingDependency(
     code: 'missing-reference',
     address: object.address,
     path: `manage.depends_on.${index}`,
-    message: `${address} is ${where}${hint(address, declared.keys())}`,
+    message: `${address} is ${where}${hint(address, othersThan(object.address, declared.keys()))}`,
     remedy: 'correct the name, or apply the set that declares it first',
     ...object.location,
   };
 }
+
+const othersThan = (address: Address, all: Iterable<Address>): readonly Address[] =>
+  [...all].filter((one) => one !== address);
+
+const dependsOnItself = (object: Document, index: number): Diagnostic => ({
+  severity: 'error',
+  code: 'reference-cycle',
+  address: object.address,
+  path: `manage.depends_on.${index}`,
+  message: `${object.address} depends on itself`,
+  remedy: `take ${object.address} out of its manage.depends_on`,
+  ...object.location,
+});
 
 function circular(cycle: readonly Address[], declared: ReadonlyMap<Address, Document>): Diagnostic {
   const first = cycle[0] as Address;

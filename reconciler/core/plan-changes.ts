@@ -1,5 +1,6 @@
 // Makes the plan that turns the observed world into the declared one. Decisions about single objects are in decide.ts.
 import { capabilityProblems } from './capabilities.ts';
+import { clashes, rootlessContainers } from './clashes/index.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { PlanContext } from './context.ts';
 import { decideObject } from './decide.ts';
@@ -48,11 +49,16 @@ export function planChanges(input: PlanInput): Plan {
     ...relevant,
     ...waveProblems(selected, graph.needs, waves),
     ...selected.flatMap((object) => creationProblems(object, input.observed)),
+    ...rootlessContainers(objects, input.observed).filter(({ address }) => isSelected(address, wanted)),
+    ...clashes(objects, input.observed).filter(({ address }) => isSelected(address, wanted)),
   );
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
   const context = new PlanContext(input.observed, options, objects, input.owner, input.compareSeeds);
   return assemble(selected, objects, graph, context, problems, waves);
 }
+
+const isSelected = (address: Address | undefined, wanted: ReadonlySet<Address> | undefined): boolean =>
+  wanted === undefined || (address !== undefined && wanted.has(address));
 
 /** A plan without steps: something must be corrected first. */
 export const failedPlan = (mode: Plan['mode'], diagnostics: readonly Diagnostic[]): Plan => ({

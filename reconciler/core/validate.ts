@@ -2,9 +2,11 @@
 import type { Diagnostic } from './diagnostic.ts';
 import type { Address, Document } from './document.ts';
 import { waveProblems, wavesOf } from './waves.ts';
+import { clashes } from './clashes/index.ts';
 import { foreignWarnings } from './foreign.ts';
 import { buildGraph } from './graph.ts';
 import { normalizeDocuments } from './normalize.ts';
+import { emptyWorld } from './observed.ts';
 
 /**
  * References to what is not declared are warnings: it may exist on the server. `broken` are the addresses of documents
@@ -17,5 +19,5 @@ export function validateDocuments(
   const { objects, diagnostics } = normalizeDocuments(documents);
   const { needs, diagnostics: references } = buildGraph(objects, undefined, new Set(broken));
   const waves = waveProblems(objects, needs, wavesOf(objects, needs));
-  return [...diagnostics, ...references, ...waves, ...foreignWarnings(objects)];
+  return [...diagnostics, ...references, ...waves, ...foreignWarnings(objects), ...clashes(objects, emptyWorld)];
 }

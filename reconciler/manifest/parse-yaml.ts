@@ -6,13 +6,23 @@ import {
   isSeq,
   LineCounter,
   parseAllDocuments,
-  visit,
   type Document as YamlDocument,
   type Node,
   type Pair,
 } from 'yaml';
 import type { Json } from '../core/document.ts';
+import {
+  conflictMarkers,
+  foreignTag,
+  isStackOverflow,
+  parserProblem,
+  quoteTheKey,
+  tooDeep,
+  type TextProblem,
+} from './messages/yaml-problems.ts';
 import { nodeAt, type Place } from './places.ts';
+
+export type { TextProblem };
 
 export const limits = {
   fileBytes: 32 * 1024 * 1024,
@@ -22,15 +32,6 @@ export const limits = {
   aliased: 20_000,
   depth: 60,
 } as const;
-
-/** Something wrong, at an offset of the text. */
-export interface TextProblem {
-  readonly code: string;
-  readonly message: string;
-  readonly remedy?: string;
-  readonly offset: number;
-  readonly length: number;
-}
 
 export interface RawDocument {
   readonly value: Json;
@@ -46,31 +47,32 @@ export interface ParsedText {
   readonly problems: readonly TextProblem[];
 }
 
-const friendly: Readonly<Record<string, { readonly message: string; readonly remedy: string }>> = {
-  TAB_AS_INDENT: { message: 'a tab is used for indentation', remedy: 'indent with spaces' },
-  DUPLICATE_KEY: { message: 'this key is written twice in one map', remedy: 'keep one of the two' },
-  BAD_INDENT: { message: 'the indentation does not fit the lines above', remedy: 'line it up with its neighbours' },
-  MULTILINE_IMPLICIT_KEY: { message: 'a key must fit on one line', remedy: 'is a colon or a quote missing?' },
-  NON_STRING_KEY: { message: 'a key must be plain text', remedy: 'put the key into quotes' },
-};
-
 export function parseYaml(text: string): ParsedText {
+  const conflict = conflictMarkers(text);
+  if (conflict !== undefined) return { documents: [], problems: [conflict] };
   let parsed: readonly YamlDocument.Parsed[];
   try {
     parsed = parseAll(text);
   } catch {
-    const message = 'the text cannot be read as YAML: it is nested too deeply';
-    return { documents: [], problems: [{ code: 'malformed-yaml', message, offset: 0, length: 1 }] };
+    return { documents: [], problems: [tooDeep(text, limits.depth)] };
   }
+  if (parsed.some(({ errors }) => errors.some(isStackOverflow)))
+    return { documents: [], problems: [tooDeep(text, limits.depth)] };
   const problems: TextProblem[] = [];
   const documents = parsed.flatMap((document) => {
-    problems.push(...document.errors.map((error) => openQuote(error, document) ?? textProblem(error, text)));
+    problems.push(...firstOfEach(document.errors).map((error) => parserProblem(error, document, text)));
     if (document.errors.length > 0 || document.contents === null) return [];
     const raw = readDocument(document, problems);
     return raw === undefined ? [] : [raw];
   });
   return { documents, problems };
 }
+
+/** After one token that fits nowhere, the parser says the same of every token that follows. */
+const firstOfEach = <T extends { readonly code: string }>(errors: readonly T[]): readonly T[] =>
+  errors.filter(
+    ({ code }, index) => code !== 'UNEXPECTED_TOKEN' || !errors.slice(0, index).some((before) => before.code === code),
+  );
 
 function parseAll(text: string): readonly YamlDocument.Parsed[] {
   const parsed = parseAllDocuments(text, {
@@ -82,48 +84,6 @@ function parseAll(text: string): readonly YamlDocument.Parsed[] {
   });
   return Array.isArray(parsed) ? parsed : [];
 }
-
-/** A quote that is never closed shows at the end of the text; what has to be corrected is where it began. */
-function openQuote(
-  error: { readonly code: string; readonly message: string; readonly pos: readonly [number, number] },
-  document: YamlDocument.Parsed,
-): TextProblem | undefined {
-  if (error.code !== 'MISSING_CHAR' || !/quote/.test(error.message)) return undefined;
-  let offset: number | undefined;
-  visit(document, {
-    Scalar(_key, { range }) {
-      const isIt = range !== undefined && range !== null && range[0] < error.pos[0] && error.pos[0] <= range[2];
-      if (!isIt) return undefined;
-      offset = range[0];
-      return visit.BREAK;
-    },
-  });
-  if (offset === undefined) return undefined;
-  return { code: 'malformed-yaml', message: 'this quote is never closed', remedy: 'close it', offset, length: 1 };
-}
-
-function textProblem(
-  error: { readonly code: string; readonly message: string; readonly pos: readonly [number, number] },
-  text: string,
-): TextProblem {
-  const known = friendly[error.code];
-  const [offset, end] = error.pos;
-  const isTab = error.code !== 'TAB_AS_INDENT' && /^[ ]*\t/.test(lineAt(text, offset));
-  const { message, remedy } = isTab ? (friendly['TAB_AS_INDENT'] ?? {}) : (known ?? {});
-  return {
-    code: error.code === 'DUPLICATE_KEY' ? 'duplicate-key' : 'malformed-yaml',
-    message: message ?? `this is not valid YAML: ${error.message.split('\n')[0] ?? ''}`,
-    ...(remedy === undefined ? {} : { remedy }),
-    offset,
-    length: Math.max(1, end - offset, isTab ? 1 : (/^[\w.$-]+/.exec(text.slice(offset, offset + 80))?.[0].length ?? 1)),
-  };
-}
-
-const lineAt = (text: string, offset: number): string => {
-  const start = text.lastIndexOf('\n', offset - 1) + 1;
-  const end = text.indexOf('\n', offset);
-  return text.slice(start, end === -1 ? undefined : end);
-};
 
 function readDocument(document: YamlDocument.Parsed, problems: TextProblem[]): RawDocument | undefined {
   const root = document.contents;
@@ -154,7 +114,8 @@ class ValueReader {
     this.#document = document;
   }
 
-  read(node: unknown, depth: number): Json {
+  /** `texts`: how many levels of maps further down values are texts that keep their spelling; see `below`. */
+  read(node: unknown, depth: number, texts?: number): Json {
     if (this.problems.length > 0) return null;
     this.#values += 1;
     if (this.#inAlias > 0) this.#aliased += 1;
@@ -164,22 +125,28 @@ class ValueReader {
       return this.#fail(node, 'too-many-aliases', `aliases multiply this document beyond ${limits.aliased} values`);
     }
     if (depth > limits.depth) return this.#fail(node, 'too-deep', `values may be nested ${limits.depth} deep`);
-    if (isAlias(node)) return this.#readAlias(node, depth);
-    if (isScalar(node)) return readScalar(node.value, node.source);
+    if (isAlias(node)) return this.#readAlias(node, depth, texts);
+    const tag = foreignTag((node as Node | null)?.tag);
+    if (tag !== undefined) return this.#fail(node, 'unknown-tag', tag.message, tag.remedy);
+    if (isScalar(node)) return readScalar(node.value, node.source, texts === 0);
     if (isSeq(node)) return node.items.map((item) => this.read(item, depth + 1));
-    return isMap(node) ? this.#readMap(node.items, depth) : null;
+    return isMap(node) ? this.#readMap(node.items, depth, texts) : null;
   }
 
-  #readAlias(alias: Node & { resolve: (document: YamlDocument) => unknown; source: string }, depth: number): Json {
+  #readAlias(
+    alias: Node & { resolve: (document: YamlDocument) => unknown; source: string },
+    depth: number,
+    texts: number | undefined,
+  ): Json {
     const target = alias.resolve(this.#document);
     if (target === undefined) return this.#fail(alias, 'malformed-yaml', `there is no anchor &${alias.source}`);
     this.#inAlias += 1;
-    const value = this.read(target, depth + 1);
+    const value = this.read(target, depth + 1, texts);
     this.#inAlias -= 1;
     return value;
   }
 
-  #readMap(items: readonly Pair[], depth: number): Json {
+  #readMap(items: readonly Pair[], depth: number, texts: number | undefined): Json {
     const out: Record<string, Json> = {};
     const own = new Set<string>();
     for (const { key, value } of items) {
@@ -192,7 +159,7 @@ class ValueReader {
         this.#fail(key, 'unknown-key', '__proto__ is no key of anything');
         continue;
       }
-      const read = this.read(value, depth + 1);
+      const read = this.read(value, depth + 1, below(texts, name));
       if (name === '<<') this.#merge(out, own, read, value);
       else {
         own.add(name);
@@ -213,10 +180,10 @@ class ValueReader {
     }
   }
 
-  #fail(node: unknown, code: string, message: string): null {
+  #fail(node: unknown, code: string, message: string, help?: string): null {
     const range = (node as Node | null)?.range;
     if (this.problems.length === 0) {
-      const remedy = friendly[code === 'non-string-key' ? 'NON_STRING_KEY' : '']?.remedy;
+      const remedy = help ?? (code === 'non-string-key' ? quoteTheKey : undefined);
       this.problems.push({
         code,
         message,
@@ -229,8 +196,18 @@ class ValueReader {
   }
 }
 
+/** Maps whose values are texts, whatever they look like, and how many levels of maps down those stand. */
+const textMaps: Readonly<Record<string, number>> = { config: 1, devices: 2, environment: 1, properties: 1 };
+
+/** For the value of a key. What is below a text (a seed of cloud-init as a map) is read as any YAML. */
+function below(texts: number | undefined, key: string): number | undefined {
+  if (texts !== undefined) return texts - 1;
+  return Object.hasOwn(textMaps, key) ? textMaps[key] : undefined;
+}
+
 /** Numbers stay the text they are written as: `0660` and `1.10` mean what they show. */
-function readScalar(value: unknown, source: string | undefined): Json {
+function readScalar(value: unknown, source: string | undefined, isText: boolean): Json {
+  if (typeof value === 'boolean' && isText && source !== undefined && source !== String(value)) return source;
   if (typeof value === 'string' || typeof value === 'boolean') return value;
   if (value === null || value === undefined) return null;
   return source ?? (typeof value === 'number' ? String(value) : null);

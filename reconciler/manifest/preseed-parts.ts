@@ -46,7 +46,7 @@ export function readPreseed(value: JsonObject, raw: RawDocument): PreseedParts {
     const kind = Object.hasOwn(lists, key) ? lists[key] : undefined;
     if (message !== undefined) {
       findings.push(wrong('not-available', key, message, `take ${key} out, or leave it empty`));
-    } else if (key === 'config') parts.push(serverPart(content, raw));
+    } else if (key === 'config') parts.push(serverPart(withoutPassword(content, findings), raw));
     else if (!Array.isArray(content)) findings.push(wrong('bad-value', key, `${key} must be a list`));
     else if (kind !== undefined) {
       for (const [index, item] of (content as readonly Json[]).entries())
@@ -62,6 +62,19 @@ const isEmpty = (value: Json): boolean =>
 /** Dumps tell of the one project that every server has. */
 const isDefaultProject = (kind: KindName, item: Json): boolean =>
   kind === 'project' && isMap(item) && item['name'] === 'default';
+
+/** Preseeds set the password that clients once joined with; no server shows it, so that it could not be kept. */
+function withoutPassword(config: Json, findings: Finding[]): Json {
+  if (!isMap(config) || !('core.trust_password' in config)) return config;
+  findings.push({
+    severity: 'warning',
+    code: 'write-only-key',
+    path: 'config.core.trust_password',
+    message: 'core.trust_password is left out: no server shows it, so nobody could tell whether it is as declared',
+    remedy: 'declare the certificates to trust, or set the password on the server itself',
+  });
+  return Object.fromEntries(Object.entries(config).filter(([key]) => key !== 'core.trust_password'));
+}
 
 const manage: JsonObject = { mode: 'add', prune: false };
 
@@ -85,16 +98,8 @@ function itemPart(kind: KindName, list: string, index: number, item: Json, raw: 
   };
 }
 
-/** What dumps tell of where things are, and the type that every custom volume has. */
+/** What dumps say of where things are. */
 function withoutForeign(kind: KindName, item: JsonObject): JsonObject {
   const { project, managed: _managed, ...rest } = item;
-  const kept: JsonObject =
-    project === undefined || project === 'default' || project === '' ? rest : { ...rest, project };
-  if (kind !== 'storage_volume') return kept;
-  const { type, content_type: content, ...volume } = kept;
-  return {
-    ...volume,
-    ...(type === undefined || type === '' || type === 'custom' ? {} : { type }),
-    ...(content === undefined || content === '' || content === 'filesystem' ? {} : { content_type: content }),
-  };
+  return project === undefined || project === 'default' || project === '' ? rest : { ...rest, project };
 }

@@ -1,7 +1,7 @@
 // Makes a document of the value of one YAML document, or says everything that is wrong with it.
 import { X509Certificate } from 'node:crypto';
 import { hint } from '../../server/api/nearest.ts';
-import { isKindName, kindNames, kinds, type KindName } from '../../server/api/kinds.ts';
+import { kinds, type KindName } from '../../server/api/kinds.ts';
 import { lxdPropertyNames } from '../../server/api/lxd-keys.ts';
 import { documentSchema, laterKeys, laterManageKeys, type JsonSchema } from '../../server/api/manifest-schema.ts';
 import { validateBody } from '../../server/api/validate.ts';
@@ -24,7 +24,9 @@ import { scopedName } from '../core/scoped-name.ts';
 import { hidden, isSecret } from '../core/secret.ts';
 import { wrong, type Finding } from './finding.ts';
 import { withSeedTexts } from './cloud-config.ts';
-import { preseedKeys } from './preseed-parts.ts';
+import { withoutComputed } from './messages/computed-members.ts';
+import { kindProblem, machineProblem } from './messages/kind-problems.ts';
+import { schemaFinding } from './messages/wrong-type.ts';
 import { dependsOnFindings, readManage } from './read-manage.ts';
 
 /** All but the place, which the loader knows. */
@@ -58,12 +60,9 @@ export function readDocument(value: Json, nowMs = Date.now(), base = 'default'):
     return only(wrong('not-a-document', '', 'a document must be a map that begins with `kind:`'));
   }
   const flat = flatForm(value);
-  const kind = flat['kind'];
-  if (typeof kind !== 'string') return only(wrongShape(value));
-  if (!isKindName(kind)) {
-    const remedy = `the kinds are ${kindNames.join(', ')} and vars`;
-    return only(wrong('unknown-kind', 'kind', `unknown kind ${kind}${hint(kind, [...kindNames, 'vars'])}`, remedy));
-  }
+  const problem = kindProblem(flat);
+  if (problem !== undefined) return only(problem);
+  const kind = flat['kind'] as KindName;
   return readKind(kind, flat, nowMs, base);
 }
 
@@ -89,21 +88,12 @@ function openEnvelope(value: JsonObject): JsonObject {
   };
 }
 
-function wrongShape(value: JsonObject): Finding {
-  const keys = Object.keys(value);
-  const preseed = keys.find((key) => preseedKeys.includes(key));
-  if (preseed !== undefined) {
-    const other = keys.find((key) => !preseedKeys.includes(key)) ?? '';
-    const message = `a preseed document has no ${other}${hint(other, preseedKeys)}`;
-    return wrong('unknown-key', other, message, `its keys are ${preseedKeys.join(', ')}`);
-  }
-  const near = keys.find((key) => hint(key, ['kind']) !== '');
-  const message = near === undefined ? 'the document has no kind' : `unknown key ${near} (did you mean kind?)`;
-  return wrong('missing-kind', near ?? '', message, `begin it with \`kind:\` and one of ${kindNames.join(', ')}`);
-}
-
 function readKind(kind: KindName, flat: JsonObject, nowMs: number, base: string): ReadResult {
-  const { value, findings } = withoutLaterKeys(withSeedTexts(flat));
+  const machine = machineProblem(kind, flat);
+  if (machine !== undefined) return only(machine);
+  const written = withoutComputed(kind, flat);
+  const { value, findings } = withoutLaterKeys(withSeedTexts(written.value));
+  findings.push(...written.findings);
   let schema = schemas.get(kind);
   if (schema === undefined) schemas.set(kind, (schema = documentSchema(kind)));
   const coerced = coerce(value, schema);
@@ -257,31 +247,26 @@ function coerce(value: JsonObject, schema: JsonSchema): JsonObject {
   for (const [key, item] of Object.entries(value)) {
     const type = Object.hasOwn(properties, key) ? properties[key]?.['type'] : undefined;
     if (type === 'boolean' && typeof item === 'string') out[key] = booleanWords[item.toLowerCase()] ?? item;
-    else if (type === 'string' && typeof item === 'boolean') out[key] = String(item);
+    else if (typeof item === 'boolean' && (type === 'string' || takesText(properties[key]))) out[key] = String(item);
     // `profiles: null` is the API's other way to leave them out, and `config:` with all entries commented out is null as well.
     else if (!(item === null && isOptionalGroup(key, type, schema))) out[key] = item;
   }
   return out;
 }
 
+/** `description: true`: any scalar may be written where the API has a text. */
+const takesText = (schema: JsonSchema | undefined): boolean =>
+  ((schema?.['anyOf'] ?? []) as readonly JsonSchema[]).some(({ type }) => type === 'string');
+
 /** A map or list that need not be there. */
 const isOptionalGroup = (key: string, type: unknown, schema: JsonSchema): boolean =>
   (type === 'object' || type === 'array' || key === 'profiles' || key === 'snapshots') &&
   !(schema['required'] as readonly string[]).includes(key);
 
-function schemaFindings(value: JsonObject, schema: JsonSchema): readonly Finding[] {
-  return validateBody(schema as Parameters<typeof validateBody>[0], value, { unknownKeys: 'report' }).map((problem) => {
-    const isUnknown = problem.message.startsWith('is not a known member');
-    const code = isUnknown ? 'unknown-key' : problem.message === 'is required' ? 'missing-key' : 'wrong-type';
-    const message = isUnknown
-      ? problem.message.replace('is not a known member', 'is not a key of this kind')
-      : problem.message;
-    if (/(^|\.)timeout$/.test(problem.path)) {
-      return wrong('bad-value', problem.path, `${problem.path} must be a time such as 90s, 5m or 1h`);
-    }
-    return wrong(code, problem.path, `${problem.path} ${message}`);
-  });
-}
+const schemaFindings = (value: JsonObject, schema: JsonSchema): readonly Finding[] =>
+  validateBody(schema as Parameters<typeof validateBody>[0], value, { unknownKeys: 'report' }).map((problem) =>
+    schemaFinding(problem, value),
+  );
 
 /** Config, device and file rules; places that are wrong already are not judged twice. */
 function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding[]): readonly Finding[] {

@@ -40,7 +40,7 @@ const text = word(is.any);
 
 const limitNames =
   'as core cpu data fsize locks memlock msgqueue nice nofile nproc rss rtprio rttime sigpending stack'.split(' ');
-const limitValue = '(?:[0-9]{1,19}|unlimited)';
+const limitValue = '(?:0|[1-9][0-9]{0,18}|unlimited)';
 
 const cpus: Check = (value) => {
   if (/^[1-9][0-9]{0,3}$/.test(value)) return undefined;
@@ -72,7 +72,7 @@ const idmapLine: Check = (line) => {
 
 const kernelLimitForm = is.matches(
   new RegExp(`^${limitValue}(?::${limitValue})?$`),
-  'must be a number or unlimited, or two of them as soft:hard',
+  'must be a number without leading zeros or unlimited, or two of them as soft:hard',
 );
 
 function kernelLimit(value: string): string | undefined {

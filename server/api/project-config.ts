@@ -21,7 +21,7 @@ const feature = (doc: string, otherwise: 'true' | 'false'): ProjectConfigKey => 
 const count = (what: string): ProjectConfigKey => ({
   type: 'integer',
   doc: `The most ${what} in the project.`,
-  check: is.integer(0),
+  check: is.paddedInteger(0),
 });
 const size = (doc: string): ProjectConfigKey => ({ type: 'size', doc, check: is.size });
 const text = (doc: string): ProjectConfigKey => ({ type: 'text', doc, check: is.any });
@@ -47,13 +47,17 @@ export const projectConfigKeys = {
   'features.storage.buckets': feature('Buckets of its own.', 'true'),
   'features.storage.volumes': feature('Volumes of its own; else those of the project default.', 'true'),
   'images.auto_update_cached': { type: 'bool', doc: 'Whether cached images are kept up to date.', check: is.bool },
-  'images.auto_update_interval': { type: 'integer', doc: 'Hours between updates of images.', check: is.integer(0) },
+  'images.auto_update_interval': {
+    type: 'integer',
+    doc: 'Hours between updates of images.',
+    check: is.paddedInteger(0),
+  },
   'images.compression_algorithm': text('Program that packs new images.'),
   'images.default_architecture': text('Architecture of images when several fit.'),
   'images.remote_cache_expiry': {
     type: 'integer',
     doc: 'Days after which unused cached images go.',
-    check: is.integer(0),
+    check: is.paddedInteger(0),
   },
   'limits.containers': count('containers'),
   'limits.cpu': count('processors of all containers together'),

@@ -26,7 +26,7 @@ const row =
 const text = row('text', is.any);
 const flag = row('bool', is.bool);
 const header = row('text', is.matches(/^[ -~]*$/, 'must be printable ASCII: it becomes a response header'));
-const integer = (min?: number) => row('integer', is.integer(min));
+const integer = (min?: number) => row('integer', is.paddedInteger(min));
 
 const listen: Check = (value) =>
   parseListenAddress(value) === undefined
@@ -38,7 +38,7 @@ const program = is.matches(
 );
 const url = is.matches(/^https?:\/\/[^\s/]+/, 'must be an http or https URL');
 const replicas: Check = (value) =>
-  value === '-1' || is.integer(1)(value) === undefined
+  value === '-1' || is.paddedInteger(1)(value) === undefined
     ? undefined
     : 'must be a whole number of at least 1, or -1 for all';
 const perPool =
@@ -168,7 +168,8 @@ export function mergeServerConfig(
 /** One spelling for one meaning, so that equal values compare equal. */
 function normal(fact: ServerConfigKey, value: string): string {
   if (fact.type === 'bool' && is.bool(value) === undefined) return String(is.isTrue(value));
-  if (fact.type === 'integer' && is.integer()(value) === undefined) return String(BigInt(value.replace(/^\+/, '')));
+  if (fact.type === 'integer' && is.paddedInteger()(value) === undefined)
+    return String(BigInt(value.replace(/^\+/, '')));
   return value;
 }
 

@@ -22,8 +22,18 @@ export const bool: Check = matches(/^(?:true|false|1|0|yes|no|on|off)$/i, 'must 
 export const oneOf = (...words: readonly string[]): Check =>
   rule(`must be one of ${words.join(', ')}`, (value) => words.includes(value));
 
-/** Signed 64-bit decimal within the limits. */
+/** As `paddedInteger`, without leading zeros: tools of the kernel read `010` as an octal 8, and refuse `08`. */
 export function integer(min?: number, max?: number): Check {
+  const whole = paddedInteger(min, max);
+  return (value) =>
+    whole(value) ??
+    (/^[-+]?0[0-9]/.test(value)
+      ? `must be written without leading zeros: ${BigInt(value.replace(/^\+/, ''))}`
+      : undefined);
+}
+
+/** Signed 64-bit decimal within the limits. */
+export function paddedInteger(min?: number, max?: number): Check {
   const low = min === undefined ? -(2n ** 63n) : BigInt(min);
   const high = max === undefined ? 2n ** 63n - 1n : BigInt(max);
   const text =

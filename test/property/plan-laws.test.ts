@@ -40,7 +40,8 @@ describe('laws of plans', () => {
         applied += 1;
         const after = applyPlan(plan, observed);
         const again = planChanges({ documents: left, observed: after, options: permissive });
-        expect(again.diagnostics).toEqual([]);
+        // Networks of drawn worlds overlap as they come.
+        expect(again.diagnostics.filter(({ code }) => code !== 'overlapping-subnets')).toEqual([]);
         expect(renderPlan(again, { color: false })).toMatch(/^No changes/);
         expect(hasChanges(again)).toBe(false);
         expect(again.steps).toEqual([]);
@@ -160,7 +161,9 @@ describe('laws of plans', () => {
       fc.property(scenes, ({ documents, observed }) => {
         const whole = planChanges({ documents, observed });
         const target = documents.at(-1);
-        if (target === undefined) return;
+        // A drawn container without a root disk refuses the whole, and no part that is without it.
+        const isRootless = whole.diagnostics.some(({ code }) => code === 'no-root-disk');
+        if (target === undefined || isRootless) return;
         const part = planChanges({ documents, observed, options: { targets: [target.address] } });
         const ids = new Set(whole.steps.map((step) => step.id));
         expect(part.steps.filter((step) => !ids.has(step.id))).toEqual([]);

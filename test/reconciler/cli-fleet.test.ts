@@ -242,9 +242,10 @@ describe('a bad host', () => {
   }, 120_000);
 
   const failing = `${stack}---
-kind: container
-name: rootless
-source: { type: none }
+kind: storage_pool
+name: failing
+driver: dir
+config: { source: /nowhere/at/all }
 manage: { hosts: web2 }
 `;
 
@@ -255,7 +256,7 @@ manage: { hosts: web2 }
     write('stack.yaml', failing);
     const run = await gantry('apply', ['-y', '--batch', '2']);
     expect(run.code).toBe(1);
-    expect(run.stderr).toContain('web2 | container/rootless: Creation failed');
+    expect(run.stderr).toContain('web2 | storage_pool/failing: Creation failed');
     expect(run.stdout).toContain('Apply incomplete: 1 of 3 hosts done; bad: web2; not begun: db1.');
     expect(run.stdout).toMatch(/^web2 +failed +2 /m);
     expect([await profiles(web1), await profiles(web2), await profiles(db1)]).toEqual([

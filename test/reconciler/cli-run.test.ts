@@ -18,7 +18,7 @@ config: { limits.memory: 1GiB }
 ---
 kind: container
 name: c1
-profiles: [web]
+profiles: [default, web]
 source: { type: none }
 state: running
 `;

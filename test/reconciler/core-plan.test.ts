@@ -1,7 +1,7 @@
 // What plans say and do, case by case; the laws that hold for all of them are in test/property.
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../reconciler/core/check.ts';
-import type { Document } from '../../reconciler/core/document.ts';
+import type { Document, JsonObject } from '../../reconciler/core/document.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
 import { planChanges } from '../../reconciler/core/plan-changes.ts';
 import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
@@ -89,10 +89,13 @@ describe('order', () => {
     const through = plan(
       [
         document('network', 'web0', { config: { 'ipv4.nat': 'false' } }),
-        document('profile', 'p', { devices: { eth0 } }),
+        document('profile', 'p', { devices: { root, eth0 } }),
         document('container', 'c', { source, profiles: ['p'] }),
       ],
-      { ...host, profiles: new Map([...host.profiles, ['p', { object: liveProfile('p', { devices: { eth0 } }) }]]) },
+      {
+        ...host,
+        profiles: new Map([...host.profiles, ['p', { object: liveProfile('p', { devices: { root, eth0 } }) }]]),
+      },
     );
     expect(through.steps.find((step) => step.id === 'container/c#create')?.needs).toEqual(['network/web0#update']);
   });
@@ -313,6 +316,61 @@ describe('references', () => {
     const image = document('image', 'i', {}, { files: { parts: { file: '/i.tar' } } });
     const made = plan([document('container', 'c'), image, document('network', 'eth0', { type: 'bridge' })], observed);
     expect([...codes(made)].sort()).toEqual(['image-not-read', 'missing-source', 'name-taken']);
+  });
+
+  test('a new container without a root disk is an error, one with a disk of its profiles, or copied, is none', () => {
+    const bare = {
+      ...world({
+        profiles: [liveProfile('default', { devices: {} }), liveProfile('rooted', { devices: { root } })],
+      }),
+      pools: host.pools,
+    };
+    const container = (values: object) =>
+      plan([document('container', 'c', { source: { type: 'none' }, ...values })], bare);
+    expect(container({}).diagnostics).toMatchObject([
+      { code: 'no-root-disk', path: 'devices', remedy: expect.stringContaining('path: /') as string },
+    ]);
+    expect(codes(container({ profiles: ['default', 'rooted'] }))).toEqual([]);
+    expect(codes(container({ devices: { root } }))).toEqual([]);
+    const copied = plan([document('container', 'c', { source: { type: 'copy', source: 'old' } })], {
+      ...bare,
+      containers: new Map([['old', { object: liveContainer('old') }]]),
+    });
+    expect(codes(copied)).toEqual([]);
+  });
+
+  test('overlapping subnets, an address and a port of the host that two containers want are warned of, each with both names', () => {
+    const nic = { type: 'nic', network: 'lan0', 'ipv4.address': '10.1.0.5' };
+    const proxy = { type: 'proxy', listen: 'tcp:0.0.0.0:80', connect: 'tcp:127.0.0.1:80' };
+    const container = (name: string, devices: JsonObject, more: object = {}) =>
+      document('container', name, { source: { type: 'none' }, devices }, more);
+    const documents = [
+      document('network', 'lan0', { config: { 'ipv4.address': '10.1.0.1/16', 'ipv6.address': 'none' } }),
+      document('network', 'lan1', { config: { 'ipv4.address': '10.1.3.1/24', 'ipv6.address': 'none' } }),
+      document('network', 'lan2', { config: { 'ipv4.address': '10.2.0.1/24', 'ipv6.address': 'auto' } }),
+      container('a', { nic, proxy }),
+      container('b', { nic, proxy: { ...proxy, listen: 'tcp:127.0.0.1:79-80' } }),
+      container('c', { proxy: { ...proxy, bind: 'container' }, other: { ...proxy, listen: 'udp:0.0.0.0:80' } }),
+      container('d', { proxy }, { state: 'stopped' }),
+    ];
+    const running = liveContainer('live', { expanded_devices: { eth0: { ...nic, 'ipv4.address': '10.1.0.9' } } });
+    const observed = { ...host, containers: new Map([...host.containers, ['live', { object: running }]]) };
+    const told = (all: readonly { code: string; message: string }[]) =>
+      all.filter(({ code }) => /subnets|taken/.test(code)).map(({ code, message }) => `${code}: ${message}`);
+    const expected = [
+      'overlapping-subnets: the subnet 10.1.3.1/24 of network/lan1 overlaps 10.1.0.1/16 of network/lan0: some addresses of one cannot be reached',
+      'address-taken: container/b wants the address 10.1.0.5 on the network lan0, which container/a (device nic) has: only one of them can work',
+      'port-taken: container/b wants tcp port 80 of the host, which container/a (device proxy) has: only one of them can work',
+    ];
+    const made = plan(documents, observed);
+    expect(told(made.diagnostics)).toEqual(expected);
+    expect(made.diagnostics.every(({ severity }) => severity === 'warning')).toBe(true);
+    expect(made.steps.length).toBeGreaterThan(0);
+    expect(told(validateDocuments(documents))).toEqual(expected);
+    const late = plan([...documents, container('e', { nic: { ...nic, 'ipv4.address': '10.1.0.9' } })], observed);
+    expect(told(late.diagnostics)).toContain(
+      'address-taken: container/e wants the address 10.1.0.9 on the network lan0, which container/live (device eth0) has: only one of them can work',
+    );
   });
 
   test('an unknown target is an error with the nearest one', () => {

@@ -19,6 +19,7 @@ import {
   world,
 } from '../support/worlds.ts';
 
+const root = { type: 'disk', path: '/', pool: 'fast' };
 const base = fingerprintOf('base');
 const shared = { 'features.images': 'false', 'features.profiles': 'false', 'features.storage.volumes': 'true' };
 
@@ -71,11 +72,11 @@ describe('names in documents of a project', () => {
   const container = inTeam('container', 'c1', { profiles: ['web'], source: { type: 'image', alias: 'base' } });
 
   test('are those of the project itself, which is made first', () => {
-    const made = plan([container, team, inTeam('profile', 'web')], withTeam(undefined));
+    const made = plan([container, team, inTeam('profile', 'web', { devices: { root } })], withTeam(undefined));
     // The alias is one of default: the project has images of its own.
     expect(codes(made)).toEqual(['missing-reference container/c1@team']);
     const none = inTeam('container', 'c1', { profiles: ['web'], source: { type: 'none' } });
-    expect(steps(plan([none, team, inTeam('profile', 'web')], withTeam(undefined)))).toEqual([
+    expect(steps(plan([none, team, inTeam('profile', 'web', { devices: { root } })], withTeam(undefined)))).toEqual([
       'project/team#create',
       'profile/web@team#create',
       'container/c1@team#create',

@@ -51,13 +51,13 @@ devices:
 ---
 kind: container
 name: web1
-profiles: [web]
+profiles: [default, web]
 source: { type: image, alias: base }
 state: running
 ---
 kind: container
 name: web2
-profiles: [web]
+profiles: [default, web]
 source: { type: image, alias: base }
 state: stopped
 `;
@@ -304,7 +304,7 @@ describe('interruption', () => {
 
 describe('waiting', () => {
   const waiting = (condition: string): string =>
-    `kind: container\nname: c1\nsource: { type: none }\nprofiles: []\nstate: running\nmanage: { wait: [${condition}] }\n`;
+    `kind: container\nname: c1\nsource: { type: none }\nprofiles: [default]\nstate: running\nmanage: { wait: [${condition}] }\n`;
 
   test('for an address ends when there is one', async () => {
     const world = new FakeWorld();
@@ -442,7 +442,7 @@ describe('waiting', () => {
 
 describe('power', () => {
   const container = (state: string): string =>
-    `kind: container\nname: c1\nsource: { type: none }\nprofiles: []\nstate: ${state}\n`;
+    `kind: container\nname: c1\nsource: { type: none }\nprofiles: [default]\nstate: ${state}\n`;
 
   test('a container that ignores a clean stop is killed after the grace, and the note says so', async () => {
     const world = await applied(container('running'));

@@ -127,7 +127,7 @@ manage:
     ['{ tcp: "host:70000" }', 'bad-value: manage.wait.0.tcp must have a port from 1 to 65535, is host:70000'],
     ['{ tcp: web }', expect.stringMatching(/wrong-type: manage.wait.0.tcp must /)],
     ['{ exec: [] }', 'wrong-type: manage.wait.0.exec must have at least 1 elements, has 0'],
-    ['{ exec: true }', 'wrong-type: manage.wait.0.exec must be an array, is a boolean'],
+    ['{ exec: true }', 'wrong-type: manage.wait.0.exec must be a list, is true'],
     ['{ file: run/ready }', 'wrong-type: manage.wait.0.file must match ^/, is "run/ready"'],
     ['{ ipv5: eth0 }', 'unknown-key: manage.wait.0.ipv5 is not a key of this kind (did you mean ipv4?)'],
     ['{ exc: [a] }', 'unknown-key: manage.wait.0.exc is not a key of this kind (did you mean exec?)'],
@@ -295,6 +295,21 @@ describe('hostile texts', () => {
       expect([loaded.documents, loaded.diagnostics]).toEqual([[], []]);
     }
   });
+});
+
+test('scalars of texts keep their spelling: TRUE is stored as it is written, and true may be a description', async () => {
+  const text =
+    'kind: profile\nname: p\ndescription: true\nconfig: { security.nesting: TRUE, user.b: true }\ndevices: { d: { type: disk, path: /d, source: /d, readonly: True } }\n';
+  const [profile] = (await load(text)).documents;
+  expect(profile?.values).toMatchObject({
+    description: 'true',
+    config: { 'security.nesting': 'TRUE', 'user.b': true },
+    devices: { d: { readonly: 'True' } },
+  });
+  const flags = await load(
+    'kind: container\nname: c\nephemeral: TRUE\nmanage: { protect: TRUE }\nsource: { type: none }\n',
+  );
+  expect(flags.documents[0]).toMatchObject({ values: { ephemeral: true }, manage: { protect: true } });
 });
 
 describe('what people are told', () => {

@@ -157,4 +157,41 @@ describe.skipIf(missing !== undefined)('a dump of a stock LXD', () => {
       code: 0,
     });
   });
+
+  test('what servers compute and print is left out with a note, also in a pasted `show` with a kind', async () => {
+    const dump = `config: { core.trust_password: true, core.https_address: "[::]:8443" }
+storage_pools:
+  - { name: p, driver: dir, used_by: [/1.0/profiles/default], status: Created, locations: [none], config: { volatile.initial_source: /x } }
+networks:
+  - { name: br1, type: bridge, managed: true, status: Created, used_by: [], config: { volatile.bridge.hwaddr: "00:16:3e:00:00:01", ipv6.address: none } }
+storage_volumes:
+  - { name: v, pool: p, type: custom, content_type: filesystem, used_by: [], location: none, created_at: "2020-01-01T00:00:00Z" }
+---
+kind: container
+name: c1
+type: container
+architecture: ""
+status: Running
+status_code: 103
+stateful: false
+expanded_config: { a: b }
+last_used_at: "2020-01-01T00:00:00Z"
+source: { type: none }
+config: { volatile.eth0.hwaddr: "00:16:3e:00:00:01" }
+`;
+    const { documents, diagnostics } = await load(dump);
+    expect(diagnostics.map(({ severity, code, message }) => `${severity} ${code}: ${message}`)).toEqual([
+      expect.stringContaining('warning write-only-key: core.trust_password is left out') as string,
+      'warning computed-member: used_by, status, locations, config.volatile.initial_source: the server computes them, so they are left out',
+      expect.stringContaining('status, used_by, config.volatile.bridge.hwaddr') as string,
+      expect.stringContaining('used_by, location, created_at') as string,
+      expect.stringContaining('status, status_code, stateful, expanded_config, last_used_at') as string,
+    ]);
+    expect(diagnostics.every(({ severity }) => severity === 'warning')).toBe(true);
+    const valuesOf = (address: string) => documents.find((one) => one.address === address)?.values;
+    expect(valuesOf('server_config/server')).toEqual({ config: { 'core.https_address': '[::]:8443' } });
+    expect(valuesOf('network/br1')).toEqual({ type: 'bridge', config: { 'ipv6.address': 'none' } });
+    expect(valuesOf('storage_volume/p/v')).toEqual({ pool: 'p' });
+    expect(valuesOf('container/c1')).toMatchObject({ config: { 'volatile.eth0.hwaddr': '00:16:3e:00:00:01' } });
+  });
 });

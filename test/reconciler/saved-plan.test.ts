@@ -68,7 +68,7 @@ describe('a kept plan', () => {
   });
 
   test('is stale when something that it needs and did not plan for is gone', async () => {
-    const both = `${web('user.a: 1')}---\nkind: container\nname: c1\nprofiles: [web]\nsource: {type: none}\n`;
+    const both = `${web('user.a: 1')}---\nkind: container\nname: c1\nprofiles: [default, web]\nsource: {type: none}\n`;
     await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(both);
     here.world.objects.profile.delete('web');

@@ -329,7 +329,7 @@ test('a run that breaks off at any change or note is gone on with, and then noth
 kind: container
 name: c1
 source: {type: none}
-profiles: [web]
+profiles: [default, web]
 manage: {wait: [{ipv4: eth0, timeout: 5s}]}
 ---
 kind: image_alias

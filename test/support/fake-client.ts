@@ -11,12 +11,14 @@ import type { Reply } from '../../server/client/reply.ts';
 import type { EngineClient } from '../../reconciler/engine/steps/context.ts';
 
 type Obj = Record<string, unknown>;
+
+const root = { type: 'disk', path: '/', pool: 'default' };
 export type FaultKind = 'before' | 'after' | 'refused';
 
 export class FakeWorld {
   readonly objects: Record<ClientKind, Map<string, Obj>> = {
     container: new Map(),
-    profile: new Map([['default', { name: 'default', description: '', config: {}, devices: {}, used_by: [] }]]),
+    profile: new Map([['default', { name: 'default', description: '', config: {}, devices: { root }, used_by: [] }]]),
     network: new Map(),
     storage_pool: new Map(),
     image: new Map(),

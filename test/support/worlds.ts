@@ -64,7 +64,8 @@ export const liveProfile = (name: string, part: Partial<Profile> = {}): Profile 
   name,
   description: '',
   config: {},
-  devices: {},
+  // As on every server that is set up.
+  devices: name === 'default' ? { root: { type: 'disk', path: '/', pool: 'fast' } } : {},
   used_by: [],
   ...part,
 });

@@ -46,6 +46,7 @@ export const container: CoreKind = {
     ...configProblems(presentTexts(values['config']), false),
     ...deviceProblems(presentDevices(values['devices'])),
     ...sourceProblems(values),
+    ...repeatedProfiles(values['profiles']),
   ],
 };
 
@@ -92,6 +93,11 @@ function sourceReferences(values: Document['values']): readonly Reference[] {
     ? []
     : [{ kind: 'image', name: fingerprint, path: 'source.fingerprint', severity: 'error' }];
 }
+
+const repeatedProfiles = (profiles: Json | undefined): { path: string; message: string }[] =>
+  textsOf(profiles).flatMap((name, index, all) =>
+    all.indexOf(name) === index ? [] : [{ path: `profiles.${index}`, message: `the profile ${name} is listed twice` }],
+  );
 
 const sourceTypes = ['image', 'copy', 'none'];
 

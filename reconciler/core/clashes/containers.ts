@@ -1,0 +1,94 @@
+// Containers that want the same thing: one static address of a network, or one port of the host. Warnings: both may never run at once. Pure.
+import type { DeviceConfig } from '../../../server/api/devices/index.ts';
+import { parseProxyAddress } from '../../../server/api/devices/index.ts';
+import { formatIp, parseIp } from '../../../server/api/ip.ts';
+import type { Diagnostic } from '../diagnostic.ts';
+import { resolved, type Expected } from './expected.ts';
+
+interface Claim {
+  /** What two containers cannot both have. */
+  readonly place: string;
+  /** The part of it that is compared by `clash`. */
+  readonly host: string;
+  readonly what: string;
+  readonly device: string;
+  readonly property: string;
+}
+
+interface Claimed extends Claim {
+  readonly container: Expected;
+}
+
+/** `containers`: declared ones last, each judged against all before it. */
+export function containerClashes(containers: readonly Expected[]): readonly Diagnostic[] {
+  const claimed = new Map<string, Claimed[]>();
+  const found: Diagnostic[] = [];
+  for (const container of containers) {
+    const told = new Set<string>();
+    for (const claim of claimsOf(container)) {
+      const others = claimed.get(claim.place) ?? [];
+      const other = others.find((one) => isSameHost(one.host, claim.host));
+      if (
+        other !== undefined &&
+        container.document !== undefined &&
+        !told.has(`${claim.device} ${other.container.address}`)
+      ) {
+        told.add(`${claim.device} ${other.container.address}`);
+        found.push(clash(container, claim, other));
+      }
+      claimed.set(claim.place, [...others, { ...claim, container }]);
+    }
+  }
+  return found;
+}
+
+function* claimsOf(container: Expected): Iterable<Claim> {
+  for (const [device, given] of Object.entries(container.devices)) {
+    if (given['type'] === 'nic') yield* addressClaims(device, resolved(given));
+    else if (given['type'] === 'proxy' && container.runs) yield* portClaims(device, given);
+  }
+}
+
+function* addressClaims(device: string, nic: DeviceConfig): Iterable<Claim> {
+  const { parent } = nic;
+  if (parent === undefined) return;
+  for (const property of ['ipv4.address', 'ipv6.address']) {
+    const ip = parseIp(nic[property] ?? '');
+    if (ip === undefined) continue;
+    const text = formatIp(ip);
+    const what = `the address ${text} on the network ${parent}`;
+    yield { place: `${parent} ${text}`, host: '', what, device, property };
+  }
+}
+
+function* portClaims(device: string, proxy: DeviceConfig): Iterable<Claim> {
+  if ((proxy['bind'] ?? 'host') !== 'host') return;
+  const listen = parseProxyAddress(proxy['listen'] ?? '');
+  if (typeof listen === 'string' || listen.protocol === 'unix') return;
+  for (const port of listen.ports) {
+    const what = `${listen.protocol} port ${port} of the host`;
+    yield { place: `${listen.protocol} ${port}`, host: listen.host, what, device, property: 'listen' };
+  }
+}
+
+/** An address of its own, or all of them. */
+const isSameHost = (a: string, b: string): boolean => a === b || isWildcard(a, b) || isWildcard(b, a);
+const isWildcard = (all: string, one: string): boolean => all === '::' || (all === '0.0.0.0' && !one.includes(':'));
+
+function clash(
+  { address, document }: Expected,
+  { what, device, property }: Claim,
+  { container, ...other }: Claimed,
+): Diagnostic {
+  const who =
+    container.address === address ? `its own device ${other.device}` : `${container.address} (device ${other.device})`;
+  return {
+    severity: 'warning',
+    code: property === 'listen' ? 'port-taken' : 'address-taken',
+    address,
+    path: `devices.${device}.${property}`,
+    message: `${address} wants ${what}, which ${who} has: only one of them can work`,
+    remedy: `change devices.${device}.${property} of one of them`,
+    ...document?.location,
+  };
+}

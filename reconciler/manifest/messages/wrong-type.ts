@@ -1,0 +1,100 @@
+// Values of the wrong shape: names the value, what the place takes, and how the most common mistakes are written.
+import { hint } from '../../../server/api/nearest.ts';
+import type { Problem } from '../../../server/api/problem.ts';
+import type { Json, JsonObject } from '../../core/document.ts';
+import { isMap } from '../../core/kinds/values.ts';
+import { wrong, type Finding } from '../finding.ts';
+import { shownValue } from './shown-value.ts';
+
+/** A problem of the schema in the words of a manifest: lists and maps instead of arrays and objects, with the value that is there. */
+export function schemaFinding(problem: Problem, document: JsonObject): Finding {
+  const { path, message } = problem;
+  if (/(^|\.)timeout$/.test(path)) return wrong('bad-value', path, `${path} must be a time such as 90s, 5m or 1h`);
+  if (message === 'is required') return wrong('missing-key', path, `${path} is required`);
+  if (message.startsWith('is not a known member')) {
+    const text = message.replace('is not a known member', 'is not a key of this kind');
+    return wrong('unknown-key', path, `${path} ${text}`, placeOfKey(path, valueAt(document, path)));
+  }
+  const match = /^must be (.*), is (?:an? (?:string|number|boolean|array|object)|null|missing|the number .*)$/.exec(
+    message,
+  );
+  const value = valueAt(document, path);
+  if (match === null || value === undefined) return wrong('wrong-type', path, `${path} ${message}`);
+  const [, allowed = ''] = match;
+  const is = value === null ? 'has no value' : `is ${shownValue(value, path)}`;
+  return wrong(
+    'wrong-type',
+    path,
+    `${path} must be ${inWords(allowed)}, ${is}${nearWord(allowed, value)}`,
+    example(path, value),
+  );
+}
+
+const inWords = (allowed: string): string =>
+  allowed.includes('a string or a number or a boolean')
+    ? 'one text'
+    : allowed
+        .replaceAll('an object', 'a map')
+        .replaceAll('an array', 'a list')
+        .replaceAll('a string', 'a text')
+        .replaceAll('a boolean', 'true or false')
+        .replaceAll(/"(\w+)"/g, '$1')
+        .replace(/ or null$/, '');
+
+const nearWord = (allowed: string, value: Json): string =>
+  typeof value === 'string'
+    ? hint(
+        value,
+        [...allowed.matchAll(/"(\w+)"/g)].map(([, word]) => word ?? ''),
+      )
+    : '';
+
+/** Dotted keys may stand in the path: the longest key that fits is taken. */
+function valueAt(value: Json, path: string): Json | undefined {
+  if (path === '') return value;
+  if (Array.isArray(value)) {
+    const [first = '', ...rest] = path.split('.');
+    const item = (value as readonly Json[])[Number(first)];
+    return item === undefined ? undefined : valueAt(item, rest.join('.'));
+  }
+  if (!isMap(value)) return undefined;
+  const keys = Object.keys(value).filter((key) => path === key || path.startsWith(`${key}.`));
+  const key = keys.toSorted((a, b) => b.length - a.length)[0];
+  return key === undefined ? undefined : valueAt(value[key] ?? null, path.slice(key.length + 1));
+}
+
+const plain = (value: Json): string => shownValue(value).replaceAll('"', '');
+
+/** How it is written here, for the mistakes that people bring from elsewhere. */
+function example(path: string, value: Json): string | undefined {
+  if (path === 'profiles' && typeof value === 'string') return `write it as a list: profiles: [${plain(value)}]`;
+  if (path === 'source' && typeof value === 'string') return `write source: {type: image, alias: ${plain(value)}}`;
+  if (path === 'devices') return 'write each device under its name: devices: {eth0: {type: nic, network: lan}}';
+  if (path === 'config') return 'write each key with its value: config: {limits.memory: 1GiB}';
+  if (/^devices\.[^.]+$/.test(path))
+    return `write the properties of the device: ${path.slice('devices.'.length)}: {type: ...}`;
+  const key = /^config\.(.+)$/.exec(path)?.[1];
+  return key !== undefined && !key.includes('.') && groups.test(key) && isMap(value)
+    ? inOnePiece(key, value)
+    : undefined;
+}
+
+/** `limits: {memory: 1GiB}`: keys of config are not nested. */
+function inOnePiece(key: string, value: JsonObject): string | undefined {
+  const [first] = Object.entries(value);
+  return first === undefined || isMap(first[1])
+    ? undefined
+    : `write the key in one piece: ${key}.${first[0]}: ${plain(first[1])}`;
+}
+
+const groups = /^(boot|cloud-init|environment|limits|linux|nvidia|raw|security|snapshots|user)(\.|$)/;
+
+/** A key of config that stands beside config. */
+function placeOfKey(path: string, value: Json | undefined): string | undefined {
+  if (!groups.test(path) || value === undefined) return undefined;
+  if (!isMap(value)) return `it belongs into config: config: {${path}: ${plain(value)}}`;
+  const [first] = Object.entries(value);
+  return first === undefined || isMap(first[1])
+    ? undefined
+    : `it belongs into config, in one piece: config: {${path}.${first[0]}: ${plain(first[1])}}`;
+}

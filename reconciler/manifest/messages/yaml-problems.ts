@@ -1,0 +1,166 @@
+// What to say of a text that is no YAML, or more than plain YAML: where the mistake was made, rather than where the parser noticed it.
+import { isCollection, isScalar, visit, type Document as YamlDocument, type Node } from 'yaml';
+
+/** Something wrong, at an offset of the text. */
+export interface TextProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy?: string;
+  readonly offset: number;
+  readonly length: number;
+}
+
+interface ParserError {
+  readonly code: string;
+  readonly message: string;
+  readonly pos: readonly [number, number];
+}
+
+const friendly: Readonly<Record<string, { readonly message: string; readonly remedy: string }>> = {
+  TAB_AS_INDENT: { message: 'a tab is used for indentation', remedy: 'indent with spaces' },
+  DUPLICATE_KEY: { message: 'this key is written twice in one map', remedy: 'keep one of the two' },
+  BAD_INDENT: { message: 'the indentation does not fit the lines above', remedy: 'line it up with its neighbours' },
+  MULTILINE_IMPLICIT_KEY: { message: 'a key must fit on one line', remedy: 'is a colon or a quote missing?' },
+  NON_STRING_KEY: { message: 'a key must be plain text', remedy: 'put the key into quotes' },
+};
+
+export const quoteTheKey = friendly['NON_STRING_KEY']?.remedy;
+
+/** The lines that git leaves in a file that it could not merge. One problem for the whole text; undefined: there are none. */
+export function conflictMarkers(text: string): TextProblem | undefined {
+  if (!text.includes('<<<<<<< ') || !text.includes('>>>>>>> ')) return undefined;
+  const markers = [...text.matchAll(/^(?:<{7} .*|\|{7} .*|={7}|>{7} .*)\r?$/gm)];
+  const [first] = markers;
+  const isConflict = first?.[0].startsWith('<') === true && markers.some(([line]) => line.startsWith('>'));
+  if (first === undefined || !isConflict) return undefined;
+  const lines = markers.map(({ index }) => lineNumber(text, index));
+  return {
+    code: 'merge-conflict',
+    message: `git left an unresolved merge conflict here: its markers are in the lines ${lines.join(', ')}`,
+    remedy: 'keep one side of each conflict, and delete the marker lines',
+    offset: first.index,
+    length: first[0].trimEnd().length,
+  };
+}
+
+const lineNumber = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
+
+/** The parser's own stack ends long after what any manifest needs; where the text goes beyond `depth` is found without it. */
+export function tooDeep(text: string, depth: number): TextProblem {
+  const offset = offsetBeyond(text, depth);
+  return {
+    code: 'too-deep',
+    message: `values are nested more than ${depth} deep`,
+    remedy: 'is a bracket or a brace written too often, or a closing one missing?',
+    offset,
+    length: 1,
+  };
+}
+
+/** Brackets and indentation counted together, quotes not looked at: good enough for a text that is refused anyway. */
+function offsetBeyond(text: string, depth: number): number {
+  const indents: number[] = [];
+  let brackets = 0;
+  let offset = 0;
+  for (const line of text.split('\n')) {
+    const indent = line.search(/[^ ]/);
+    if (indent >= 0 && brackets === 0) {
+      while ((indents.at(-1) ?? -1) >= indent) indents.pop();
+      indents.push(indent);
+    }
+    for (let index = Math.max(0, indent); index < line.length; index += 1) {
+      if (line[index] === '[' || line[index] === '{') brackets += 1;
+      else if (line[index] === ']' || line[index] === '}') brackets = Math.max(0, brackets - 1);
+      if (brackets + indents.length > depth + 1) return offset + index;
+    }
+    offset += line.length + 1;
+  }
+  return 0;
+}
+
+export const isStackOverflow = ({ code, message }: { readonly code: string; readonly message: string }): boolean =>
+  code === 'RESOURCE_EXHAUSTION' || message.includes('call stack');
+
+/** Every error of the parser, in the words of a person who wrote the text. */
+export const parserProblem = (error: ParserError, document: YamlDocument.Parsed, text: string): TextProblem =>
+  openQuote(error, document) ?? openBracket(error, document, text) ?? textProblem(error, text);
+
+/** A quote that is never closed shows at the end of the text; what has to be corrected is where it began. */
+function openQuote(error: ParserError, document: YamlDocument.Parsed): TextProblem | undefined {
+  if (error.code !== 'MISSING_CHAR' || !/quote/.test(error.message)) return undefined;
+  const offset = startOf(document, error.pos[0], isScalar);
+  if (offset === undefined) return undefined;
+  return { code: 'malformed-yaml', message: 'this quote is never closed', remedy: 'close it', offset, length: 1 };
+}
+
+/** The parser blames the first line that does not belong inside any more. */
+function openBracket(error: ParserError, document: YamlDocument.Parsed, text: string): TextProblem | undefined {
+  const kind = /^Flow (map|sequence) in block collection/.exec(error.message)?.[1];
+  if (kind === undefined) return undefined;
+  const [opening, closing, what] = kind === 'map' ? ['{', '}', 'brace'] : ['[', ']', 'bracket'];
+  const offset = startOf(document, error.pos[0], (node) => isCollection(node) && node.flow === true);
+  if (offset === undefined || text[offset] !== opening) return undefined;
+  const isClosed = text[error.pos[0]] === closing;
+  return {
+    code: 'malformed-yaml',
+    message: isClosed
+      ? `the ${closing} that closes this ${what} stands too far to the left`
+      : `this ${what} ${opening} is never closed`,
+    remedy: isClosed ? `indent the ${closing} more than the line that opens it` : `write ${closing} where it ends`,
+    offset,
+    length: 1,
+  };
+}
+
+/** Where the innermost node of that sort begins that an error at `at` lies in or ends. */
+function startOf(document: YamlDocument.Parsed, at: number, isSort: (node: Node) => boolean): number | undefined {
+  let offset: number | undefined;
+  visit(document, {
+    Node(_key, node) {
+      const { range } = node;
+      if (isSort(node) && range !== undefined && range !== null && range[0] < at && at <= range[2]) offset = range[0];
+    },
+  });
+  return offset;
+}
+
+function textProblem(error: ParserError, text: string): TextProblem {
+  const known = friendly[error.code];
+  const [offset, end] = error.pos;
+  const isTab = error.code !== 'TAB_AS_INDENT' && /^[ ]*\t/.test(lineAt(text, offset));
+  const surplus = error.code === 'UNEXPECTED_TOKEN' ? /"([\]}])"/.exec(error.message)?.[1] : undefined;
+  if (surplus !== undefined) {
+    const message = `this ${surplus} closes nothing`;
+    return { code: 'malformed-yaml', message, remedy: 'take it out, or write what it closes', offset, length: 1 };
+  }
+  const { message, remedy } = isTab ? (friendly['TAB_AS_INDENT'] ?? {}) : (known ?? {});
+  return {
+    code: error.code === 'DUPLICATE_KEY' ? 'duplicate-key' : 'malformed-yaml',
+    message: message ?? `this is not valid YAML: ${error.message.split('\n')[0] ?? ''}`,
+    ...(remedy === undefined ? {} : { remedy }),
+    offset,
+    length: Math.max(1, end - offset, isTab ? 1 : (/^[\w.$-]+/.exec(text.slice(offset, offset + 80))?.[0].length ?? 1)),
+  };
+}
+
+const lineAt = (text: string, offset: number): string => {
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  const end = text.indexOf('\n', offset);
+  return text.slice(start, end === -1 ? undefined : end);
+};
+
+const plainTags = new Set(
+  ['str', 'int', 'float', 'bool', 'null', 'map', 'seq'].map((name) => `tag:yaml.org,2002:${name}`),
+);
+
+/** Why the tag of a value is refused; undefined: the value has none, or one of plain YAML. */
+export function foreignTag(tag: string | undefined): { readonly message: string; readonly remedy: string } | undefined {
+  if (tag === undefined || plainTags.has(tag)) return undefined;
+  const shown = tag.replace('tag:yaml.org,2002:', '!!');
+  return {
+    message: `the YAML tag ${shown} means nothing here: the value would be taken as plain text`,
+    remedy: /vault|secret|sops|encrypt/i.test(shown)
+      ? 'take a secret from elsewhere: {from_env: NAME}, {from_file: PATH} or {from_sops: FILE#KEY}'
+      : 'take the tag out, and write the value itself',
+  };
+}
