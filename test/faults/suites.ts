@@ -1,7 +1,9 @@
 // The fault suites by name. A new suite is a folder beside this file and a line here.
+import { killSuite } from './kill/suite.ts';
 import { powerCutSuite } from './power-cut/suite.ts';
 import type { FaultSuite } from './suite.ts';
 
 export const faultSuites: Readonly<Record<string, FaultSuite>> = {
+  kill: killSuite,
   'power-cut': powerCutSuite,
 };

@@ -41,7 +41,7 @@ describe('a change of a running container', () => {
       if (method === 'PUT') expect((await daemon.run('PUT', path, body)).status).toBe('Failure');
       else expect((await daemon.call('PATCH', path, body)).status).toBeGreaterThanOrEqual(400);
       expect(await daemon.get(path)).toEqual(before);
-      expect(daemon.sim.limitsOf(name)).toEqual({ 'limits.processes': '50' });
+      expect(daemon.sim.limits(name)).toEqual({ 'limits.processes': '50' });
       expect(Object.keys(daemon.sim.live?.plugged(name) ?? {})).not.toContain('extra');
     },
   );

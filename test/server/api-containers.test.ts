@@ -400,11 +400,11 @@ describe('changing a container', () => {
     const name = fresh();
     await createContainer(daemon, name, { profiles: ['default', 'limited'] });
     await setState(daemon, name, 'start');
-    expect(daemon.sim.limitsOf(name)).toMatchObject({ 'limits.processes': '50' });
+    expect(daemon.sim.limits(name)).toMatchObject({ 'limits.processes': '50' });
     await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'limits.memory': '64MB' } });
-    expect(daemon.sim.limitsOf(name)).toMatchObject({ 'limits.memory': '64MB' });
+    expect(daemon.sim.limits(name)).toMatchObject({ 'limits.memory': '64MB' });
     await daemon.call('PUT', '/1.0/profiles/limited', { config: { 'limits.processes': '60' } });
-    expect(daemon.sim.limitsOf(name)).toMatchObject({ 'limits.processes': '60', 'limits.memory': '64MB' });
+    expect(daemon.sim.limits(name)).toMatchObject({ 'limits.processes': '60', 'limits.memory': '64MB' });
   });
 });
 

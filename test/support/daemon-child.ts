@@ -49,12 +49,13 @@ export class DaemonFailed extends Error {}
 
 /** Resolves when it says that it is ready. Throws DaemonFailed with what it said when it ends instead. */
 export async function startChild(
-  bundle: Bundle,
+  bundle: Pick<Bundle, 'entry'>,
   stateDir: string,
   runtime: 'sim' | 'lxc',
   more: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<ChildDaemon> {
-  const env = { ...process.env };
+  const env: NodeJS.ProcessEnv = { ...process.env, ...environment };
   delete env['GANTRY_SQLITE_WORKER'];
   const child: ChildProcess = spawn(
     process.execPath,

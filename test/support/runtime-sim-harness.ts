@@ -36,11 +36,11 @@ export async function simHarness(): Promise<RuntimeHarness> {
     rebootInside: async (driver, name) => sim(driver).reboot(name),
     whileDown: async (name, target) => endWhileDown(dir, name, target),
     memoryLimit: (driver, name) => {
-      const text = sim(driver).limitsOf(name)['limits.memory'];
+      const text = sim(driver).limits(name)['limits.memory'];
       return text === undefined ? undefined : parseBytes(text);
     },
     processLimit: (driver, name) => {
-      const text = sim(driver).limitsOf(name)['limits.processes'];
+      const text = sim(driver).limits(name)['limits.processes'];
       return text === undefined ? undefined : Number(text);
     },
     remains: () => [],

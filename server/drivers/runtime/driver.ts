@@ -215,7 +215,8 @@ export interface RuntimeDriver {
   /** True when root file systems stay owned 0:0 on disk and are mapped while mounted (no shifting is ever needed). */
   readonly rootfsIdmapped: boolean;
 
-  /** Called once after construction with the names that may be running: re-attaches, notices what ended meanwhile. */
+  /** Called once after construction with the names that may be running: re-attaches, notices what ended meanwhile. A container
+   *  whose start was cut off by a crash runs afterwards with everything that the start asked for, or not at all. */
   recover(names: readonly string[]): Promise<void>;
   /** Resolves when init runs. Throws DriverError Failed with the first real reason, and leaves nothing behind.
    *  Already running -> DriverError InUse. */
@@ -238,6 +239,9 @@ export interface RuntimeDriver {
   /** Brings the live keys of the whole expanded config (limits.*, linux.kernel_modules) into force in a running container: all
    *  of them, or on a throw those of before. */
   updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void>;
+  /** The limits.* in force in a running container; undefined when a daemon died while it changed them. DriverError NotFound when
+   *  it does not run. */
+  limits(name: string): Readonly<Record<string, string>> | undefined;
   /** Power of runtimes that can get a command ready while its client is still connecting. Throws nothing: what stands in its way
    *  is told by `begin`. */
   prepareCommand?(name: string, command: RuntimeCommand): PreparedCommand;

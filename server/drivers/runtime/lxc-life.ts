@@ -1,10 +1,18 @@
 // Tells from the kernel's processes and control groups whether a container lives, and clears away what a dead one left.
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec } from '../../lib/exec.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/log.ts';
-import { type CgroupTree, groupPids, listGroups, removeGroup } from './cgroup.ts';
+import {
+  type CgroupTree,
+  groupPids,
+  isFrozen,
+  listGroups,
+  removeEmptyGroup,
+  removeGroup,
+  setFrozen,
+} from './cgroup.ts';
 import type { LxcPlaces } from './lxc-places.ts';
 import { findProgram } from './lxc-host.ts';
 import { interfaceExists } from './nic-host.ts';
@@ -163,4 +171,26 @@ export async function clearAfterFailedStart(
     await sleep(pollMs);
   }
   await buryRemains(tree, places, state, log);
+}
+
+const freezeTimeoutMs = 10_000;
+
+/** Before a stop: a frozen process neither dies nor listens. By force its init is killed as well. */
+export async function makeReceptive(tree: CgroupTree, group: string, state: RunState, force: boolean): Promise<void> {
+  if (!force) {
+    if (isFrozen(tree, group)) await setFrozen(tree, group, false, freezeTimeoutMs);
+    return;
+  }
+  if (isAlive(state)) process.kill(state.initPid, 'SIGKILL');
+  await setFrozen(tree, group, false, freezeTimeoutMs).catch(() => {});
+}
+
+/** Parents of control groups and of run directories, where nothing is in them. */
+export function removeEmptyPlaces(tree: CgroupTree, places: LxcPlaces): void {
+  for (const group of places.groupParents) removeEmptyGroup(tree, group);
+  try {
+    rmdirSync(places.lxcPath);
+  } catch {
+    // Something is in it.
+  }
 }

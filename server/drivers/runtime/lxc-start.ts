@@ -22,7 +22,14 @@ import type { LxcPlaces } from './lxc-places.ts';
 import { nativeOnly } from './native-only.ts';
 import { checkNicPlaces, filterNic, markOf, prepareHost, removeShape } from './nic-host.ts';
 import { readBootId } from './proc.ts';
-import { cablesOf, type DeviceState, removeRunState, type RunState } from './run-state.ts';
+import {
+  cablesOf,
+  type DeviceState,
+  removeRunState,
+  type RunState,
+  withProcesses,
+  writeRunState,
+} from './run-state.ts';
 import { deniesCompat, renderSeccomp } from './seccomp.ts';
 
 export interface StartDeps extends FileDeps {
@@ -40,14 +47,16 @@ export type Launch = (places: LxcPlaces, run: RunConfig) => Promise<void>;
 
 const startTimeoutMs = 60_000;
 
+/** The state is `starting` until the caller has done what LXC does not do itself. */
 export async function startContainer(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<RunState> {
   const { places, tree } = deps;
   signal.throwIfAborted();
   await refuseSecondCopy(deps, run);
   deps.spool.discard(places.key(run.name));
-  const nics = cablesOf(run);
-  const lent = lentBy(run.nics);
+  const intent = intentOf(run);
   try {
+    mkdirSync(places.containerDir(run.name), { recursive: true, mode: 0o700 });
+    writeRunState(places.stateFile(run.name), intent);
     await prepareModules(deps, run);
     await prepareNics(deps, run);
     const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
@@ -59,30 +68,36 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
       throw startFailure(run, 'its init ended at once (see console.log of the container)');
     }
     applyAfterStart(tree, places.group(run.name), prepared.limits);
-    const haltSignal = parseHaltSignal(run.config['raw.lxc'] ?? '');
-    return {
-      name: run.name,
-      bootId: readBootId(),
-      initPid: init.pid,
-      initStartTime: init.startTime,
-      monitorPid: monitor.pid,
-      monitorStartTime: monitor.startTime,
-      nics,
-      limits: limitKeys(run.config),
-      devices: deviceState(run, lent),
-      ...(haltSignal === undefined ? {} : { haltSignal }),
-      ...(filterFor(run).length === 0 ? {} : { nativeOnly: true as const }),
-    };
+    return withProcesses(intent, init, monitor);
   } catch (error) {
     const init = findInit(tree, places.group(run.name));
     if (init !== undefined) process.kill(init.pid, 'SIGKILL');
     for (const nic of run.nics) await removeShape(nic.hostName, places.tag).catch(() => {});
-    await clearAfterFailedStart(tree, places, { name: run.name, nics }, deps.log);
+    await clearAfterFailedStart(tree, places, intent, deps.log);
     unmountFiles(deps, run.name);
     deps.spool.discard(places.key(run.name));
     removeRunState(places.stateFile(run.name));
     throw error;
   }
+}
+
+/** What whoever comes after a crash needs to complete the start, or to take it back. */
+function intentOf(run: RunConfig): RunState {
+  const haltSignal = parseHaltSignal(run.config['raw.lxc'] ?? '');
+  return {
+    name: run.name,
+    bootId: readBootId(),
+    starting: true,
+    initPid: 0,
+    initStartTime: 0,
+    monitorPid: 0,
+    monitorStartTime: 0,
+    nics: cablesOf(run),
+    limits: limitKeys(run.config),
+    devices: deviceState(run, lentBy(run.nics)),
+    ...(haltSignal === undefined ? {} : { haltSignal }),
+    ...(filterFor(run).length === 0 ? {} : { nativeOnly: true as const }),
+  };
 }
 
 /** Two copies on one root file system destroy it, so the kernel is asked, not LXC: that forgets containers without a monitor. */

@@ -1,12 +1,11 @@
 // Runs containers with LXC's tools: one generated configuration and one lxc-start each. Reads and live changes go straight to the kernel.
-import { mkdirSync, realpathSync, rmdirSync } from 'node:fs';
-import type { Log } from '../../lib/log.ts';
-import { errorText } from '../../lib/log.ts';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { errorText, type Log } from '../../lib/log.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
 import { endOrphans } from './attach.ts';
 import { captureOutput } from './capture.ts';
-import { type CgroupTree, isFrozen, readCgroupTree, removeEmptyGroup, removeGroup, setFrozen } from './cgroup.ts';
+import { type CgroupTree, isFrozen, readCgroupTree, removeGroup, setFrozen } from './cgroup.ts';
 import { ConsoleHub } from './console-hub.ts';
 import type {
   FileView,
@@ -28,14 +27,23 @@ import { ExitSpool, type BetweenBoots } from './exit-spool.ts';
 import { GroupMoves } from './group-moves.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyKeys, clearKeys, restoreLimits, sweepKeys } from './lxc-keys.ts';
-import { awaitOutcome, awaitRunning, buryRemains, findRemains, hasMonitor, isAlive } from './lxc-life.ts';
+import {
+  awaitOutcome,
+  awaitRunning,
+  buryRemains,
+  findRemains,
+  hasMonitor,
+  isAlive,
+  makeReceptive,
+  removeEmptyPlaces,
+} from './lxc-life.ts';
 import { LxcCommands } from './lxc-spawn.ts';
 import type { ModulePlaces } from './kernel-modules.ts';
 import { LxcLive } from './lxc-live.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from './lxc-files.ts';
 import { openLxcConsole } from './lxc-console.ts';
 import { LxcPlaces } from './lxc-places.ts';
-import { findRun } from './lxc-recover.ts';
+import { completeStart, findRun } from './lxc-recover.ts';
 import { type Launch, startContainer } from './lxc-start.ts';
 import { LxcStateful } from './lxc-stateful.ts';
 import { CpuSets } from './cpu-sets.ts';
@@ -44,7 +52,7 @@ import { lxcAvailable, lxcVersion } from './lxc-host.ts';
 import { canMountMapped } from './mapped-mounts.ts';
 import { readMetrics } from './metrics.ts';
 import { sweepShapes } from './nic-host.ts';
-import { removeRunState, type RunState, writeRunState } from './run-state.ts';
+import { removeRunState, started, type RunState, writeRunState } from './run-state.ts';
 import { Slots } from './slots.ts';
 import { peerOf } from './socket-peer.ts';
 import { loadLibc } from './syscalls.ts';
@@ -179,9 +187,16 @@ class LxcRuntime implements RuntimeDriver {
       await this.#settle(found.state);
       return;
     }
+    this.#spool.discard(places.key(name));
+    if (found.kind === 'starting') {
+      return completeStart(this.#deps, found.state, {
+        live: this.live,
+        running: this.#live,
+        remember: (state) => this.#remember(state),
+      });
+    }
     const { state, rebooted } = found;
     this.#remember(state);
-    this.#spool.discard(places.key(name));
     if (found.hasMonitor && rebooted) await awaitRunning(places, name, found.init);
     await this.live.afterCrash(state);
     if (rebooted) await this.live.afterReboot(this.#live.get(name) ?? state);
@@ -195,8 +210,9 @@ class LxcRuntime implements RuntimeDriver {
       if (before !== undefined && !isAlive(before)) await this.#settle(before);
       if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
       const state = await this.#slots.run(() => this.#startOn(run, signal, launch));
-      this.#remember(state);
+      this.#live.set(state.name, state);
       await this.live.afterStart(state).catch((error: unknown) => this.#undoStart(state, error));
+      this.#remember(started(state));
       return { initPid: state.initPid };
     });
   }
@@ -226,10 +242,11 @@ class LxcRuntime implements RuntimeDriver {
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted();
+    const { tree, places } = this.#deps;
     // After a start that is under way, and before the exit is dealt with: both hold the lock.
     const { wait, state } = await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      await this.#makeReceptive(state, options.force);
+      await makeReceptive(tree, places.group(name), state, options.force);
       return { wait: nextStop(this, name), state };
     });
     const over = new AbortController();
@@ -245,25 +262,8 @@ class LxcRuntime implements RuntimeDriver {
     }
   }
 
-  /** A frozen process neither dies nor listens. */
-  async #makeReceptive(state: RunState, force: boolean): Promise<void> {
-    const { tree, places } = this.#deps;
-    const group = places.group(state.name);
-    if (!force) {
-      if (isFrozen(tree, group)) await setFrozen(tree, group, false, freezeTimeoutMs);
-      return;
-    }
-    if (isAlive(state)) process.kill(state.initPid, 'SIGKILL');
-    await setFrozen(tree, group, false, freezeTimeoutMs).catch(() => {});
-  }
-
-  async freeze(name: string): Promise<void> {
-    await this.#setFrozen(name, true);
-  }
-
-  async unfreeze(name: string): Promise<void> {
-    await this.#setFrozen(name, false);
-  }
+  freeze = (name: string): Promise<void> => this.#setFrozen(name, true);
+  unfreeze = (name: string): Promise<void> => this.#setFrozen(name, false);
 
   async #setFrozen(name: string, frozen: boolean): Promise<void> {
     const { tree, places } = this.#deps;
@@ -289,8 +289,20 @@ class LxcRuntime implements RuntimeDriver {
   async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
     await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      this.#remember(await applyKeys(this.#deps, this.#cpus, state, config));
+      // Between the two a crash leaves some of each: the next daemon sets them all again.
+      this.#remember({ ...state, limitsChanging: true });
+      let now = state;
+      try {
+        now = await applyKeys(this.#deps, this.#cpus, state, config);
+      } finally {
+        this.#remember(now);
+      }
     });
+  }
+
+  limits(name: string): Readonly<Record<string, string>> | undefined {
+    const { limits, limitsChanging } = this.#need(name);
+    return limitsChanging === true ? undefined : limits;
   }
 
   prepareCommand(name: string, command: RuntimeCommand): PreparedCommand {
@@ -352,11 +364,8 @@ class LxcRuntime implements RuntimeDriver {
     this.#commands.close();
     this.#moves.close();
     await this.#deps.namespaces.close();
-    if (this.#live.size > 0) return;
     // Empty ones only: what still runs, known or not, keeps its own.
-    const { tree, places } = this.#deps;
-    for (const group of places.groupParents) removeEmptyGroup(tree, group);
-    rmdirIfEmpty(places.lxcPath);
+    if (this.#live.size === 0) removeEmptyPlaces(this.#deps.tree, this.#deps.places);
   }
 
   /** Called when something may have ended: deals with it unless a live init proves the hint stale. */
@@ -436,13 +445,5 @@ class LxcRuntime implements RuntimeDriver {
       orphans ? orphanSweepMs : sweepMs,
     );
     this.#sweeper.unref();
-  }
-}
-
-function rmdirIfEmpty(dir: string): void {
-  try {
-    rmdirSync(dir);
-  } catch {
-    // Something is in it.
   }
 }

@@ -13,6 +13,10 @@ export interface RunState {
   readonly monitorStartTime: number;
   /** Host names of the interfaces to be gone when the container is, by name inside. */
   readonly nics: Readonly<Record<string, string>>;
+  /** Written before LXC is asked to start it, and gone once the start is complete. Its processes are not known yet. */
+  readonly starting?: true;
+  /** The limits of the control groups are being changed: they may be those below, others, or some of each. */
+  readonly limitsChanging?: true;
   /** Its programs have the system calls of the ordinary ABI only, commands as well. */
   readonly nativeOnly?: true;
   /** Signal that asks init to shut down, when the configuration names one. */
@@ -37,6 +41,24 @@ export interface DeviceState {
 /** Interfaces of a container whose other end is on the host and goes with it, by name inside. */
 export const cablesOf = (parts: Pick<DeviceParts, 'nics'>): Readonly<Record<string, string>> =>
   Object.fromEntries(parts.nics.filter((nic) => nic.kind === 'veth').map((nic) => [nic.name, nic.hostName]));
+
+interface KnownProcess {
+  readonly pid: number;
+  readonly startTime: number;
+}
+
+export const withProcesses = (state: RunState, init: KnownProcess, monitor: KnownProcess | undefined): RunState => ({
+  ...state,
+  initPid: init.pid,
+  initStartTime: init.startTime,
+  monitorPid: monitor?.pid ?? 0,
+  monitorStartTime: monitor?.startTime ?? 0,
+});
+
+/** The same, once everything of its start is done. */
+export function started({ starting: _done, ...state }: RunState): RunState {
+  return state;
+}
 
 export function writeRunState(file: string, state: RunState): void {
   writeFileSync(`${file}.new`, JSON.stringify(state), { mode: 0o600 });

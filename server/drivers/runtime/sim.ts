@@ -57,8 +57,7 @@ export interface SimRuntime extends RuntimeDriver {
   poweroff(name: string): Promise<void>;
   /** The container reboots itself. */
   reboot(name: string): Promise<void>;
-  /** The limits.* in force. */
-  limitsOf(name: string): Readonly<Record<string, string>>;
+  limits(name: string): Readonly<Record<string, string>>;
   /** How it runs, with the devices in force. */
   runOf(name: string): RunConfig;
 }
@@ -119,6 +118,8 @@ class Sim implements SimRuntime {
       await this.faults.pass('recover', name);
       const { unseen, ...rest } = state;
       this.#live.set(name, rest);
+      // A crash may have come between these and the record.
+      linkMounts(state.run);
       if (unseen === 'stop') this.#end(name);
       if (unseen === 'reboot') this.#begin(state.run, rest.limits, 'reboot');
     }
@@ -150,10 +151,10 @@ class Sim implements SimRuntime {
     );
     // Clients ask for it by its name; nothing goes wrong in here that it could tell.
     writeFileSync(join(run.logDir, 'lxc.log'), '', { mode: 0o600 });
-    linkMounts(run);
     const startedAt = this.#now() - (ageMs ?? 0);
     const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt, limits };
     this.#remember(state);
+    linkMounts(run);
     if (announce !== undefined) this.#announce({ name: run.name, target: announce });
     return state;
   }
@@ -302,7 +303,7 @@ class Sim implements SimRuntime {
     return this.#need(name).run;
   }
 
-  limitsOf(name: string): Readonly<Record<string, string>> {
+  limits(name: string): Readonly<Record<string, string>> {
     return this.#need(name).limits;
   }
 

@@ -1,4 +1,5 @@
 // Containers: the use cases of the API in one place, and what the daemon does by itself (autostart, noticing ends).
+import type { ConfigMap } from '../../api/common.ts';
 import { isTrue } from '../../api/container-config.ts';
 import type {
   Container,
@@ -149,7 +150,10 @@ export class Containers {
     this.#unsettled = undefined;
     for (const exit of ends) await this.#ended(exit);
     await Promise.all(this.#deps.records.containers.list().map((entry) => this.#recordRunning(entry)));
-    for (const entry of this.#deps.records.containers.list()) await this.#dropUsedState(entry);
+    for (const entry of this.#deps.records.containers.list()) {
+      await this.#dropUsedState(entry);
+      await this.#settleLimits(entry);
+    }
   }
 
   detach(): void {
@@ -216,6 +220,19 @@ export class Containers {
     });
   }
 
+  /** A daemon died between recording other limits and setting them, or in the middle of that. */
+  async #settleLimits(entry: ContainerEntry): Promise<void> {
+    const { runtime, view, log } = this.#deps;
+    const { name, document } = entry;
+    if (document.lifecycle !== 'ready' || runtime.probe(name).status === 'stopped') return;
+    const { config } = view.expanded(entry);
+    const inForce = runtime.limits(name);
+    if (inForce !== undefined && isSame(inForce, limitKeys(config))) return;
+    await runtime.updateLimits(name, config).catch((error: unknown) => {
+      log.error(`The limits of ${name} are not as recorded: ${errorText(error)}`);
+    });
+  }
+
   /** A daemon died after it let this container go on from its run state: that is used up. */
   async #dropUsedState({ name, document }: ContainerEntry): Promise<void> {
     if (!document.stateful || document.lifecycle !== 'ready') return;
@@ -248,6 +265,12 @@ export class Containers {
     }
   }
 }
+
+const limitKeys = (config: ConfigMap): ConfigMap =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('limits.')));
+
+const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
 
 /** Higher boot.autostart.priority first, then by name. Pure. */
 export function autostartOrder(

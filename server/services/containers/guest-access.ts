@@ -70,8 +70,12 @@ export class GuestAccess {
       const entry = records.containers.get(name);
       const { live } = runtime;
       const isOn = runtime.probe(name).status !== 'stopped';
-      // Those that an older release started get theirs at their next start.
-      if (entry === undefined || live === undefined || !isOn || live.plugged(name) === undefined) return;
+      if (entry === undefined || live === undefined || !isOn) return;
+      if (live.plugged(name) === undefined) {
+        // What it shows is not known, and cannot be changed: it may be the socket of its start.
+        if (isWanted(view.expanded(entry).config)) await this.#listen(entry);
+        return;
+      }
       const isShown = live.shown(name).includes(guestDir);
       if (isWanted(view.expanded(entry).config)) {
         await this.#listen(entry);

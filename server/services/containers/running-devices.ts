@@ -140,14 +140,14 @@ export class RunningDevices {
 
   /**
    * Brings the recorded devices of a container into force if it runs. On a throw the devices are as they were, and the error
-   * names the one that failed. The caller holds the container's lock.
+   * names the one that failed. `had`: its recorded devices before the change. The caller holds the container's lock.
    */
-  async apply(name: string): Promise<void> {
+  async apply(name: string, had?: DeviceMap): Promise<void> {
     const { live } = this.#deps.runtime;
     if (live === undefined || this.#deps.runtime.probe(name).status === 'stopped') return;
     const before = live.plugged(name);
-    if (before === undefined) return;
     const after = this.#deps.view.expanded(readyContainer(this.#deps.records, name)).devices;
+    if (before === undefined) return refuseUnknown(name, planDevices(had ?? after, after));
     const steps = planDevices(before, after).filter((step) => step.kind !== 'wait');
     if (steps.length === 0) return;
     await keepAddresses(this.#deps.records, name, after);
@@ -275,6 +275,15 @@ export class RunningDevices {
       changes.put('containers', name, { ...document, config: { ...now, ...added } });
     });
   }
+}
+
+/** Of a container whose record of the start was lost, or that an older release started, nobody knows what is plugged in. */
+function refuseUnknown(name: string, steps: readonly DeviceStep[]): void {
+  const devices = steps.filter(({ kind }) => kind !== 'wait').map(({ device }) => device);
+  if (devices.length === 0) return;
+  throw errors.badRequest(
+    `The devices of the running container ${name} cannot be changed (${devices.join(', ')}): how it was started is not known to this daemon. Restart it, then change them`,
+  );
 }
 
 /** Devices whose nodes follow the hardware of the host. */

@@ -8,6 +8,7 @@ import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { RunConfig } from '../../drivers/runtime/driver.ts';
 import { assertNever } from '../../lib/assert-never.ts';
+import { errorText } from '../../lib/log.ts';
 import type { Caller } from '../caller.ts';
 import { nicNetworks } from '../expand.ts';
 import { hostVolumes } from '../volumes/host-volumes.ts';
@@ -29,6 +30,8 @@ export interface Wanted {
   /** Of start and stop: the run state is gone on from, respectively kept. */
   readonly stateful?: boolean;
 }
+
+const powerKey = 'volatile.last_state.power';
 
 /** What a timer can hold, some 24 days. */
 const longestMs = 2 ** 31 - 1;
@@ -168,12 +171,21 @@ const volatileOf = (
   entry: ContainerEntry,
 ): Readonly<Record<string, string>> => ({
   ...volatile,
-  'volatile.last_state.power': 'RUNNING',
+  [powerKey]: 'RUNNING',
   ...deps.idMaps.volatileOf(run.idmap, entry.document),
 });
 
-/** For a container that was started by a daemon which did not live to record it: what that one would have recorded. */
+/** For a container that was started by a daemon which did not live to record it: what that one would have recorded. Where a device
+ *  can no longer be looked at, at least that it runs. */
 export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntry): Promise<void> {
+  const volatile = await volatileOfFound(deps, entry).catch((error: unknown) => {
+    deps.log.error(`The devices of ${entry.name}, which was found running, cannot be recorded: ${errorText(error)}`);
+    return { [powerKey]: 'RUNNING', ...deps.idMaps.volatileOf(deps.idMaps.mapOf(entry.document), entry.document) };
+  });
+  await remember(deps, entry.name, volatile);
+}
+
+async function volatileOfFound(deps: StateDeps, entry: ContainerEntry): Promise<Readonly<Record<string, string>>> {
   const prepared = await prepareRun(entry, deps.view.expanded(entry), {
     rootfs: '',
     logDir: '',
@@ -182,7 +194,7 @@ export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntr
     fileMaps: [],
     ...(deps.paths === undefined ? {} : { host: deps.paths }),
   });
-  await remember(deps, entry.name, volatileOf(deps, prepared, entry));
+  return volatileOf(deps, prepared, entry);
 }
 
 async function remember(deps: StateDeps, name: string, volatile: Readonly<Record<string, string>>): Promise<void> {

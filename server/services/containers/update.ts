@@ -101,7 +101,7 @@ async function bringIntoForce(
   try {
     await applyRootSize(deps, name, before.devices, { mustHold: true });
     await applyLive(deps, name, before.config);
-    await deps.running.apply(name);
+    await deps.running.apply(name, before.devices);
   } catch (error) {
     const { devices: refused } = deps.view.expanded(readyContainer(deps.records, name));
     const { architecture, profiles, ephemeral, config, devices, description } = original.document;

@@ -1,0 +1,94 @@
+// kill -9 at steps of what a daemon does to a running container: the next daemon finds it whole, or stopped with nothing left. All
+// steps are tried by `npm run faults -- kill`.
+import { readdirSync } from 'node:fs';
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LxcPlaces } from '../../../server/drivers/runtime/lxc-places.ts';
+import { actionNames, countEffects, dieAt } from '../../faults/kill/actions.ts';
+import { DoomedDaemon } from '../../faults/kill/doomed-daemon.ts';
+import { deathAt } from '../../faults/kill/suite.ts';
+import { settled } from '../../faults/kill/usable.ts';
+import { closeWorld, containerPath, done, openWorld, type KillWorld } from '../../faults/kill/world.ts';
+import { call, makeDaemon, realRuntimeMissing } from '../../support/daemon.ts';
+import { bundleDaemon, read, type Bundle } from '../../support/daemon-child.ts';
+import { buildBusyboxImage } from '../../support/image-busybox.ts';
+import { seededRandom } from '../../support/random.ts';
+
+const kills = 2;
+const random = seededRandom();
+const missing = await realRuntimeMissing();
+let bundle: Bundle;
+beforeAll(() => {
+  bundle = bundleDaemon();
+});
+afterAll(() => bundle.remove());
+
+describe.each(['sim', 'lxc'] as const)(
+  'a daemon on the runtime %s that is killed at a step of an action',
+  (runtime) => {
+    const isMissing = runtime === 'lxc' && missing !== undefined;
+    let world: KillWorld;
+    beforeAll(async () => {
+      if (!isMissing) world = await openWorld(bundle.entry, runtime, 't');
+    });
+    afterAll(async () => {
+      if (!isMissing) await closeWorld(world);
+    });
+
+    test.skipIf(isMissing).each(actionNames)(
+      '%s: the next daemon has the container whole, or stopped with nothing left of it',
+      async (name) => {
+        const count = await countEffects(world, name);
+        expect(count).toBeGreaterThan(0);
+        for (let kill = 0; kill < kills; kill += 1) {
+          const effect = 1 + Math.floor(((kill + random.next()) * count) / kills);
+          const outcome = await dieAt(world, name, deathAt(effect, random));
+          expect({ ...outcome, seed: random.seed }).toMatchObject({ wrong: [], left: [] });
+        }
+      },
+      60_000,
+    );
+  },
+);
+
+describe.skipIf(missing !== undefined)('a running container whose record of the start was lost', () => {
+  test('runs on with its guest socket, and says that its devices can be changed after a restart', async () => {
+    const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtkl-'));
+    const daemon = new DoomedDaemon(bundle, dir, 'lxc');
+    try {
+      const first = await daemon.start();
+      await done(first, 'POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+      const built = await buildBusyboxImage(join(dir, 'image-source'), { busybox: { dhcp: false } });
+      await done(first, 'POST', '/1.0/images', await readFile(built.metadataPath));
+      const source = { type: 'image', fingerprint: built.fingerprint };
+      const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
+      await done(first, 'POST', '/1.0/containers', { name: 'c', source, devices });
+      await done(first, 'PUT', `${containerPath}/state`, { action: 'start' });
+      await daemon.kill();
+      await rm(new LxcPlaces(await realpath(join(dir, 'runtime'))).stateFile('c'));
+      const second = await daemon.start();
+      expect((await settled(second, 'c')).status).toBe('Running');
+      expect(await guestSockets(dir)).toHaveLength(1);
+      const plug = { devices: { ...devices, extra: { type: 'nic', nictype: 'p2p', name: 'eth5' } } };
+      const refused = await call(second, 'PATCH', containerPath, plug);
+      expect([refused.status, refused.bytes.toString()]).toEqual([400, expect.stringMatching(/extra.*Restart it/)]);
+      expect(Object.keys((await read(second, containerPath)).devices as object)).toEqual(['root']);
+      await done(second, 'PUT', `${containerPath}/state`, { action: 'restart', force: true });
+      expect((await call(second, 'PATCH', containerPath, plug)).status).toBe(200);
+    } finally {
+      await daemon.kill();
+      await (await makeDaemon({ runtime: 'lxc', dir })).cleanUp();
+    }
+  });
+});
+
+/** Those that somebody listens on. */
+async function guestSockets(dir: string): Promise<readonly string[]> {
+  const sockets = readdirSync(join(dir, 'guests')).map((uuid) => join(dir, 'guests', uuid, 'sock'));
+  const answers = await Promise.all(
+    sockets.map((socketPath) => call({ socketPath }, 'GET', '/1.0').catch(() => undefined)),
+  );
+  return sockets.filter((_socket, index) => answers[index] !== undefined);
+}
