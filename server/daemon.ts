@@ -37,6 +37,7 @@ import { systemClock, type Clock } from './lib/clock.ts';
 import { KeyedMutex } from './lib/keyed-mutex.ts';
 import { errorText, type Log } from './lib/log.ts';
 import { Operations } from './operations/manager.ts';
+import type { RecordName } from './operations/pending-undos.ts';
 import { Sagas } from './operations/saga.ts';
 import { Records } from './records/records.ts';
 import { sweepBackups } from './services/backups/backup-files.ts';
@@ -69,6 +70,7 @@ import { Pools } from './services/pools.ts';
 import { Profiles } from './services/profiles.ts';
 import type { Caller } from './services/caller.ts';
 import { Scheduler, systemMinutes, type MinuteTimer } from './services/scheduler.ts';
+import { undoLocksOf } from './services/undo-locks.ts';
 import { ServerSettings, type AddressListener } from './services/server.ts';
 import { proxySettings } from './services/settings.ts';
 import { VolumeSnapshots } from './services/volumes/volume-snapshots.ts';
@@ -137,8 +139,10 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   closers.push(() => host.close());
   const certificate = await ensureServerCertificate(options.stateDir);
   const operations = new Operations({ clock, events, log });
-  const sagas = new Sagas({ records, clock, log });
   const locks = new KeyedMutex();
+  const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };
+  const sagas = new Sagas({ records, clock, log, undoLocks });
+  closers.push(() => sagas.close());
   const services = buildServices({
     dirs,
     clock,
@@ -204,6 +208,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     await services.running.close();
     services.guests.detach();
     await services.guestSockets.closeAll();
+    await sagas.close();
     await host.close();
     await store.close();
   };

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
+import type { Kind } from '../records/documents.ts';
 import type { Changes, Records } from '../records/records.ts';
+import { PendingUndos, type RecordName, type UndoLocks } from './pending-undos.ts';
 
 /** `execute` and `undo` must tolerate being run twice, and `undo` a step that never or only half happened. */
 export interface SagaStep<P> {
@@ -27,24 +29,45 @@ export interface Saga<P> {
   rollBack(changes: Changes, params: P): void;
 }
 
+interface Begun<P> {
+  readonly id: string;
+  readonly saga: Saga<P>;
+  readonly params: P;
+  readonly holds: readonly RecordName[];
+}
+
+/** Thrown while a change is being begun whose records an unfinished undo holds. */
+class Held extends Error {
+  readonly holds: readonly RecordName[];
+  constructor(holds: readonly RecordName[]) {
+    super('an unfinished undo holds these records');
+    this.holds = holds;
+  }
+}
+
 export class Sagas {
   readonly #records: Records;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #undos: PendingUndos;
 
-  constructor(deps: { readonly records: Records; readonly clock: Clock; readonly log: Log }) {
+  constructor(deps: {
+    readonly records: Records;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** Under which an undo that failed is tried again. */
+    readonly undoLocks?: UndoLocks;
+  }) {
     this.#records = deps.records;
     this.#clock = deps.clock;
     this.#log = deps.log;
+    this.#undos = new PendingUndos(deps.log, deps.undoLocks);
   }
 
-  /** All steps happened and are recorded, or (on a throw) all were undone and nothing is. */
+  /** All steps happened and are recorded, or (on a throw) all were undone and nothing is. Undoing that fails is tried again later,
+   *  and until then nothing else may change what the saga holds. */
   async run<P>(saga: Saga<P>, params: P, context: SagaContext): Promise<void> {
-    const id = randomUUID();
-    await this.#records.retry((changes) => {
-      saga.begin(changes, params);
-      changes.put('sagas', id, { v: 1, kind: saga.kind, params, startedAt: this.#clock.timestamp() });
-    });
+    const begun = await this.#begin(saga, params);
     let done = 0;
     try {
       for (const step of saga.steps) {
@@ -54,12 +77,33 @@ export class Sagas {
       }
       await this.#records.retry((changes) => {
         saga.commit(changes, params);
-        changes.delete('sagas', id);
+        changes.delete('sagas', begun.id);
       });
     } catch (error) {
-      await this.#unwind(saga, id, params, done);
+      await this.#unwind(begun, done);
       throw error;
     }
+  }
+
+  /** Whether undoing a change of this record failed so far. */
+  isUndoing(kind: Kind, name: string): boolean {
+    return this.#undos.holds(kind, name);
+  }
+
+  /** Tries now to undo what failed before. Throws unavailable with the reason when that still fails; does nothing when there is
+   *  nothing to undo. The caller holds no lock of the record. */
+  settle(kind: Kind, name: string): Promise<void> {
+    return this.#undos.settle(kind, name);
+  }
+
+  /** As `settle`, for a caller that holds the lock of the record. */
+  settleHeld(kind: Kind, name: string): Promise<void> {
+    return this.#undos.settleHeld([{ kind, name }]);
+  }
+
+  /** Nothing is tried again after that: the next daemon goes on. */
+  close(): Promise<void> {
+    return this.#undos.close();
   }
 
   /** At daemon start, before anything else may change: finishes or unwinds what a crash left. */
@@ -78,42 +122,96 @@ export class Sagas {
           saga: id,
         },
       );
-      if (saga.onRestart === 'unwind') await this.#unwind(saga, id, document.params, saga.steps.length);
-      else await this.#finish(saga, id, document.params);
+      const begun = { id, saga, params: document.params, holds: document.holds ?? [] };
+      if (saga.onRestart === 'unwind') await this.#unwind(begun, saga.steps.length);
+      else await this.#finishOrUnwind(begun);
     }
   }
 
-  async #finish(saga: Saga<unknown>, id: string, params: unknown): Promise<void> {
-    const context: SagaContext = { signal: new AbortController().signal, progress: () => {} };
+  /** The caller holds the locks of the records, so an undo that was not possible so far is tried once more now. */
+  async #begin<P>(saga: Saga<P>, params: P): Promise<Begun<P>> {
     try {
-      for (const step of saga.steps) await step.execute(params, context);
-      await this.#records.retry((changes) => {
-        saga.commit(changes, params);
-        changes.delete('sagas', id);
-      });
+      return await this.#store(saga, params);
+    } catch (error) {
+      if (!(error instanceof Held)) throw error;
+      await this.#undos.settleHeld(error.holds);
+      return this.#store(saga, params);
+    }
+  }
+
+  async #store<P>(saga: Saga<P>, params: P): Promise<Begun<P>> {
+    const id = randomUUID();
+    const holds = await this.#records.retry((changes) => {
+      saga.begin(changes, params);
+      const held = heldBy(changes);
+      if (held.some(({ kind, name }) => this.#undos.holds(kind, name))) throw new Held(held);
+      changes.put('sagas', id, { v: 1, kind: saga.kind, params, startedAt: this.#clock.timestamp(), holds: held });
+      return held;
+    });
+    return { id, saga, params, holds };
+  }
+
+  async #finishOrUnwind(begun: Begun<unknown>): Promise<void> {
+    const { id, saga } = begun;
+    try {
+      await this.#finish(begun);
     } catch (error) {
       this.#log.error(`Finishing ${saga.kind} failed, undoing it: ${errorText(error)}`, { saga: id });
-      await this.#unwind(saga, id, params, saga.steps.length);
+      await this.#unwind(begun, saga.steps.length);
     }
   }
 
-  async #unwind<P>(saga: Saga<P>, id: string, params: P, stepCount: number): Promise<void> {
-    for (const step of saga.steps.slice(0, stepCount).toReversed()) {
-      try {
-        await step.undo(params);
-      } catch (error) {
-        // The intent stays stored, so the next start tries again; stopping here would leave even more behind.
-        this.#log.error(`Undoing step ${step.name} of ${saga.kind} failed: ${errorText(error)}`, { saga: id });
-        return;
-      }
-    }
+  async #finish<P>({ id, saga, params }: Begun<P>): Promise<void> {
+    const context: SagaContext = { signal: new AbortController().signal, progress: () => {} };
+    for (const step of saga.steps) await step.execute(params, context);
+    await this.#records.retry((changes) => {
+      saga.commit(changes, params);
+      changes.delete('sagas', id);
+    });
+  }
+
+  /** What cannot be undone now is undone later. */
+  async #unwind<P>(begun: Begun<P>, stepCount: number): Promise<void> {
+    const { id, saga, holds } = begun;
     try {
-      await this.#records.retry((changes) => {
-        saga.rollBack(changes, params);
-        changes.delete('sagas', id);
-      });
-    } catch (error) {
-      this.#log.error(`Recording that ${saga.kind} was undone failed: ${errorText(error)}`, { saga: id });
+      await this.#undo(begun, stepCount);
+    } catch (reason) {
+      const undo = (): Promise<void> => this.#undoOrFinish(begun, stepCount);
+      this.#undos.add({ id, what: saga.kind, holds, undo }, reason);
     }
   }
+
+  /** Of some changes only forwards is possible once they have come far enough. */
+  async #undoOrFinish<P>(begun: Begun<P>, stepCount: number): Promise<void> {
+    try {
+      await this.#undo(begun, stepCount);
+    } catch (reason) {
+      if (begun.saga.onRestart !== 'finish') throw reason;
+      await this.#finish(begun).catch(() => {
+        throw reason;
+      });
+    }
+  }
+
+  /** Steps in reverse. Stops at the first that fails: going on would leave even more behind. */
+  async #undo<P>({ id, saga, params }: Begun<P>, stepCount: number): Promise<void> {
+    for (const step of saga.steps.slice(0, stepCount).toReversed()) {
+      await step.undo(params).catch((cause: unknown) => {
+        throw new Error(`step ${step.name}: ${errorText(cause)}`, { cause });
+      });
+    }
+    await this.#records.retry((changes) => {
+      saga.rollBack(changes, params);
+      changes.delete('sagas', id);
+    });
+  }
+}
+
+/** Kinds whose objects one change at a time may touch, also where it changes no record of theirs before its end. */
+const guarded: readonly Kind[] = ['containers', 'snapshots', 'backups', 'volumes', 'volumeSnapshots'];
+
+/** Records that a change is about: those it writes at its beginning, or else those that it needs to stay. */
+function heldBy(changes: Changes): readonly RecordName[] {
+  const written = changes.written();
+  return written.length > 0 ? written : changes.touched.filter(({ kind }) => guarded.includes(kind));
 }

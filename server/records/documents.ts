@@ -151,6 +151,8 @@ export interface SagaDocument {
   readonly kind: string;
   readonly params: unknown;
   readonly startedAt: string;
+  /** Records that nothing else may change until it is over. Absent: an older release began it. */
+  readonly holds?: readonly { readonly kind: Kind; readonly name: string }[];
 }
 
 export interface Documents {

@@ -97,6 +97,12 @@ export class Changes {
     this.claimed.push(recordKey(kind, name));
   }
 
+  /** Records that the transaction puts, deletes or claims. */
+  written(): readonly { readonly kind: Kind; readonly name: string }[] {
+    const keys = new Set([...this.ops.map((op) => ('put' in op ? op.put : op.del)), ...this.claimed]);
+    return this.touched.filter(({ kind, name }) => keys.has(recordKey(kind, name)));
+  }
+
   #bind(kind: Kind, name: string): void {
     const key = recordKey(kind, name);
     if (this.compares.some((compare) => compare.key === key)) return;

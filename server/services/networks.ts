@@ -34,7 +34,7 @@ interface NetworkParams {
 }
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
-const lockOf = (name: string): string => `network/${name}`;
+export const lockOf = (name: string): string => `network/${name}`;
 const forever = (): AbortSignal => new AbortController().signal;
 
 export class Networks {
@@ -128,6 +128,10 @@ export class Networks {
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
+    this.#managed(name);
+    await this.#deps.sagas.settle('networks', name);
+    // One that was being made is gone once that is undone.
+    if (!this.#deps.records.networks.has(name)) return;
     await this.#deps.locks.run(lockOf(name), async () => {
       const { document } = this.#managed(name);
       this.#refuseUsed(name);
@@ -198,6 +202,7 @@ export class Networks {
     ifMatch: string | undefined,
     next: (document: NetworkDocument) => NetworkDocument,
   ): Promise<void> {
+    await this.#deps.sagas.settle('networks', name);
     await this.#deps.locks.run(lockOf(name), async () => {
       const { document } = this.#managed(name);
       checkIfMatch(ifMatch, etagOf.network(document), 'network', name);

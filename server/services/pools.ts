@@ -46,7 +46,7 @@ interface PoolParams {
 }
 
 const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
-const lockOf = (name: string): string => `pool/${name}`;
+export const lockOf = (name: string): string => `pool/${name}`;
 
 export class Pools {
   readonly #deps: PoolsDeps;
@@ -115,6 +115,10 @@ export class Pools {
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
+    this.#find(name);
+    await this.#deps.sagas.settle('pools', name);
+    // One that was being made is gone once that is undone.
+    if (!this.#deps.records.pools.has(name)) return;
     await this.#deps.locks.run(lockOf(name), async () => {
       const { document } = this.#find(name);
       this.#refuseUsed(name);

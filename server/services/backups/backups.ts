@@ -117,8 +117,14 @@ export class Backups {
   }
 
   delete(caller: Caller, container: string, name: string): Operation {
-    this.#ready(container, name);
-    return this.#start('Removing backup', container, name, () => this.#dropNow(caller, container, name));
+    const { uuid } = readyContainer(this.#deps.records, container).document;
+    const key = ownedKey(uuid, name);
+    const isUndoing = this.#deps.sagas.isUndoing('backups', key);
+    if (!isUndoing) this.#ready(container, name);
+    return this.#start('Removing backup', container, name, async () => {
+      if (isUndoing) await this.#deps.sagas.settle('backups', key);
+      if (!isUndoing || this.#deps.records.backups.has(key)) await this.#dropNow(caller, container, name);
+    });
   }
 
   /** The file, complete. Who has opened it may read on when the backup is deleted. */

@@ -91,6 +91,7 @@ export function deleteContainerSaga(
 }
 
 export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string): Operation {
+  if (deps.sagas.isUndoing('containers', name)) return deleteUndone(deps, caller, name);
   readyContainer(deps.records, name);
   refuseRunning(deps, name, 'deleting it');
   if (isTrue(deps.view.expanded(readyContainer(deps.records, name)).config['security.protection.delete'] ?? '')) {
@@ -100,6 +101,20 @@ export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string):
     description: 'Deleting container',
     resources: { containers: [urlOf(name)] },
     run: (_handle, signal) => deps.locks.run(lockOf(name), () => removeNow(deps, caller, name, signal)),
+  });
+}
+
+/** A change of it failed, and so did undoing that: the undoing comes first. A container that was being created is gone then. */
+function deleteUndone(deps: RemoveDeps, caller: Caller, name: string): Operation {
+  return deps.operations.start({
+    description: 'Deleting container',
+    resources: { containers: [urlOf(name)] },
+    run: async (_handle, signal) => {
+      await deps.sagas.settle('containers', name);
+      await deps.locks.run(lockOf(name), async () => {
+        if (deps.records.containers.has(name)) await removeNow(deps, caller, name, signal);
+      });
+    },
   });
 }
 

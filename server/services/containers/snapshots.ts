@@ -118,7 +118,12 @@ export class Snapshots {
 
   delete(caller: Caller, container: string, name: string): Operation {
     this.#find(container, name);
-    return this.#start('Deleting snapshot', container, (signal) => this.dropNow(caller, container, name, signal));
+    const { uuid } = readyContainer(this.#deps.records, container).document;
+    const key = snapshotKey(uuid, name);
+    return this.#start('Deleting snapshot', container, async (signal) => {
+      await this.#deps.sagas.settleHeld('snapshots', key);
+      if (this.#deps.records.snapshots.has(key)) await this.dropNow(caller, container, name, signal);
+    });
   }
 
   /** The caller holds the container's lock. Resolves to the name. */

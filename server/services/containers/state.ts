@@ -105,6 +105,7 @@ export async function startNow(
 ): Promise<void> {
   if (deps.runtime.probe(name).status !== 'stopped')
     throw errors.badRequest(`The container ${name} is already running`);
+  await deps.sagas.settleHeld('containers', name);
   const found = readyContainer(deps.records, name);
   if (stateful) await needStored(deps, found);
   else await dropState(deps, name);

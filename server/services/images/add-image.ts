@@ -128,6 +128,7 @@ export async function storeImage(
   fingerprint: string,
   signal: AbortSignal,
 ): Promise<{ readonly fingerprint: string; readonly size: string }> {
+  await deps.sagas.settleHeld('images', fingerprint);
   const known = deps.records.images.get(fingerprint)?.document;
   if (known !== undefined && (await storedDamage(deps, fingerprint, known, signal)) === undefined)
     throw errors.exists('image', fingerprint);

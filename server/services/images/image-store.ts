@@ -162,11 +162,16 @@ export class ImageStore {
   }
 
   delete(caller: Caller, prefix: string): Operation {
-    const { name: fingerprint } = this.find(prefix);
-    return this.#deps.operations.start({
+    const { records, sagas, operations } = this.#deps;
+    const isUndoing = sagas.isUndoing('images', prefix);
+    const fingerprint = isUndoing ? prefix : this.find(prefix).name;
+    return operations.start({
       description: 'Deleting image',
       resources: { images: [imageUrl(fingerprint)] },
-      run: (_handle, signal) => this.remove(caller, fingerprint, signal),
+      run: async (_handle, signal) => {
+        if (isUndoing) await sagas.settle('images', fingerprint);
+        if (!isUndoing || records.images.has(fingerprint)) await this.remove(caller, fingerprint, signal);
+      },
     });
   }
 

@@ -102,7 +102,10 @@ export class VolumeSnapshots {
   delete(caller: Caller, volume: VolumeId, name: string): Operation {
     this.#find(volume, name);
     const { uuid } = readyVolume(this.#deps.records, volume);
+    const key = ownedKey(uuid, name);
     return this.#start('Deleting storage volume snapshot', volume, async (signal) => {
+      await this.#deps.sagas.settleHeld('volumeSnapshots', key);
+      if (!this.#deps.records.volumeSnapshots.has(key)) return;
       const params = { volume, uuid, snapshot: name };
       await this.#deps.sagas.run(deleteVolumeSnapshotSaga(this.#deps), params, quiet(signal));
       this.#tell('storage-volume-snapshot-deleted', caller, volume, name);

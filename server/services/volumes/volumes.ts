@@ -200,6 +200,9 @@ export class Volumes {
     } else {
       const volume = { pool, name };
       this.#find(volume);
+      await this.#deps.sagas.settle('volumes', volumeKey(volume));
+      // One that was being made is gone once that is undone.
+      if (!this.#deps.records.volumes.has(volumeKey(volume))) return;
       await this.#locked([volume], async () => {
         await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume, quiet());
       });

@@ -1,0 +1,146 @@
+// Undoing that failed is tried again: by itself with growing pauses, and at once when somebody needs the objects that it holds.
+// What is undone, and how, is the saga's.
+import { errors } from '../api/errors.ts';
+import { KeyedMutex } from '../lib/keyed-mutex.ts';
+import { errorText, type Log } from '../lib/log.ts';
+import type { Kind } from '../records/documents.ts';
+
+/** A record that a change under way has marked as its own, or needs to stay. */
+export interface RecordName {
+  readonly kind: Kind;
+  readonly name: string;
+}
+
+export interface FailedUndo {
+  /** Of the intent, which stays stored until it is undone. */
+  readonly id: string;
+  /** Kind of the saga. */
+  readonly what: string;
+  readonly holds: readonly RecordName[];
+  /** Idempotent. Throws as long as it fails. */
+  readonly undo: () => Promise<void>;
+}
+
+export interface UndoLocks {
+  readonly locks: KeyedMutex;
+  /** Keys of the locks under which others change this record. */
+  readonly keysOf: (record: RecordName) => readonly string[];
+}
+
+interface Pending extends FailedUndo {
+  attempts: number;
+  reason: string;
+  timer: NodeJS.Timeout | undefined;
+  /** The attempt under way. */
+  running: Promise<void> | undefined;
+}
+
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+
+/** Pure: 1 s, 2 s, 4 s … up to a minute. */
+export const pauseAfter = (attempts: number): number => Math.min(firstPauseMs * 2 ** (attempts - 1), longestPauseMs);
+
+export class PendingUndos {
+  readonly #pending = new Map<string, Pending>();
+  readonly #log: Log;
+  readonly #locks: UndoLocks;
+  #isClosed = false;
+
+  constructor(log: Log, locks: UndoLocks = { locks: new KeyedMutex(), keysOf: () => [] }) {
+    this.#log = log;
+    this.#locks = locks;
+  }
+
+  /** The undoing has just failed for this reason. */
+  add(failed: FailedUndo, reason: unknown): void {
+    const pending: Pending = {
+      ...failed,
+      attempts: 1,
+      reason: errorText(reason),
+      timer: undefined,
+      running: undefined,
+    };
+    this.#pending.set(failed.id, pending);
+    this.#log.error(`Undoing ${failed.what} failed, and is tried again until it succeeds: ${pending.reason}`, {
+      saga: failed.id,
+    });
+    this.#schedule(pending);
+  }
+
+  holds(kind: Kind, name: string): boolean {
+    return this.#of([{ kind, name }]).length > 0;
+  }
+
+  /** Tries now what holds this record. Throws unavailable with the reason when it still fails. The caller holds none of its locks. */
+  async settle(kind: Kind, name: string): Promise<void> {
+    for (const pending of this.#of([{ kind, name }])) {
+      await this.#locked(pending);
+      this.#refuse(pending, { kind, name });
+    }
+  }
+
+  /** As `settle`, for a caller that holds the locks of these records. */
+  async settleHeld(records: readonly RecordName[]): Promise<void> {
+    for (const pending of this.#of(records)) {
+      await this.#attempt(pending);
+      const record = records.find((each) => isHeld(pending, each));
+      if (record !== undefined) this.#refuse(pending, record);
+    }
+  }
+
+  /** Waits for attempts under way. The intents stay stored: the next daemon goes on. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { timer } of this.#pending.values()) clearTimeout(timer);
+    await Promise.all([...this.#pending.values()].flatMap(({ running }) => running ?? []));
+    this.#pending.clear();
+  }
+
+  #of(records: readonly RecordName[]): readonly Pending[] {
+    if (this.#pending.size === 0) return [];
+    return [...this.#pending.values()].filter((pending) => records.some((record) => isHeld(pending, record)));
+  }
+
+  #refuse({ id, what, reason }: Pending, { kind, name }: RecordName): void {
+    if (!this.#pending.has(id)) return;
+    throw errors.unavailable(
+      `${name} (${kind}) cannot be used yet: undoing ${what} failed (${reason}). It is tried again by itself; remove the cause, or try again later`,
+    );
+  }
+
+  #locked(pending: Pending): Promise<void> {
+    const keys = pending.holds.flatMap((record) => this.#locks.keysOf(record));
+    return this.#locks.locks.runAll(keys, () => this.#attempt(pending));
+  }
+
+  /** Never rejects. One at a time. */
+  #attempt(pending: Pending): Promise<void> {
+    if (this.#isClosed || !this.#pending.has(pending.id)) return Promise.resolve();
+    pending.running ??= this.#try(pending).finally(() => (pending.running = undefined));
+    return pending.running;
+  }
+
+  async #try(pending: Pending): Promise<void> {
+    clearTimeout(pending.timer);
+    try {
+      await pending.undo();
+      this.#pending.delete(pending.id);
+      this.#log.info(`Undone at last: ${pending.what}`, { saga: pending.id });
+    } catch (error) {
+      pending.attempts += 1;
+      pending.reason = errorText(error);
+      this.#log.debug(`Undoing ${pending.what} failed again: ${pending.reason}`, { saga: pending.id });
+      this.#schedule(pending);
+    }
+  }
+
+  #schedule(pending: Pending): void {
+    if (this.#isClosed) return;
+    pending.timer = setTimeout(() => void this.#locked(pending), pauseAfter(pending.attempts));
+    pending.timer.unref();
+  }
+}
+
+const isHeld = ({ holds }: FailedUndo, { kind, name }: RecordName): boolean =>
+  holds.some((held) => held.kind === kind && held.name === name);
