@@ -120,7 +120,7 @@ describe('on the simulation', () => {
       ['run', file, '-y', '--interval', '1ms'],
     ])
       expect((await cli([...words, ...at()])).code, words.join(' ')).toBe(64);
-    expect((await cli(['run', file, '-y', '--host', 'unix:///nowhere/socket'])).code).toBe(7);
+    expect((await cli(['run', file, '-y', '--host', 'unix:///nowhere/socket', '--for', '1s'])).code).toBe(7);
   });
 });
 

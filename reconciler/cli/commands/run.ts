@@ -1,7 +1,9 @@
 // `gantry run`: keeps a host as its manifests say. Looks whenever the server tells of a change, applies what differs under the same
 // guards as `apply`, and leaves things alone while the set is locked, outside its windows, and against somebody who keeps changing them.
 import type { Client } from '../../../server/client/client.ts';
-import { parseWindow, restMs, untilOpenMs, type Window } from '../../core/heal-pace.ts';
+import { parseWindow, untilOpenMs, type Window } from '../../core/heal-pace.ts';
+import type { Address } from '../../core/document.ts';
+import type { Plan } from '../../core/plan.ts';
 import { describeSeen } from '../../core/seen.ts';
 import { CachedLists } from '../../engine/cached-reader.ts';
 import { watch, type Occasion } from '../../engine/watch.ts';
@@ -9,7 +11,9 @@ import type { Loaded } from '../../manifest/types.ts';
 import type { OpenContext } from '../context.ts';
 import { codeOf } from '../error-outcome.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
+import { HealLog } from '../heal-log.ts';
 import { isApproved, parseCount, type CliOptions } from '../options.ts';
+import { persist } from '../persist.ts';
 import { whyRefused } from '../refused.ts';
 import { messageOf } from '../revision.ts';
 import { loadSet, planOf, printPlan, withClient, type Planned } from '../session.ts';
@@ -29,15 +33,38 @@ const defaultIntervalMs = 60_000;
 
 export async function run(context: OpenContext, args: readonly string[], options: RunOptions): Promise<ExitCode> {
   const settings = runSettings(context, options);
-  const loaded = await loadSet(context, args);
+  const end = endOf(context, settings.limitMs);
   // Those of stdin cannot be read again.
-  const read = args.includes('-') ? {} : { read: (own: OpenContext) => loadSet(own, args) };
-  await withClient(context, async (client) => {
-    const keeper = new Keeper(context, client, { ...settings, ...read, loaded });
-    await keeper.keep(endOf(context, settings.limitMs));
-  });
-  // Being told to end is how it ends.
+  const isOnce = args.includes('-');
+  const read = isOnce ? {} : { read: (own: OpenContext) => loadSet(own, args) };
+  try {
+    const loaded = await firstOf(context, isOnce, end, (own) => loadSet(own, args));
+    const work = async (client: Client): Promise<void> => {
+      const keeper = new Keeper(context, client, { ...settings, ...read, loaded });
+      await keeper.keep(end);
+    };
+    // A daemon of its own that does not come up is no server that is away.
+    const passes = (error: unknown): boolean =>
+      options.embedded === undefined && codeOf(error) === exitCodes.unreachable;
+    await persist(context, () => withClient({ ...context, stop: end }, work), { what: 'the server', passes, end });
+  } catch (error) {
+    // Being told to end is how it ends.
+    if (context.stop.aborted && codeOf(context.stop.reason) === exitCodes.interrupted) return exitCodes.ok;
+    throw error;
+  }
   return exitCodes.ok;
+}
+
+/** The first manifests that are good: whoever works on them, or checks them out, may not be done yet. */
+export function firstOf<T>(
+  context: OpenContext,
+  isOnce: boolean,
+  end: AbortSignal,
+  load: (own: OpenContext) => Promise<T>,
+): Promise<T> {
+  const passes = (error: unknown): boolean => !isOnce && codeOf(error) === exitCodes.error && error instanceof CliError;
+  const own = { ...context, diagnostics: toldOnce(context).diagnostics };
+  return persist(context, () => load(own), { what: 'manifests without errors', passes, end });
 }
 
 export interface RunSettings extends WatchTimes {
@@ -77,7 +104,7 @@ export class Keeper {
   #loaded: Loaded;
   #isFirst = true;
   #told = '';
-  #heals: number[] = [];
+  readonly #heals = new HealLog();
   #waitMs: number | undefined;
   #lookNow = (): void => {};
 
@@ -129,7 +156,11 @@ export class Keeper {
     this.#waitMs = undefined;
     const reader = Object.assign(Object.create(this.#client) as Client, { list: this.#lists.list });
     const loaded = this.#loaded;
-    const planned = await planOf(this.#context, reader, loaded, 'apply');
+    this.#heals.declare(loaded.documents);
+    const whole = await planOf(this.#context, reader, loaded, 'apply');
+    const resting = this.#heals.resting(addressesOf(whole.plan), this.#context.io.nowMs());
+    const planned = resting.size === 0 ? whole : await this.#without(resting, whole, reader);
+    if (planned === undefined) return;
     const { plan } = planned;
     if (plan.steps.length === 0) {
       this.#tell(plan.guards.map(({ message }) => `Refused: ${message}`).join('\n'));
@@ -141,23 +172,37 @@ export class Keeper {
       this.#tell([...parts, refused].join('\n'));
       return this.#wanted.onLook?.(loaded, exitCodes.guard);
     }
-    const nowMs = this.#context.io.nowMs();
-    const closedMs = untilOpenMs(this.#wanted.windows, nowMs);
-    const tiredMs = restMs(this.#heals, nowMs);
-    this.#waitMs = Math.max(closedMs, tiredMs);
-    if (this.#waitMs > 0) {
-      const addresses = [...new Set(plan.steps.map(({ address }) => address))];
-      const list = `${addresses.slice(0, 5).join(', ')}${addresses.length > 5 ? ' and others' : ''}`;
-      const why =
-        closedMs >= tiredMs
-          ? 'no window is open'
-          : `something keeps changing it: ${this.#heals.length} times put right by now`;
-      return this.#tell(`${list} differ, and are left alone for now: ${why}`);
+    const closedMs = untilOpenMs(this.#wanted.windows, this.#context.io.nowMs());
+    if (closedMs > 0) {
+      this.#waitMs = closedMs;
+      return this.#tell(`${listOf(addressesOf(plan))} differ, and are left alone for now: no window is open`);
     }
-    this.#waitMs = undefined;
     for (const one of seen) this.#context.note(`${one.address}: ${describeSeen(one)}`);
     const code = await this.#heal(planned);
+    if (resting.size > 0) this.#waitMs = Math.min(...resting.values());
     this.#wanted.onLook?.(loaded, code === exitCodes.ok && plan.guards.length > 0 ? exitCodes.guard : code);
+  }
+
+  /**
+   * The plan without objects that somebody keeps changing back: the others, and what is declared otherwise by now, need not wait for them.
+   * Undefined when nothing else differs.
+   */
+  async #without(resting: ReadonlyMap<Address, number>, whole: Planned, reader: Client): Promise<Planned | undefined> {
+    this.#waitMs = Math.min(...resting.values());
+    const addresses = addressesOf(whole.plan);
+    const times = Math.max(...[...resting.keys()].map((address) => this.#heals.count(address)));
+    this.#tell(
+      `${listOf([...resting.keys()])} differ, and are left alone for now: something keeps changing them: ${times} times put right by now`,
+    );
+    if (resting.size === addresses.length) return undefined;
+    const exclude = [...(this.#context.options.exclude ?? []), ...resting.keys()];
+    // Its members are inherited: a copy would have none of them.
+    const options = { ...this.#context.options, exclude };
+    const own = Object.assign(Object.create(this.#context) as OpenContext, { options });
+    const planned = await planOf(own, reader, this.#loaded, 'apply');
+    const isNew = addressesOf(planned.plan).some((address) => this.#heals.isNew(address));
+    const { revision: _revision, ...unnoted } = planned;
+    return isNew ? planned : unnoted;
   }
 
   async #heal(planned: Planned): Promise<ExitCode> {
@@ -168,8 +213,7 @@ export class Keeper {
     this.#lists.forget();
     // What it does itself is known at once, not by its events.
     const code = await carryOut(this.#context, this.#client, quiet);
-    const nowMs = this.#context.io.nowMs();
-    this.#heals = [...this.#heals, nowMs].slice(-20);
+    this.#heals.note(addressesOf(planned.plan), this.#context.io.nowMs());
     if (code !== exitCodes.ok) this.#waitMs = 5000;
     return code;
   }
@@ -202,3 +246,8 @@ export class Keeper {
     this.#told = text;
   }
 }
+
+const addressesOf = ({ steps }: Plan): readonly Address[] => [...new Set(steps.map(({ address }) => address))];
+
+const listOf = (addresses: readonly Address[]): string =>
+  `${addresses.slice(0, 5).join(', ')}${addresses.length > 5 ? ' and others' : ''}`;

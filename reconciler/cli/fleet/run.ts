@@ -2,7 +2,7 @@
 // no batch is begun while a host of the ones before is not well, unless --keep-going.
 import { pause } from '../../../server/client/deadline.ts';
 import type { Loaded } from '../../manifest/types.ts';
-import { Keeper, runSettings, type RunOptions, type RunSettings } from '../commands/run.ts';
+import { firstOf, Keeper, runSettings, type RunOptions, type RunSettings } from '../commands/run.ts';
 import type { OpenContext } from '../context.ts';
 import { messageOf } from '../error-outcome.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
@@ -25,10 +25,11 @@ export async function runFleet(
 ): Promise<ExitCode> {
   const settings = runSettings(context, options);
   checkRolloutFlags(context);
-  const loaded = await loadHosts(context, fleet, args);
+  const end = endOf(context, settings.limitMs);
+  const loaded = await firstOf(context, args.includes('-'), end, (own) => loadHosts(own, fleet, args));
   const quiet = { ...context, diagnostics: toldOnce(context).diagnostics };
   const read = args.includes('-') ? undefined : () => loadHosts(quiet, fleet, args);
-  return new FleetRun(context, settings, endOf(context, settings.limitMs)).keep(loaded, read);
+  return new FleetRun(context, settings, end).keep(loaded, read);
 }
 
 /** Of one command: the hosts, and what each is to be. */
