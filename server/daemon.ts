@@ -36,6 +36,7 @@ import { volumeRoutes } from './http/routes/volumes.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { KeyedMutex } from './lib/keyed-mutex.ts';
 import { errorText, type Log } from './lib/log.ts';
+import { LoopWatch } from './lib/loop-watch.ts';
 import { Operations } from './operations/manager.ts';
 import type { RecordName } from './operations/pending-undos.ts';
 import { Sagas } from './operations/saga.ts';
@@ -132,13 +133,18 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   const events = new EventHub(clock);
   const log = options.log(events);
   const isCopy = options.copy !== undefined;
+  const loop = new LoopWatch({
+    onHold: (heldMs, underWay) =>
+      log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
+  });
+  closers.push(() => loop.stop());
   const store = options.copy ?? (await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0 }));
   closers.push(() => store.close());
   const records = await Records.open(store);
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir: options.stateDir, log });
   closers.push(() => host.close());
   const certificate = await ensureServerCertificate(options.stateDir);
-  const operations = new Operations({ clock, events, log });
+  const operations = new Operations({ clock, events, log, loop });
   const locks = new KeyedMutex();
   const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };
   const sagas = new Sagas({ records, clock, log, undoLocks });
@@ -153,6 +159,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     operations,
     sagas,
     locks,
+    loop,
     certificate: certificate.certPem,
     isCopy,
     ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
@@ -181,6 +188,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     operations,
     certificate,
     log,
+    loop,
   });
   closers.push(() => doors.close());
   await services.server.attachListener(isCopy ? noListener : doors.tls, options.https);
@@ -211,6 +219,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     await sagas.close();
     await host.close();
     await store.close();
+    loop.stop();
   };
   return {
     socketPath: doors.socketPath,
@@ -236,6 +245,7 @@ interface Parts {
   readonly operations: Operations;
   readonly sagas: Sagas;
   readonly locks: KeyedMutex;
+  readonly loop: LoopWatch;
   readonly certificate: string;
   readonly isCopy: boolean;
   readonly remoteLimits?: Partial<RemoteLimits>;
@@ -282,6 +292,7 @@ function buildServices(parts: Parts) {
     clock,
     log,
     dialect: svcDialect,
+    loop: parts.loop,
     ...(runtime.peer === undefined ? {} : { peerOf: (name, socketFd) => runtime.peer?.(name, socketFd) ?? 'stranger' }),
   });
   const guests = new GuestAccess({ records, runtime, view, log, sockets: guestSockets });
@@ -350,7 +361,15 @@ function buildServices(parts: Parts) {
     profiles: new Profiles({ records, runtime, idMaps, running, guests, pools, view, sagas, events, log }),
     networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
     certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()), log }),
-    server: new ServerSettings({ records, events, pools, runtime, certificate: parts.certificate, log }),
+    server: new ServerSettings({
+      records,
+      events,
+      pools,
+      runtime,
+      certificate: parts.certificate,
+      log,
+      loop: parts.loop,
+    }),
     containerMetadata: new ContainersMetadata({ records, pools, locks, events }),
     containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMaps }),
     running,

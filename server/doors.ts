@@ -99,7 +99,7 @@ export class Doors {
 
 /** What all listeners of one dialect share. */
 async function speaking(deps: DoorsDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
-  const { identify, commonHeaders, log, events, operations } = deps;
-  const handler = await createApp({ routes, dialect, identify, commonHeaders, log });
-  return { handler, websockets: new Websockets({ events, operations, identify, dialect }), dialect };
+  const { identify, commonHeaders, log, events, operations, loop } = deps;
+  const handler = await createApp({ routes, dialect, identify, commonHeaders, log, loop });
+  return { handler, websockets: new Websockets({ events, operations, identify, dialect, loop }), dialect };
 }

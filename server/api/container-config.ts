@@ -2,8 +2,8 @@
 import { containerConfigKeys } from './container-config-keys.ts';
 import type { ConfigEffect, ConfigKey } from './container-config-keys.ts';
 import { hint } from './nearest.ts';
-import type { Problem } from './problem.ts';
-import { manyLines, oneLine, shown } from './value-check.ts';
+import { countProblems, maxProblems, type Problem } from './problem.ts';
+import { judge, manyLines, oneLine, shown } from './value-check.ts';
 
 export { isTrue } from './value-check.ts';
 export { containerConfigKeys, type ConfigEffect, type ConfigKey } from './container-config-keys.ts';
@@ -50,8 +50,9 @@ export const effectOfContainerKey = (key: string): ConfigEffect => containerConf
 
 /** Every problem of the config, with paths `config.<key>`. Empty values mean unset and are always fine. */
 export function validateContainerConfig(config: Config, context: ConfigContext): Problem[] {
-  const problems: Problem[] = [];
+  const problems: Problem[] = [...countProblems('config', config)];
   for (const [key, value] of Object.entries(config)) {
+    if (problems.length >= maxProblems) break;
     if (context.previous?.[key] === value) continue;
     const message = wrongKey(key, context) ?? (value === '' ? undefined : wrongValue(key, value));
     if (message !== undefined) problems.push({ path: `config.${key}`, message });
@@ -80,10 +81,14 @@ function wrongKey(key: string, context: ConfigContext): string | undefined {
     : `unknown key ${shown(key)}: ${shown(known.part)} ${broken}${hint(key, plainKeys)}`;
 }
 
+/** Maps of ids, which the server writes, are lists. */
+const formOf = ({ type, computed }: ConfigKey): 'word' | 'list' =>
+  type === 'lines' || type === 'list' || computed === true ? 'list' : 'word';
+
 function wrongValue(key: string, value: string): string | undefined {
   const fact = containerConfigKey(key)?.fact;
   if (fact === undefined) return undefined;
-  const broken = (fact.type === 'lines' ? manyLines : oneLine)(value) ?? fact.check(value);
+  const broken = (fact.type === 'lines' ? manyLines : oneLine)(value) ?? judge(fact.check, value, formOf(fact));
   return broken === undefined ? undefined : `${key} cannot be ${shown(value)}: it ${broken}`;
 }
 

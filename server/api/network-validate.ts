@@ -10,16 +10,23 @@ import {
   splitList,
 } from './network-config.ts';
 import { hint } from './nearest.ts';
-import type { Problem } from './problem.ts';
+import { countProblems, maxProblems, type Problem } from './problem.ts';
+import { shown } from './value-check.ts';
+
+/** Lists of ranges, lines for dnsmasq. What reads longer ones would hold up everybody else. */
+const longestValue = 65_536;
 
 type Config = Readonly<Record<string, string>>;
 
 /** Empty = valid. `auto` is valid: fillConfig resolves it. */
 export function validateNetworkConfig(name: string, config: Config): Problem[] {
-  const problems: Problem[] = [];
+  const problems: Problem[] = [...countProblems('config', config)];
   const broken = networkNameRule(name);
   if (broken !== undefined) problems.push({ path: 'name', message: `name ${JSON.stringify(name)} ${broken}` });
-  for (const [key, value] of Object.entries(config)) problems.push(...checkKey(key, value));
+  for (const [key, value] of Object.entries(config)) {
+    if (problems.length >= maxProblems) return problems;
+    problems.push(...checkKey(key, value));
+  }
   // Rules across keys would only repeat or confuse what is said of a value that is wrong by itself.
   const wrong = new Set(problems.map((problem) => problem.path));
   const sound = Object.fromEntries(Object.entries(config).filter(([key]) => !wrong.has(pathOf(key))));
@@ -38,13 +45,16 @@ function pathOf(key: string): string {
 }
 
 function problem(key: string, value: string, rule: string): Problem {
-  return { path: pathOf(key), message: `${key}: ${JSON.stringify(value)} ${rule}` };
+  return { path: pathOf(key), message: `${key}: ${shown(value)} ${rule}` };
 }
 
 function checkKey(key: string, value: string): Problem[] {
   const entry = findNetworkConfigKey(key);
   if (entry === undefined) return [{ path: pathOf(key), message: unknownKeyMessage(key) }];
-  const rule = networkValueRule(entry.type, value);
+  const rule =
+    value.length > longestValue && !key.startsWith('user.')
+      ? `must have at most ${longestValue} characters`
+      : networkValueRule(entry.type, value);
   return rule === undefined ? [] : [problem(key, value, rule)];
 }
 

@@ -118,6 +118,6 @@ export const projectConfigProblems = (config: Readonly<Record<string, string>>):
     const message =
       row === undefined
         ? `unknown key ${JSON.stringify(key)} of projects${hint(key, Object.keys(projectConfigKeys))}`
-        : row.check(value);
+        : is.judge(row.check, value, 'list');
     return message === undefined ? [] : [{ path: `config.${key}`, message }];
   });

@@ -1,7 +1,7 @@
 // The config keys of the server: one table, the check of what is sent, and the merge of it with what is stored. Pure.
 import { parseListenAddress } from './listen-address.ts';
 import { hint } from './nearest.ts';
-import type { Problem } from './problem.ts';
+import { countProblems, maxProblems, type Problem } from './problem.ts';
 import * as is from './value-check.ts';
 import type { Check } from './value-check.ts';
 
@@ -108,12 +108,13 @@ const keyOf = (key: string): ServerConfigKey | undefined =>
 /** Every problem of the config sent, in the order of the keys. Values are strings; null unsets like empty text, and true
  *  keeps what is stored of a hidden key. */
 export function validateServerConfig(sent: Readonly<Record<string, unknown>>): Problem[] {
-  return Object.keys(sent)
-    .toSorted()
-    .flatMap((key) => {
-      const message = wrong(key, sent[key]);
-      return message === undefined ? [] : [{ path: `config.${key}`, message }];
-    });
+  const problems: Problem[] = [...countProblems('config', sent)];
+  for (const key of Object.keys(sent).toSorted()) {
+    if (problems.length >= maxProblems) break;
+    const message = wrong(key, sent[key]);
+    if (message !== undefined) problems.push({ path: `config.${key}`, message });
+  }
+  return problems;
 }
 
 function wrong(key: string, value: unknown): string | undefined {
@@ -123,7 +124,7 @@ function wrong(key: string, value: unknown): string | undefined {
   if (value === null || value === '' || (fact.hidden === true && value === true)) return undefined;
   if (typeof value !== 'string') return `cannot set ${key}: values are strings, this is ${named(value)}`;
   if (fact.default !== undefined && normal(fact, value) === fact.default) return undefined;
-  const broken = (fact === userKey ? is.manyLines : is.oneLine)(value) ?? fact.check(value);
+  const broken = (fact === userKey ? is.manyLines : is.oneLine)(value) ?? is.judge(fact.check, value, 'list');
   if (broken === undefined) return undefined;
   return `cannot set ${key} to ${fact.hidden === true ? '***' : is.shown(value)}: it ${broken}`;
 }

@@ -1,6 +1,16 @@
 // The server object and host resources on the wire (spec 2.3, 2.15).
 import { Type, type Static } from 'typebox';
 
+/** How long the server's event loop was held: no other client is answered meanwhile. */
+export const EventLoopFigures = Type.Object({
+  /** A time above this is counted, and leaves a line in the log that names the requests under way. Milliseconds. */
+  limit_ms: Type.Integer(),
+  /** The longest time since the server started. Milliseconds. */
+  longest_ms: Type.Integer(),
+  /** Times above the limit since the server started. */
+  over_limit: Type.Integer(),
+});
+
 export const ServerEnvironment = Type.Object({
   addresses: Type.Array(Type.String()),
   architectures: Type.Array(Type.String()),
@@ -8,6 +18,8 @@ export const ServerEnvironment = Type.Object({
   certificate_fingerprint: Type.String(),
   driver: Type.String(),
   driver_version: Type.String(),
+  /** Real servers have none. */
+  event_loop: Type.Optional(EventLoopFigures),
   kernel: Type.String(),
   kernel_architecture: Type.String(),
   kernel_features: Type.Record(Type.String(), Type.String()),

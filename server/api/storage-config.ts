@@ -1,7 +1,7 @@
 // The config keys of storage pools and of their volumes: one table of facts each, and the pure check of a whole config.
 import { parseBytes } from './bytes.ts';
 import { poolDrivers } from './pool-drivers.ts';
-import type { Problem } from './problem.ts';
+import { countProblems, maxProblems, type Problem } from './problem.ts';
 import * as is from './value-check.ts';
 import type { Check } from './value-check.ts';
 
@@ -161,9 +161,10 @@ function validateConfig(
   config: Config,
   old: Config | undefined,
 ): Problem[] {
-  const problems: Problem[] = [];
+  const problems: Problem[] = [...countProblems('config', config)];
   const names = new Set([...Object.keys(config), ...Object.keys(old ?? {})]);
   for (const name of names) {
+    if (problems.length >= maxProblems) break;
     const value = config[name] ?? '';
     const before = old?.[name] ?? '';
     if (old !== undefined && value === before) continue;
@@ -194,6 +195,6 @@ function brokenRule(
     const stored = old[name] === undefined || old[name] === '' ? 'unset' : JSON.stringify(old[name]);
     return `cannot be changed once the pool or volume exists (it is ${stored}); send it as it is`;
   }
-  const broken = value === '' ? undefined : fact.check(value);
+  const broken = value === '' ? undefined : is.judge(fact.check, value, 'word');
   return broken === undefined ? undefined : `${broken}, not ${is.shown(value)}`;
 }

@@ -2,7 +2,7 @@
 // An interpreter over the few keywords our schemas use: compiling validators would cost start-up time and memory.
 import type { TSchema } from 'typebox';
 import { hint } from './nearest.ts';
-import type { Problem } from './problem.ts';
+import { maxProblems, type Problem } from './problem.ts';
 import { isTimestamp } from './timestamp.ts';
 import { shown } from './value-check.ts';
 
@@ -123,6 +123,7 @@ function visitObject(schema: Keywords, value: object, path: string, walk: Walk):
     if (!Object.hasOwn(members, name)) add(walk, join(path, name), 'is required');
   }
   for (const [name, member] of Object.entries(members)) {
+    if (walk.problems.length >= maxProblems) return;
     const known = memberSchema(schema, name);
     // undefined cannot come from JSON; callers in TypeScript use it for "absent".
     if (typeof known === 'object') {
@@ -145,6 +146,7 @@ function memberSchema(schema: Keywords, name: string): Keywords | boolean | unde
 
 /** The problems of the alternative that comes closest: the one whose type fits, else all types in one sentence. */
 function visitUnion(alternatives: readonly Keywords[], value: unknown, path: string, walk: Walk): void {
+  if (alternatives.some((one) => isTypeOnly(one) && hasType(one.type ?? '', value))) return;
   let closest: Problem[] | undefined;
   for (const alternative of alternatives) {
     const problems: Problem[] = [];
@@ -161,6 +163,10 @@ function visitUnion(alternatives: readonly Keywords[], value: unknown, path: str
   if (closest !== undefined) walk.problems.push(...closest);
   else add(walk, path, `must be ${listed(alternatives.map(named))}, is ${told(value)}`);
 }
+
+/** Nothing but a type: the commonest alternatives, such as a text or a number. */
+const isTypeOnly = (schema: Keywords): boolean =>
+  schema.type !== undefined && Object.keys(schema).every((key) => key === 'type' || key.startsWith('~'));
 
 /** Of a list of words, only another word is a near miss. */
 function typeFits({ type, enum: words }: Keywords, value: unknown): boolean {
@@ -209,7 +215,10 @@ function hasType(type: string, value: unknown): boolean {
   }
 }
 
-const add = (walk: Walk, path: string, message: string): void => void walk.problems.push({ path, message });
+function add({ problems }: Walk, path: string, message: string): void {
+  if (problems.length < maxProblems) problems.push({ path, message });
+}
+
 const join = (path: string, member: string): string => (path === '' ? member : `${path}.${member}`);
 const listed = (words: readonly string[]): string => [...new Set(words)].join(' or ');
 const literal = (value: unknown): string => (typeof value === 'string' ? shown(value) : String(value));

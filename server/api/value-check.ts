@@ -17,6 +17,16 @@ const rule =
 export const matches = (pattern: RegExp, text: string): Check => rule(text, (value) => pattern.test(value));
 
 export const any: Check = () => undefined;
+
+/** Longest values that are judged; free text has no limit of its own. A list or lines may be long, one word or number may not: what
+ *  reads it would hold up everybody else. */
+const [longestWord, longestList] = [4096, 65_536];
+
+/** What the check says of the value, unless that is longer than such values ever are. */
+export function judge(check: Check, value: string, form: 'word' | 'list'): string | undefined {
+  const longest = form === 'word' ? longestWord : longestList;
+  return check !== any && value.length > longest ? `must have at most ${longest} characters` : check(value);
+}
 export const bool: Check = matches(/^(?:true|false|1|0|yes|no|on|off)$/i, 'must be true or false');
 
 export const oneOf = (...words: readonly string[]): Check =>

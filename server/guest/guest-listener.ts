@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocketServer } from 'ws';
 import { errors } from '../api/errors.ts';
+import type { LoopWatch } from '../lib/loop-watch.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { toAppError } from '../services/translate.ts';
 import { answerGuest, refusal, text, type GuestAnswer, type GuestAnswerDeps } from './guest-answers.ts';
@@ -16,6 +17,7 @@ import { Pace } from './pace.ts';
 export interface GuestListenerDeps extends GuestAnswerDeps {
   readonly events: GuestEvents;
   readonly websockets: WebSocketServer;
+  readonly loop?: Pick<LoopWatch, 'enter'>;
   /** Undefined where containers have no processes of this host's kernel. */
   readonly peerOf?: (name: string, socketFd: number) => 'root' | 'user' | 'stranger';
 }
@@ -97,6 +99,7 @@ export class GuestListener {
       return;
     }
     this.#busy.add(socket);
+    const leave = this.#deps.loop?.enter(() => `a request of the container ${this.#guest.name}`);
     try {
       const answer = (await this.#refusal(socket)) ?? (await answerGuest(this.#deps, this.#guest, request));
       await send(request, response, answer);
@@ -105,6 +108,7 @@ export class GuestListener {
       socket.destroy();
     } finally {
       this.#busy.delete(socket);
+      leave?.();
     }
   }
 

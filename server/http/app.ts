@@ -7,6 +7,7 @@ import { AppError, errors } from '../api/errors.ts';
 import { decide } from '../auth/policy.ts';
 import { jsonOf } from '../lib/kept-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
+import type { LoopWatch } from '../lib/loop-watch.ts';
 import { readBody } from './body.ts';
 import { identityOf, type Identify } from './identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
@@ -21,6 +22,7 @@ export interface AppDeps {
   /** Headers for every answer (cross-origin settings), given the request's Origin. */
   readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
   readonly log: Log;
+  readonly loop: Pick<LoopWatch, 'enter'>;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -60,9 +62,17 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
   addEndpoints(app, deps);
   await app.ready();
   return (request, response) => {
+    response.once(
+      'close',
+      deps.loop.enter(() => labelOf(request)),
+    );
     app.routing(request, response);
   };
 }
+
+/** Without the query, which may hold secrets. */
+export const labelOf = ({ method = '', url = '' }: IncomingMessage): string =>
+  `${method} ${url.split('?', 1)[0] ?? ''}`.slice(0, 200);
 
 function refuseSchemas(): never {
   throw new Error('routes have no fastify schemas: declare body and query in the endpoint table');

@@ -3,9 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { TSchema } from 'typebox';
 import { errors } from '../api/errors.ts';
 import { validateBody, withoutNulls } from '../api/validate.ts';
+import { hasProto, shapeProblem, type JsonShape } from '../lib/json-shape.ts';
 
 /** No object of the contract comes near this. */
 export const maxJsonBytes = 1024 * 1024;
+/** Parsing and checking more would hold the event loop. */
+const shape: JsonShape = { maxDepth: 32, maxValues: 5_000 };
 
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   const announced = Number(request.headers['content-length'] ?? '0');
@@ -22,6 +25,8 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
 }
 
 export function parseJson(bytes: Buffer): unknown {
+  const broken = shapeProblem(bytes, shape);
+  if (broken !== undefined) throw errors.badRequest(`The request body ${broken}`, [{ path: '', message: broken }]);
   const text = bytes.toString('utf8');
   if (text.trim() === '') throw errors.badRequest('The request needs a JSON body, but it is empty');
   let value: unknown;
@@ -35,17 +40,6 @@ export function parseJson(bytes: Buffer): unknown {
   const isPossible = text.includes('__proto__') || text.includes('\\u');
   if (isPossible && hasProto(value)) throw errors.badRequest('The request body has a member named __proto__');
   return value;
-}
-
-/** Without recursion: a body may be nested deeper than the stack. */
-function hasProto(value: unknown): boolean {
-  const open: unknown[] = [value];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next !== 'object' || next === null) continue;
-    if (Object.hasOwn(next, '__proto__')) return true;
-    for (const member of Object.values(next)) if (typeof member === 'object' && member !== null) open.push(member);
-  }
-  return false;
 }
 
 export function checkBody(schema: TSchema, sent: unknown): unknown {

@@ -9,6 +9,8 @@ import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event
 import { decide } from '../auth/policy.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
+import type { LoopWatch } from '../lib/loop-watch.ts';
+import { labelOf } from './app.ts';
 import { ChannelSocket, channelOf } from './channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { identityOf, type Identify } from './identity.ts';
@@ -19,6 +21,7 @@ export interface WebsocketDeps {
   readonly operations: Operations;
   readonly identify: Identify;
   readonly dialect: Dialect;
+  readonly loop: Pick<LoopWatch, 'enter'>;
 }
 
 /** A listener that reads slower than events come is let go at this backlog; it will see the close and re-read. */
@@ -40,6 +43,7 @@ export class Websockets {
 
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
+    const leave = this.#deps.loop.enter(() => `${labelOf(request)} (websocket)`);
     try {
       const url = parseUrl(request.url ?? '/');
       const operation = this.#authorize(request, url);
@@ -53,6 +57,8 @@ export class Websockets {
       this.#channels.handleUpgrade(request, socket, head, (peer) => attach(channelOf(peer, socket)));
     } catch (error) {
       this.#refuse(socket, toAppError(error));
+    } finally {
+      leave();
     }
   };
 

@@ -6,6 +6,7 @@ import { isFinal } from '../api/status.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
+import type { LoopWatch } from '../lib/loop-watch.ts';
 import type { Admission, ChannelSet } from './channels.ts';
 import { nextStatus, renderOperation, type OperationState, type Transition } from './operation.ts';
 
@@ -42,13 +43,21 @@ interface Running {
 /** Ended operations stay readable this long (real system: 5 s). */
 const retentionMs = 5000;
 
+export interface OperationsDeps {
+  readonly clock: Clock;
+  readonly events: EventHub;
+  readonly log: Log;
+  /** Is told of running operations. */
+  readonly loop?: Pick<LoopWatch, 'enter'>;
+}
+
 export class Operations {
   readonly #running = new Map<string, Running>();
   readonly #timers = new Set<NodeJS.Timeout>();
-  readonly #deps: { readonly clock: Clock; readonly events: EventHub; readonly log: Log };
+  readonly #deps: OperationsDeps;
   #closing = false;
 
-  constructor(deps: { readonly clock: Clock; readonly events: EventHub; readonly log: Log }) {
+  constructor(deps: OperationsDeps) {
     this.#deps = deps;
   }
 
@@ -143,12 +152,15 @@ export class Operations {
         this.#publish(operation);
       },
     };
+    const leave = this.#deps.loop?.enter(() => `operation ${request.description}`);
     try {
       const metadata = await request.run(handle, operation.abort.signal);
       if (metadata !== undefined) this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
       this.#step(operation, 'succeed');
     } catch (error) {
       this.#fail(operation, error);
+    } finally {
+      leave?.();
     }
     operation.channels?.close();
     const timer = setTimeout(() => {

@@ -18,6 +18,7 @@ import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { EventHub } from '../events/hub.ts';
 import { keepJson } from '../lib/kept-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
+import type { LoopFigures } from '../lib/loop-watch.ts';
 import type { Records } from '../records/records.ts';
 import type { Caller } from './caller.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
@@ -31,6 +32,7 @@ export interface ServerSettingsDeps {
   /** PEM of the server certificate. */
   readonly certificate: string;
   readonly log: Log;
+  readonly loop: { readonly figures: LoopFigures };
 }
 
 /** The TLS listener as this room sees it. */
@@ -85,7 +87,8 @@ export class ServerSettings {
   #trustedView(): TrustedView {
     const stored = this.#config();
     const { generation } = this.#deps.records.pools;
-    const of = [stored, generation, this.#listener?.address, hostname()];
+    const { longestMs, overLimit } = this.#deps.loop.figures;
+    const of = [stored, generation, this.#listener?.address, hostname(), longestMs, overLimit];
     if (this.#view === undefined || of.some((part, index) => part !== this.#view?.of[index])) {
       const config = renderServerConfig(stored);
       const object = keepJson({ ...untrustedView, auth: 'trusted' as const, config, environment: this.#environment() });
@@ -149,7 +152,8 @@ export class ServerSettings {
   }
 
   #environment(): ServerEnvironment {
-    const { runtime, pools, certificate } = this.#deps;
+    const { runtime, pools, certificate, loop } = this.#deps;
+    const { limitMs, longestMs, overLimit } = loop.figures;
     const drivers = pools.driversInUse();
     const address = this.#listener?.address;
     return {
@@ -159,6 +163,7 @@ export class ServerSettings {
       certificate_fingerprint: this.#fingerprint,
       driver: runtime.name,
       driver_version: runtime.version,
+      event_loop: { limit_ms: limitMs, longest_ms: longestMs, over_limit: overLimit },
       kernel: systemType(),
       kernel_architecture: machine(),
       kernel_features: { idmapped_mounts: String(runtime.rootfsIdmapped) },

@@ -298,7 +298,7 @@ describe('pulling from simplestreams', () => {
     [...tree.keys()].find((path) => path.endsWith(end)) ?? '';
   test.each<[string, Damage, RegExp]>([
     ['no index', (tree) => tree.delete('streams/v1/index.json'), /index\.json answers 404/],
-    ['an index that is no JSON', index('<html>'), /index\.json answers with something that is not JSON/],
+    ['an index that is no JSON', index('<html>'), /index\.json cannot be read: it is not JSON/],
     ['an index of nothing', index('[]'), /no image with alias busy/],
     [
       'an endless list',

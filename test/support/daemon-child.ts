@@ -22,7 +22,11 @@ export function bundleDaemon(): Bundle {
   const outdir = mkdtempSync(join(cache, 'gantryd-'));
   buildSync({
     absWorkingDir: root,
-    entryPoints: { gantryd: 'server/main.ts', 'sqlite-worker': 'server/store/sqlite-worker.ts' },
+    entryPoints: {
+      gantryd: 'server/main.ts',
+      'sqlite-worker': 'server/store/sqlite-worker.ts',
+      'parse-worker': 'server/drivers/parse-worker.ts',
+    },
     outdir,
     bundle: true,
     splitting: true,
@@ -57,6 +61,7 @@ export async function startChild(
 ): Promise<ChildDaemon> {
   const env: NodeJS.ProcessEnv = { ...process.env, ...environment };
   delete env['GANTRY_SQLITE_WORKER'];
+  delete env['GANTRY_PARSE_WORKER'];
   const child: ChildProcess = spawn(
     process.execPath,
     [bundle.entry, '--state-dir', stateDir, '--runtime', runtime, ...more],

@@ -13,7 +13,11 @@ export function setup(): () => void {
   const outdir = mkdtempSync(join(cache, 'gantry-store-'));
   buildSync({
     absWorkingDir: root,
-    entryPoints: { 'sqlite-worker': 'server/store/sqlite-worker.ts', 'store-child': 'test/support/store-child.ts' },
+    entryPoints: {
+      'sqlite-worker': 'server/store/sqlite-worker.ts',
+      'parse-worker': 'server/drivers/parse-worker.ts',
+      'store-child': 'test/support/store-child.ts',
+    },
     outdir,
     bundle: true,
     splitting: true,
@@ -21,9 +25,11 @@ export function setup(): () => void {
     target: 'node20',
     format: 'esm',
     external: ['@photostructure/sqlite'],
+    banner: { js: 'import{createRequire as __cr}from"node:module";const require=__cr(import.meta.url);' },
     logLevel: 'warning',
   });
   process.env['GANTRY_SQLITE_WORKER'] = pathToFileURL(join(outdir, 'sqlite-worker.js')).href;
+  process.env['GANTRY_PARSE_WORKER'] = pathToFileURL(join(outdir, 'parse-worker.js')).href;
   process.env['GANTRY_STORE_CHILD'] = join(outdir, 'store-child.js');
   return () => rmSync(outdir, { recursive: true, force: true });
 }

@@ -65,6 +65,8 @@ export function rawLxcProblems(
 ): readonly Problem[] {
   const text = config['raw.lxc'] ?? '';
   if (text === previous?.['raw.lxc']) return [];
+  // Longer ones are refused by their length.
+  if (text.length > 65_536) return [];
   const parsed = parseRawLxc(text);
   return 'problem' in parsed ? [{ path: 'config.raw.lxc', message: parsed.problem }] : [];
 }

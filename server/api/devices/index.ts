@@ -1,8 +1,8 @@
 // The table of device types, and what is wrong with a set of devices; what exists on the host is not looked at. Pure.
 import { deviceName } from '../names.ts';
 import { hint } from '../nearest.ts';
-import type { Problem } from '../problem.ts';
-import { oneLine, shown } from '../value-check.ts';
+import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import { judge, oneLine, shown } from '../value-check.ts';
 import { isSet, problem } from './device-type.ts';
 import type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
 import { disk, isRoot, rootDisks } from './disk.ts';
@@ -43,8 +43,11 @@ export const deviceType = (name: string | undefined): DeviceType | undefined =>
 
 /** Every problem, with paths `devices.<name>.<property>`. Empty properties mean unset. */
 export function validateDevices(devices: Devices, _context: DeviceContext = {}): Problem[] {
+  const counted = countProblems('devices', devices);
+  if (counted.length > 0) return [...counted];
   const problems: Problem[] = [];
   for (const [name, device] of Object.entries(devices)) {
+    if (problems.length >= maxProblems) break;
     const broken = deviceName(name);
     if (broken !== undefined) problems.push(problem(`devices.${name}`, `the name of a device ${broken}`));
     for (const found of deviceProblems(device)) {
@@ -76,6 +79,7 @@ function unknownProperties(type: DeviceType, typeName: string, device: DeviceCon
   const known = Object.keys(type.properties);
   return Object.keys(device)
     .filter((property) => property !== 'type' && !Object.hasOwn(type.properties, property))
+    .slice(0, maxProblems)
     .map((property) => problem(property, `is not a property of ${typeName} devices${hint(property, known)}`));
 }
 
@@ -103,7 +107,7 @@ function wrongProperty(
   if (property.only !== undefined && kind !== undefined && !property.only.includes(kind)) {
     return `is not for ${kindName ?? 'kind'} ${kind}, only for ${property.only.join(', ')}`;
   }
-  const broken = oneLine(value) ?? property.check(value);
+  const broken = oneLine(value) ?? judge(property.check, value, 'word');
   return broken === undefined ? undefined : `cannot be ${shown(value)}: it ${broken}`;
 }
 

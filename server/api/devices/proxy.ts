@@ -14,6 +14,29 @@ const form = 'must read tcp:ADDRESS:PORTS, udp:ADDRESS:PORTS or unix:PATH, IPv6 
 
 /** The address, or the rule that the text breaks. Ports of ranges and lists come expanded, in their order. */
 export function parseProxyAddress(text: string): ProxyAddress | string {
+  const read = readAddress(text);
+  if (typeof read === 'string' || read.protocol === 'unix') return read;
+  const { protocol, host, ranges } = read;
+  return {
+    protocol,
+    host,
+    ports: ranges.flatMap(({ first, last }) =>
+      Array.from({ length: last - first + 1 }, (_none, index) => first + index),
+    ),
+  };
+}
+
+interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+type ReadAddress =
+  | { readonly protocol: 'tcp' | 'udp'; readonly host: string; readonly ranges: readonly PortRange[] }
+  | { readonly protocol: 'unix'; readonly path: string };
+
+/** Without the single ports: to judge many devices must not cost what forwarding all of their ports does. */
+function readAddress(text: string): ReadAddress | string {
   const match = /^(tcp|udp|unix):(.+)$/.exec(text);
   const rest = match?.[2] ?? '';
   if (match === null) return form;
@@ -22,32 +45,34 @@ export function parseProxyAddress(text: string): ProxyAddress | string {
   const host = (split?.[1] ?? '').replace(/^\[(.*)\]$/, '$1');
   const ip = parseIp(host);
   if (split === null || ip === undefined || split[1]?.startsWith('[') !== (ip.family === 6)) return form;
-  const ports = expandPorts(split[2] ?? '');
-  if (ports === undefined) return 'must have ports from 1 to 65535, as a list (80,443) or range (8000-8010)';
-  return { protocol: match[1] === 'tcp' ? 'tcp' : 'udp', host, ports };
+  const ranges = portRanges(split[2] ?? '');
+  if (ranges === undefined) return 'must have ports from 1 to 65535, as a list (80,443) or range (8000-8010)';
+  return { protocol: match[1] === 'tcp' ? 'tcp' : 'udp', host, ranges };
 }
 
-function unixAddress(path: string): ProxyAddress | string {
+function unixAddress(path: string): ReadAddress | string {
   // The kernel takes 107 bytes for the path of a socket.
   if (path.length > 107) return 'must have a socket path of at most 107 characters';
   if (/^@.+/.test(path) || is.absolutePath(path) === undefined) return { protocol: 'unix', path };
   return 'must have an absolute path without .., or @ and a name';
 }
 
-function expandPorts(text: string): number[] | undefined {
-  const ports: number[] = [];
+function portRanges(text: string): PortRange[] | undefined {
+  const ranges: PortRange[] = [];
+  let count = 0;
   for (const element of text.split(',')) {
     const match = /^([0-9]{1,5})(?:-([0-9]{1,5}))?$/.exec(element);
     const first = Number(match?.[1]);
     const last = Number(match?.[2] ?? match?.[1]);
-    if (match === null || first < 1 || last > 65535 || first > last || ports.length > 65535) return undefined;
-    for (let port = first; port <= last; port += 1) ports.push(port);
+    if (match === null || first < 1 || last > 65535 || first > last || count > 65535) return undefined;
+    count += last - first + 1;
+    ranges.push({ first, last });
   }
-  return ports;
+  return ranges;
 }
 
 const address: is.Check = (value) => {
-  const parsed = parseProxyAddress(value);
+  const parsed = readAddress(value);
   return typeof parsed === 'string' ? parsed : undefined;
 };
 
@@ -72,8 +97,8 @@ export const proxy: DeviceType = {
 };
 
 function proxyRules(device: DeviceConfig): Problem[] {
-  const listen = parseProxyAddress(device['listen'] ?? '');
-  const connect = parseProxyAddress(device['connect'] ?? '');
+  const listen = readAddress(device['listen'] ?? '');
+  const connect = readAddress(device['connect'] ?? '');
   if (typeof listen === 'string' || typeof connect === 'string') return [];
   return [
     ...portRules(listen, connect),
@@ -85,23 +110,24 @@ function proxyRules(device: DeviceConfig): Problem[] {
   ];
 }
 
-const endpointsOf = (side: ProxyAddress): number => (side.protocol === 'unix' ? 1 : side.ports.length);
+const endpointsOf = (side: ReadAddress): number =>
+  side.protocol === 'unix' ? 1 : side.ranges.reduce((sum, { first, last }) => sum + last - first + 1, 0);
 
-function portRules(listen: ProxyAddress, connect: ProxyAddress): Problem[] {
+function portRules(listen: ReadAddress, connect: ReadAddress): Problem[] {
   const [from, to] = [endpointsOf(listen), endpointsOf(connect)];
   return to === 1 || to === from
     ? []
     : [problem('connect', `must have one port, or as many as listen: it has ${to}, listen has ${from}`)];
 }
 
-function socketRules(device: DeviceConfig, listen: ProxyAddress): Problem[] {
+function socketRules(device: DeviceConfig, listen: ReadAddress): Problem[] {
   if (listen.protocol === 'unix' && !listen.path.startsWith('@')) return [];
   return ['uid', 'gid', 'mode']
     .filter((property) => isSet(device, property))
     .map((property) => problem(property, `is taken ${socketFile}`));
 }
 
-function natRules(device: DeviceConfig, listen: ProxyAddress, connect: ProxyAddress): Problem[] {
+function natRules(device: DeviceConfig, listen: ReadAddress, connect: ReadAddress): Problem[] {
   if (!is.isTrue(device['nat'])) return [];
   const problems: Problem[] = [];
   if (device['bind'] === 'container') problems.push(problem('nat', 'needs bind to be host'));

@@ -27,6 +27,8 @@ export interface EntryCheck {
 }
 
 const maxDevices = 10_000;
+/** What Linux takes; each directory on the way costs time. */
+const maxPathBytes = 4096;
 
 export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryCheck {
   const seen = new Map<string, EntryKind>();
@@ -92,6 +94,8 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
   return {
     add(entry) {
       checkRoom(entry);
+      for (const name of [entry.name, entry.link])
+        if (name.length > maxPathBytes) throw invalid(`${shownName(name)} is a path of ${name.length} bytes`);
       const path = cleanPath(entry.name);
       if (path === undefined) throw invalid(`${shownName(entry.name)} leads out of the image`);
       checkParents(path, entry.name);

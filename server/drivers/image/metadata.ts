@@ -1,5 +1,6 @@
 // Reads metadata.yaml of an image: text -> typed facts, or an error that names the field.
 import { DriverError } from '../driver-error.ts';
+import { readYaml } from './read-yaml.ts';
 
 /** Field names are those of the file, which are those of the API too. */
 export interface ImageMetadata {
@@ -21,12 +22,13 @@ export interface ImageTemplate {
   readonly properties: Readonly<Record<string, string>>;
 }
 
+/** Of any map in it: properties become config keys of each container. */
+const maxMembers = 1000;
 export const maxMetadataBytes = 1024 * 1024;
 
 /** Throws Invalid. The YAML reader is loaded at the first call: most daemons start without needing it. */
 export async function parseMetadata(text: string): Promise<ImageMetadata> {
-  const { parseYaml: parse } = await import('./yaml-text.ts');
-  const document = asMap(parseYaml(parse, text), 'the whole');
+  const document = asMap(await readYaml(text, 'metadata.yaml of the image'), 'the whole');
   const creationDate = asInteger(document['creation_date'], 'creation_date');
   if (creationDate === 0) throw broken('creation_date', 'is missing or 0');
   const templates = Object.entries(asMap(document['templates'], 'templates'));
@@ -42,14 +44,6 @@ export async function parseMetadata(text: string): Promise<ImageMetadata> {
 export async function renderMetadata(metadata: ImageMetadata): Promise<string> {
   const { renderYaml } = await import('./yaml-text.ts');
   return renderYaml(metadata);
-}
-
-function parseYaml(parse: (text: string) => unknown, text: string): unknown {
-  try {
-    return parse(text);
-  } catch (error) {
-    throw new DriverError('Invalid', 'cannot read metadata.yaml of the image: it is not YAML', error);
-  }
 }
 
 function asTemplate(path: string, value: unknown): ImageTemplate {
@@ -75,7 +69,9 @@ function asTemplate(path: string, value: unknown): ImageTemplate {
 function asMap(value: unknown, where: string): Readonly<Record<string, unknown>> {
   if (value === null || value === undefined) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw broken(where, 'must be a map');
-  return Object.fromEntries(Object.entries(value));
+  const members = Object.entries(value);
+  if (members.length > maxMembers) throw broken(where, `must have at most ${maxMembers} members`);
+  return Object.fromEntries(members);
 }
 
 /** Numbers and truth values are what people write without quotes: `release: 12`. */

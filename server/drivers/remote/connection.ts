@@ -3,7 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { Agent, Pool, ProxyAgent, request, type Dispatcher } from 'undici';
+import { shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
 import { DriverError } from '../driver-error.ts';
+import { parseAside, type ParseJob } from '../parse-aside.ts';
 import { proxyFor, redirectTarget, shown } from './address.ts';
 import { fingerprintOf } from './certificate.ts';
 import type { ProxySettings, RemoteLimits } from './driver.ts';
@@ -68,15 +70,25 @@ export class Connection {
 
   /** The parsed document. Throws NotFound for 404, Failed for other bad answers, Invalid when it is no JSON or too large. */
   async json(url: URL, maxBytes: number, signal: AbortSignal): Promise<unknown> {
+    return parse(url, await this.#document(url, maxBytes, signal));
+  }
+
+  /** What the job makes of a document that may be large. Throws as `json` does. */
+  async parsed(job: ParseJob, url: URL, maxBytes: number, signal: AbortSignal): Promise<readonly unknown[]> {
+    const text = (await this.#document(url, maxBytes, signal)).toString('utf8');
+    return parseAside({ job, text }, `the answer of ${shown(url)}`, signal);
+  }
+
+  async #document(url: URL, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
     const { limits } = this.#options;
     const timeout = AbortSignal.timeout(limits.answerMs);
     const both = AbortSignal.any([signal, timeout]);
     try {
       const answer = await this.open('GET', url, {}, both);
       const isGood = answer.status === 200;
-      const text = await readText(answer, isGood ? maxBytes : 64 * 1024, both);
-      if (!isGood) throw refusal(url, answer.status, text);
-      return parse(url, text);
+      const bytes = await readBytes(answer, isGood ? maxBytes : 64 * 1024, both);
+      if (!isGood) throw refusal(url, answer.status, bytes.toString('utf8'));
+      return bytes;
     } catch (error) {
       signal.throwIfAborted();
       if (timeout.aborted)
@@ -170,7 +182,7 @@ function trustOf(pem: string): TlsTrust {
   };
 }
 
-async function readText(answer: Answer, maxBytes: number, signal: AbortSignal): Promise<string> {
+async function readBytes(answer: Answer, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
   const abort = (): void => void answer.body.destroy(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
   const chunks: Buffer[] = [];
@@ -185,12 +197,17 @@ async function readText(answer: Answer, maxBytes: number, signal: AbortSignal): 
   } finally {
     signal.removeEventListener('abort', abort);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
-function parse(url: URL, text: string): unknown {
+/** Of one object, or a list of names: parsing more would hold the event loop. */
+const shape: JsonShape = { maxDepth: 64, maxValues: 50_000 };
+
+function parse(url: URL, bytes: Buffer): unknown {
+  const broken = shapeProblem(bytes, shape);
+  if (broken !== undefined) throw new DriverError('Invalid', `${shown(url)} answers with a document that ${broken}`);
   try {
-    return JSON.parse(text) as unknown;
+    return JSON.parse(bytes.toString('utf8')) as unknown;
   } catch (error) {
     throw new DriverError('Invalid', `${shown(url)} answers with something that is not JSON`, error);
   }

@@ -6,14 +6,7 @@ import { below } from './address.ts';
 import { refusal, withConnection, type Connection, type ConnectionOptions } from './connection.ts';
 import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driver.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
-import {
-  findStreamImage,
-  parseStreamIndex,
-  parseStreamProducts,
-  sortStreamImages,
-  type StreamFile,
-  type StreamImage,
-} from './streams-index.ts';
+import { findStreamImage, sortStreamImages, type StreamFile, type StreamImage } from './streams-index.ts';
 
 interface Kept {
   readonly images: readonly StreamImage[];
@@ -92,10 +85,12 @@ async function readLists(
   server: string,
   signal: AbortSignal,
 ): Promise<readonly StreamImage[]> {
-  const index = await connection.json(below(server, 'streams/v1/index.json'), limits.documentBytes, signal);
+  const index = below(server, 'streams/v1/index.json');
+  const paths = await connection.parsed('stream index', index, limits.documentBytes, signal);
   const images: StreamImage[] = [];
-  for (const path of parseStreamIndex(index)) {
-    images.push(...parseStreamProducts(await connection.json(below(server, path), limits.indexBytes, signal)));
+  for (const path of paths as readonly string[]) {
+    const found = await connection.parsed('stream products', below(server, path), limits.indexBytes, signal);
+    for (const image of found as readonly StreamImage[]) images.push(image);
   }
   return sortStreamImages(images);
 }

@@ -89,13 +89,14 @@ function serverWords(server: unknown): unknown {
 }
 
 const serverRecord = keepDerived((server: Fields) => {
-  const environment = server['environment'];
+  const environment = isRecord(server['environment']) ? { ...server['environment'], server: 'lxd' } : undefined;
+  if (environment !== undefined) Reflect.deleteProperty(environment, 'event_loop');
   return {
     ...server,
     auth_methods: ['tls'],
     api_extensions: lxdExtensions,
     auth: server['auth'] === 'trusted' ? 'trusted' : 'untrusted',
-    ...(isRecord(environment) ? { environment: { ...environment, server: 'lxd' } } : {}),
+    ...(environment === undefined ? {} : { environment }),
   };
 });
 

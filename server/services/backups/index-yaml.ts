@@ -5,6 +5,7 @@ import { never } from '../../api/common.ts';
 import { errors } from '../../api/errors.ts';
 import { isTimestamp } from '../../api/timestamp.ts';
 import { validateBody } from '../../api/validate.ts';
+import { readYaml } from '../../drivers/image/read-yaml.ts';
 import type { Snapshot } from '../../api/snapshot.ts';
 import type { PoolDocument, ProfileDocument } from '../../records/documents.ts';
 
@@ -151,12 +152,11 @@ export async function parseBackupYaml(text: string): Promise<SavedParts> {
 }
 
 async function parse(text: string, what: string): Promise<unknown> {
-  const { parseYaml } = await import('../../drivers/image/yaml-text.ts');
   try {
-    return parseYaml(text);
+    return await readYaml(text, what);
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw errors.badRequest(`Invalid backup: ${what} is not YAML: ${why}`);
+    throw errors.badRequest(`Invalid backup: ${why}`);
   }
 }
 

@@ -186,20 +186,29 @@ function networkProblems(records: Records, devices: DeviceMap): Problem[] {
 /** volatile.<nic>.hwaddr for every nic that has no address yet; the rest of the config unchanged. */
 export function withHardwareAddresses(records: Records, config: ConfigMap, devices: DeviceMap): ConfigMap {
   const added: Record<string, string> = {};
+  const taken = takenValues(records);
   for (const [name, device] of Object.entries(devices)) {
     if (device['type'] !== 'nic' || device['nictype'] === 'physical') continue;
     const key = `volatile.${name}.hwaddr`;
     if (device['hwaddr'] !== undefined || config[key] !== undefined) continue;
-    added[key] = freeHardwareAddress(records);
+    added[key] = freeHardwareAddress(taken);
+    taken.add(added[key]);
   }
   return Object.keys(added).length === 0 ? config : { ...config, ...added };
 }
 
 /** The field's usual prefix 00:16:3e and three random bytes that no container has. */
-function freeHardwareAddress(records: Records): string {
+function freeHardwareAddress(taken: ReadonlySet<string>): string {
   for (;;) {
     const address = `00:16:3e:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
-    const taken = records.containers.list().some(({ document }) => Object.values(document.config).includes(address));
-    if (!taken) return address;
+    if (!taken.has(address)) return address;
   }
+}
+
+/** Hardware addresses that containers have, and other values that no address can be. */
+function takenValues(records: Records): Set<string> {
+  const taken = new Set<string>();
+  for (const { document } of records.containers.list())
+    for (const [key, value] of Object.entries(document.config)) if (key.endsWith('.hwaddr')) taken.add(value);
+  return taken;
 }

@@ -79,6 +79,9 @@ function followControl(process: RuntimeProcess, control: Promise<Channel>): () =
   return () => isControlled;
 }
 
+/** Longer ones are no control messages. */
+const maxControlBytes = 4096;
+
 /** Carries out control messages until the channel is gone. Unknown ones are ignored. */
 export async function obey(
   channel: Channel,
@@ -86,6 +89,7 @@ export async function obey(
   signal: (number: number) => void = () => {},
 ): Promise<void> {
   for await (const frame of channel.frames) {
+    if (frame.bytes.length > maxControlBytes) continue;
     const message = parseControlMessage(frame.bytes.toString('utf8'));
     if (message?.command === 'window-resize') resize({ columns: message.columns, rows: message.rows });
     if (message?.command === 'signal') signal(message.signal);

@@ -8,7 +8,8 @@ import { readEntry } from '../../drivers/files/read.ts';
 import { maxMetadataBytes } from '../../drivers/image/metadata.ts';
 import { syncDirectory, writeDurably } from '../../lib/durable.ts';
 
-export const maxTemplateBytes = 1024 * 1024;
+/** Those of real images have some hundred bytes. Taking a larger one apart would hold the event loop. */
+export const maxTemplateBytes = 128 * 1024;
 const metadataFile = 'metadata.yaml';
 const templatesDir = 'templates';
 /** Not a name that an image can bring, and not one of a template. */

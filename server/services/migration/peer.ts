@@ -2,6 +2,7 @@
 // comes. What is said and what is in the streams is decided elsewhere.
 import { migrationProtocol } from '../../api/migration.ts';
 import { validateBody } from '../../api/validate.ts';
+import { hasProto, shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Channel, Frame } from '../../operations/channels.ts';
 
@@ -36,6 +37,7 @@ type Message = Readonly<Record<string, unknown>> & { readonly type: string };
 const maxWaitingMessages = 16;
 /** What goes beyond this is no message of ours. */
 const maxMessageBytes = 8 * 1024 * 1024;
+const messageShape: JsonShape = { maxDepth: 32, maxValues: 50_000 };
 /** For a reason to arrive that was sent before the connection broke. */
 const lastWordMs = 2_000;
 
@@ -184,12 +186,12 @@ export class Peer {
 /** Throws PeerError for anything but an object with a type; real LXD speaks another protocol, which begins with another byte. */
 export function parseMessage(bytes: Buffer): Message {
   if (bytes.length > maxMessageBytes) throw new PeerError(`the other side sent a message of ${bytes.length} bytes`);
+  const broken = shapeProblem(bytes, messageShape);
+  if (broken !== undefined) throw new PeerError(`the other side sent a message that ${broken}`);
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'), (key, member: unknown) => {
-      if (key === '__proto__') throw new PeerError('a member is named __proto__');
-      return member;
-    });
+    value = JSON.parse(bytes.toString('utf8'));
+    if (hasProto(value)) throw new PeerError('a member is named __proto__');
   } catch (cause) {
     const message = `the other side does not speak ${migrationProtocol} (a real LXD server does not)`;
     throw new PeerError(message, { cause });

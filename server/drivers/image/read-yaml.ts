@@ -1,0 +1,14 @@
+// YAML of strangers -> a value: at once where it is small, else in a thread of its own.
+import { DriverError } from '../driver-error.ts';
+import { parseAside } from '../parse-aside.ts';
+
+/** `what` names the text in messages. Throws DriverError Invalid, or the reason of the abort. */
+export async function readYaml(text: string, what: string, signal?: AbortSignal): Promise<unknown> {
+  const { isSmallYaml, parseYaml } = await import('./yaml-text.ts');
+  if (!isSmallYaml(text)) return (await parseAside({ job: 'yaml', text }, what, signal))[0];
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    throw new DriverError('Invalid', `${what} cannot be read: ${error instanceof Error ? error.message : ''}`);
+  }
+}

@@ -1,0 +1,82 @@
+// Has text of strangers parsed in a thread of its own, with limits of time and memory: whatever it is, the event loop goes on.
+import { setImmediate as turn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { DriverError } from './driver-error.ts';
+import type { ParseJob, ParseReply, ParseRequest } from './parse-jobs.ts';
+
+/** A large document of an honest server takes a second or two. */
+const timeoutMs = 20_000;
+const memoryLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 };
+/** Each takes a processor and up to the memory above. */
+const maxThreads = 2;
+
+let threads = 0;
+const waiting: (() => void)[] = [];
+
+/** What the job makes of the text. `what` names the text in messages. Throws DriverError Invalid, or the reason of the abort. */
+export async function parseAside(
+  request: ParseRequest,
+  what: string,
+  signal?: AbortSignal,
+): Promise<readonly unknown[]> {
+  const reply = await inTurn(() => ask(request, what, signal));
+  if ('error' in reply) throw new DriverError('Invalid', `${what} cannot be read: ${reply.error}`);
+  const items: unknown[] = [];
+  for (const piece of reply.pieces) {
+    items.push(...(JSON.parse(piece) as unknown[]));
+    await turn();
+  }
+  return items;
+}
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (threads >= maxThreads) await new Promise<void>((resolve) => waiting.push(resolve));
+  else threads += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) threads -= 1;
+    else next();
+  }
+}
+
+async function ask(request: ParseRequest, what: string, signal: AbortSignal | undefined): Promise<ParseReply> {
+  signal?.throwIfAborted();
+  const worker = new Worker(workerUrl(), { resourceLimits: memoryLimits });
+  let timer: NodeJS.Timeout | undefined;
+  let aborted = (): void => {};
+  try {
+    return await new Promise<ParseReply>((resolve, reject) => {
+      const refuse = (why: string): void => reject(new DriverError('Invalid', `${what} cannot be read: ${why}`));
+      aborted = () => reject(signal?.reason as Error);
+      signal?.addEventListener('abort', aborted, { once: true });
+      timer = setTimeout(() => refuse(`it takes more than ${timeoutMs / 1000} s`), timeoutMs);
+      worker.once('message', resolve);
+      worker.once('error', (error) =>
+        isOutOfMemory(error)
+          ? refuse('it needs more memory than may be spent on it')
+          : reject(new DriverError('Failed', `reading ${what} failed`, error)),
+      );
+      worker.once('exit', () => reject(new DriverError('Failed', `reading ${what} failed: its thread ended`)));
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      worker.postMessage(request);
+    });
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', aborted);
+    await worker.terminate();
+  }
+}
+
+const isOutOfMemory = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+
+/** The worker's file stands beside this one once compiled or bundled; run from TypeScript, someone must have compiled it. */
+function workerUrl(): URL {
+  const compiled = process.env['GANTRY_PARSE_WORKER'];
+  if (compiled !== undefined && import.meta.url.endsWith('.ts')) return new URL(compiled);
+  return new URL('./parse-worker.js', import.meta.url);
+}
+
+export type { ParseJob };

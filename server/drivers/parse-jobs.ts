@@ -1,0 +1,64 @@
+// What is done with text of strangers in a thread of its own: parsing it, and keeping what is needed of it. Runs in the worker.
+import { parseYaml } from './image/yaml-text.ts';
+import { parseStreamIndex, parseStreamProducts } from './remote/streams-index.ts';
+
+/** By name: text -> a list of values, which is sent back in pieces. Throws an error for the sender of the text. */
+export const parseJobs = {
+  /** One value. */
+  yaml: (text: string): readonly unknown[] => [bounded(parseYaml(text))],
+  /** Paths. */
+  'stream index': (text: string): readonly unknown[] => parseStreamIndex(parseJson(text)),
+  /** StreamImage. */
+  'stream products': (text: string): readonly unknown[] => parseStreamProducts(parseJson(text)),
+} as const satisfies Record<string, (text: string) => readonly unknown[]>;
+
+export type ParseJob = keyof typeof parseJobs;
+
+export interface ParseRequest {
+  readonly job: ParseJob;
+  readonly text: string;
+}
+
+/** JSON texts of lists, which together are the result; or why there is none. */
+export type ParseReply = { readonly pieces: readonly string[] } | { readonly error: string };
+
+/** Reading a piece of this size takes a few milliseconds. */
+const pieceItems = 200;
+
+export function runParseJob({ job, text }: ParseRequest): ParseReply {
+  try {
+    const items = parseJobs[job](text);
+    const pieces: string[] = [];
+    for (let from = 0; from < items.length; from += pieceItems)
+      pieces.push(JSON.stringify(items.slice(from, from + pieceItems)));
+    return { pieces };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(`it is not JSON: ${error instanceof Error ? error.message : ''}`, { cause: error });
+  }
+}
+
+const maxValues = 30_000;
+const maxDepth = 64;
+
+/** The value, if the thread that asked for it can take it at once. What aliases repeat counts each time. */
+function bounded(value: unknown): unknown {
+  const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }];
+  let count = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    count += 1;
+    if (count > maxValues) throw new Error(`it has more than ${maxValues} values`);
+    if (typeof next.value !== 'object' || next.value === null) continue;
+    const depth = next.depth + 1;
+    if (depth > maxDepth) throw new Error(`it is nested deeper than ${maxDepth} levels`);
+    for (const member of Object.values(next.value)) open.push({ value: member, depth });
+  }
+  return value;
+}

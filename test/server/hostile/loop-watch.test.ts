@@ -1,0 +1,83 @@
+// The watch over the event loop: what counts as held, what is named, and that it costs nothing while nothing is under way.
+import { expect, test } from 'vitest';
+import { LoopWatch, type LoopTime } from '../../../server/lib/loop-watch.ts';
+
+/** Time that stands still until it is moved. */
+class TestTime implements LoopTime {
+  now = 0;
+  waited = 0;
+  #next: { readonly at: number; readonly call: () => void } | undefined;
+  nowMs = (): number => this.now;
+  waitedMs = (): number => this.waited;
+  after(ms: number, call: () => void): () => void {
+    this.#next = { at: this.now + ms, call };
+    return () => (this.#next = undefined);
+  }
+  close(): void {}
+  get isArmed(): boolean {
+    return this.#next !== undefined;
+  }
+  /** The loop turns again after that time; a timer that is due is called then. */
+  turn(ms: number, waited = 0): void {
+    this.now += ms;
+    this.waited += waited;
+    const next = this.#next;
+    if (next === undefined || next.at > this.now) return;
+    this.#next = undefined;
+    next.call();
+  }
+}
+
+function make(quietMs = 0) {
+  const time = new TestTime();
+  const holds: [number, readonly string[]][] = [];
+  const watch = new LoopWatch({ limitMs: 50, quietMs, onHold: (held, names) => holds.push([held, names]), time });
+  return { time, holds, watch };
+}
+
+test('a turn that takes longer than the limit counts, and names what is under way and what has just ended', () => {
+  const { time, holds, watch } = make();
+  watch.enter(() => 'GET /a');
+  const leave = watch.enter(() => 'PUT /b');
+  time.turn(10);
+  leave();
+  time.turn(190);
+  expect(holds).toEqual([[180, ['PUT /b', 'GET /a']]]);
+  expect(watch.figures).toEqual({ limitMs: 50, longestMs: 180, overLimit: 1 });
+});
+
+test('a turn within the limit counts as the longest only', () => {
+  const { time, holds, watch } = make();
+  watch.enter(() => 'a');
+  time.turn(50);
+  expect(holds).toEqual([]);
+  expect(watch.figures).toEqual({ limitMs: 50, longestMs: 40, overLimit: 0 });
+});
+
+test('time that the thread waited for a processor does not count', () => {
+  const { time, holds, watch } = make();
+  watch.enter(() => 'a');
+  time.turn(510, 480);
+  expect(holds).toEqual([]);
+  expect(watch.figures.longestMs).toBe(20);
+});
+
+test('lines are rare, figures are not', () => {
+  const { time, holds, watch } = make(1000);
+  watch.enter(() => 'a');
+  for (let count = 0; count < 5; count += 1) time.turn(100);
+  expect(holds).toHaveLength(1);
+  expect(watch.figures.overLimit).toBe(5);
+});
+
+test('no timer runs before the first work and a second after the last', () => {
+  const { time, watch } = make();
+  expect(time.isArmed).toBe(false);
+  const leave = watch.enter(() => 'a');
+  expect(time.isArmed).toBe(true);
+  leave();
+  for (let count = 0; count < 99; count += 1) time.turn(10);
+  expect(time.isArmed).toBe(true);
+  time.turn(10);
+  expect(time.isArmed).toBe(false);
+});
