@@ -1,4 +1,5 @@
 // The composition root: builds store, drivers, services and listeners, brings the host to what is recorded, and stops again.
+import type { Socket } from 'node:net';
 import { machine } from 'node:os';
 import { join } from 'node:path';
 import { architectureName, architecturesOfHost } from './api/architectures.ts';
@@ -18,21 +19,8 @@ import { SilentGuestSockets } from './guest/silent-sockets.ts';
 import { svcDialect } from './http/dialects/svc.ts';
 import type { Identify } from './http/identity.ts';
 import { dialChannel } from './http/dial.ts';
-import type { RouteTable } from './http/route.ts';
-import { backupRoutes, receiveBackup } from './http/routes/backups.ts';
-import { certificateRoutes } from './http/routes/certificates.ts';
-import { containerFileRoutes } from './http/routes/container-files.ts';
-import { containerMetadataRoutes } from './http/routes/container-metadata.ts';
-import { containerRoutes } from './http/routes/containers.ts';
-import { containerSessionRoutes } from './http/routes/container-sessions.ts';
-import { imageRoutes } from './http/routes/images.ts';
-import { networkRoutes } from './http/routes/networks.ts';
-import { operationRoutes } from './http/routes/operations.ts';
-import { poolRoutes } from './http/routes/pools.ts';
-import { profileRoutes } from './http/routes/profiles.ts';
-import { snapshotRoutes } from './http/routes/snapshots.ts';
-import { serverRoutes } from './http/routes/server.ts';
-import { volumeRoutes } from './http/routes/volumes.ts';
+import { PeerConnections } from './http/peer-connections.ts';
+import { routesOf } from './http/routes/table.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { KeyedMutex } from './lib/keyed-mutex.ts';
 import { errorText, type Log } from './lib/log.ts';
@@ -43,7 +31,6 @@ import { Sagas } from './operations/saga.ts';
 import { Records } from './records/records.ts';
 import { sweepBackups } from './services/backups/backup-files.ts';
 import { Backups } from './services/backups/backups.ts';
-import { restoreBackup, type BackupUpload } from './services/backups/restore.ts';
 import { Certificates } from './services/certificates.ts';
 import { Containers } from './services/containers/containers.ts';
 import { ContainerFiles } from './services/containers/files.ts';
@@ -57,7 +44,7 @@ import { containerSessions } from './services/containers/sessions.ts';
 import { snapshotTasks } from './services/containers/snapshot-schedule.ts';
 import { Snapshots } from './services/containers/snapshots.ts';
 import { ContainerView } from './services/containers/view.ts';
-import { addImage, addImageSaga } from './services/images/add-image.ts';
+import { addImageSaga } from './services/images/add-image.ts';
 import { reportDamagedImages, sweepImageDir } from './services/images/image-files.ts';
 import { Aliases } from './services/images/aliases.ts';
 import { ImagePulls } from './services/images/image-pulls.ts';
@@ -73,7 +60,7 @@ import type { Caller } from './services/caller.ts';
 import { Scheduler, systemMinutes, type MinuteTimer } from './services/scheduler.ts';
 import { undoLocksOf } from './services/undo-locks.ts';
 import { ServerSettings, type AddressListener } from './services/server.ts';
-import { proxySettings } from './services/settings.ts';
+import { proxySettings, settingOf } from './services/settings.ts';
 import { VolumeSnapshots } from './services/volumes/volume-snapshots.ts';
 import { settleLimits } from './services/volumes/settle-limits.ts';
 import { Volumes } from './services/volumes/volumes.ts';
@@ -177,8 +164,22 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
       { isTrusted: (fingerprint) => services.certificates.isTrusted(fingerprint), own: certificate.fingerprint },
       new Date(clock.nowMs()),
     );
+  const peers = new PeerConnections();
+  const isKnown = (fingerprint: string): boolean =>
+    fingerprint === certificate.fingerprint || services.certificates.isTrusted(fingerprint);
+  const endTrust = (fingerprint: string, asking?: Socket): void => {
+    operations.revoke(fingerprint);
+    peers.end(fingerprint, asking);
+  };
   const doors = await Doors.open({
-    routesOf: ({ headerPrefix }) => routesOf(services, operations, dirs, headerPrefix),
+    routesOf: ({ headerPrefix }) => routesOf(services, { operations, dirs, headerPrefix, endTrust }),
+    peers,
+    allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
+    claimOperation: (id, fingerprint) => {
+      operations.claim(id, fingerprint);
+      // The trust may have ended while the request was under way.
+      if (!isKnown(fingerprint)) operations.revoke(fingerprint);
+    },
     commonHeaders: (origin) => services.server.commonHeaders(origin),
     stateDir: options.stateDir,
     group: options.group,
@@ -424,37 +425,4 @@ async function recover(
 async function resume({ running, guests, containers }: Services): Promise<void> {
   await running.resume(containers.names());
   await guests.resume(containers.names());
-}
-
-function routesOf(services: Services, operations: Operations, dirs: Directories, headerPrefix: string): RouteTable {
-  const uploads = {
-    restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) =>
-      restoreBackup(services.restoreDeps, caller, upload, signal),
-    dir: dirs.backups,
-    headerPrefix,
-  };
-  return {
-    ...serverRoutes(services.server),
-    ...certificateRoutes(services.certificates),
-    ...containerRoutes(services.containers, services.migrations, (context) => receiveBackup(uploads, context)),
-    ...backupRoutes(services),
-    ...containerSessionRoutes(services.sessions),
-    ...containerMetadataRoutes(services.containerMetadata),
-    ...containerFileRoutes(services.containerFiles, headerPrefix),
-    ...imageRoutes({
-      images: services.images,
-      aliases: services.aliases,
-      add: (caller, upload) => addImage(services.imageDeps, caller, upload),
-      make: services.makeImage,
-      refresh: (caller, fingerprint) => services.imageRefresh.refresh(caller, fingerprint),
-      dir: dirs.images,
-      headerPrefix,
-    }),
-    ...networkRoutes(services.networks),
-    ...operationRoutes(operations),
-    ...poolRoutes(services.pools),
-    ...profileRoutes(services.profiles),
-    ...snapshotRoutes(services.snapshots, services.migrations),
-    ...volumeRoutes(services.volumes, services.volumeSnapshots, services.migrations),
-  };
 }

@@ -8,6 +8,7 @@ import { lxdDialect } from './http/dialects/lxd.ts';
 import { lxdRoutes } from './http/dialects/lxd-routes.ts';
 import { svcDialect } from './http/dialects/svc.ts';
 import { listenUnix, type Listener, type ListenerDeps, type TlsSettings } from './http/listeners.ts';
+import type { PeerConnections } from './http/peer-connections.ts';
 import type { RouteTable } from './http/route.ts';
 import { TlsListener } from './http/tls-listener.ts';
 import { Websockets, type WebsocketDeps } from './http/websocket.ts';
@@ -27,6 +28,7 @@ export interface DoorsDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit<Web
   readonly group: string | undefined;
   readonly certificate: TlsSettings;
   readonly lxd: LxdDoors | undefined;
+  readonly peers: PeerConnections;
 }
 
 export class Doors {
@@ -56,8 +58,8 @@ export class Doors {
     const svc = await speaking(deps, svcDialect, deps.routesOf(svcDialect));
     const lxd =
       deps.lxd === undefined ? undefined : await speaking(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
-    const tls = new TlsListener({ ...svc, certificate: deps.certificate });
-    const lxdTls = lxd === undefined ? undefined : new TlsListener({ ...lxd, certificate: deps.certificate });
+    const tls = new TlsListener({ ...svc, ...tlsOf(deps) });
+    const lxdTls = lxd === undefined ? undefined : new TlsListener({ ...lxd, ...tlsOf(deps) });
     const spoken = [svc, ...(lxd === undefined ? [] : [lxd])];
     const socketPath = join(deps.stateDir, 'unix.socket');
     const local: Listener[] = [];
@@ -97,9 +99,24 @@ export class Doors {
   }
 }
 
+const tlsOf = ({ certificate, peers }: DoorsDeps) => ({ certificate, peers });
+
 /** What all listeners of one dialect share. */
 async function speaking(deps: DoorsDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
-  const { identify, commonHeaders, log, events, operations, loop } = deps;
-  const handler = await createApp({ routes, dialect, identify, commonHeaders, log, loop });
-  return { handler, websockets: new Websockets({ events, operations, identify, dialect, loop }), dialect };
+  const { identify, commonHeaders, log, events, operations, loop, allowedOrigin, claimOperation } = deps;
+  const handler = await createApp({
+    routes,
+    dialect,
+    identify,
+    commonHeaders,
+    log,
+    loop,
+    allowedOrigin,
+    claimOperation,
+  });
+  return {
+    handler,
+    websockets: new Websockets({ events, operations, identify, dialect, loop, allowedOrigin }),
+    dialect,
+  };
 }

@@ -1,9 +1,11 @@
 // The HTTP application: every endpoint of the contract on one router, shared by all listeners. No use case is decided here.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { TLSSocket } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
 import type { Endpoint } from '../api/endpoint.ts';
 import { endpoints } from '../api/endpoints.ts';
 import { AppError, errors } from '../api/errors.ts';
+import { originProblem } from '../auth/origin.ts';
 import { decide } from '../auth/policy.ts';
 import { jsonOf } from '../lib/kept-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
@@ -23,6 +25,10 @@ export interface AppDeps {
   readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
   readonly log: Log;
   readonly loop: Pick<LoopWatch, 'enter'>;
+  /** core.https_allowed_origin as it is now. */
+  readonly allowedOrigin: () => string;
+  /** The operation was started by the client with this certificate, and ends when that is no longer trusted. */
+  readonly claimOperation: (id: string, fingerprint: string) => void;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -132,6 +138,7 @@ async function serve(
     const identity = identityOf(deps.identify, request.raw);
     const query = request.query as Record<string, string>;
     checkAccess(deps, endpoint, request, identity.caller.class);
+    checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
     checkProject(query);
     checkTarget(query);
     if (handler === undefined) throw unservable(endpoint);
@@ -147,6 +154,8 @@ async function serve(
         return goneSignal(reply.raw);
       },
     });
+    const { protocol, username } = identity.caller.requestor;
+    if (result.kind === 'async' && protocol === 'tls') deps.claimOperation(result.operation.id, username);
     return answerResult(deps, endpoint, request, reply, result);
   } catch (error) {
     return answerError(deps, request, reply, toAppError(error));
@@ -172,6 +181,14 @@ function checkAccess(
   const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
   const access = decide(caller, endpoint, { demandsTrust });
   if (access !== 'allow') throw errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
+}
+
+/** Throws AppError forbidden. Of a connection without TLS no browser is the other end. */
+export function checkOrigin(allowed: string, request: IncomingMessage, isEffective: boolean): void {
+  if (!(request.socket instanceof TLSSocket)) return;
+  const { origin, host } = request.headers;
+  const problem = originProblem({ origin, host, isEffective, allowed });
+  if (problem !== undefined) throw errors.forbidden(`${labelOf(request)} is refused: ${problem}`);
 }
 
 function checkProject(query: Readonly<Record<string, string>>): void {

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { errors } from '../api/errors.ts';
 import type { HttpHandler } from './app.ts';
 import type { Dialect } from './dialects/dialect.ts';
+import type { PeerConnections } from './peer-connections.ts';
 import type { Websockets } from './websocket.ts';
 
 export interface ListenerDeps {
@@ -14,6 +15,11 @@ export interface ListenerDeps {
   readonly websockets: Websockets;
   /** How what is no HTTP is answered. */
   readonly dialect: Dialect;
+}
+
+/** With TLS, each connection has a client that may lose its trust. */
+export interface TlsListenerDeps extends ListenerDeps {
+  readonly peers: Pick<PeerConnections, 'add'>;
 }
 
 export interface Listener {
@@ -47,7 +53,7 @@ export interface TlsSettings {
   readonly keyPem: string;
 }
 
-export async function listenTls(deps: ListenerDeps, address: string, tls: TlsSettings): Promise<Listener> {
+export async function listenTls(deps: TlsListenerDeps, address: string, tls: TlsSettings): Promise<Listener> {
   const { host, port } = parseAddress(address);
   const server = prepare(
     deps,
@@ -60,6 +66,7 @@ export async function listenTls(deps: ListenerDeps, address: string, tls: TlsSet
       rejectUnauthorized: false,
     }),
   );
+  server.on('secureConnection', (socket) => deps.peers.add(socket));
   await listening(server, () => (host === '' ? server.listen(port) : server.listen(port, host)));
   const bound = server.address() as AddressInfo;
   const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;

@@ -1,13 +1,13 @@
 // The TLS listener as something that can be moved: the address may change while the daemon runs.
-import { listenTls, type Listener, type ListenerDeps, type TlsSettings } from './listeners.ts';
+import { listenTls, type Listener, type TlsListenerDeps, type TlsSettings } from './listeners.ts';
 
 export class TlsListener {
-  readonly #deps: ListenerDeps & { readonly certificate: TlsSettings };
+  readonly #deps: TlsListenerDeps & { readonly certificate: TlsSettings };
   #listener: Listener | undefined;
   #wanted: string | undefined;
   readonly #draining = new Set<Promise<void>>();
 
-  constructor(deps: ListenerDeps & { readonly certificate: TlsSettings }) {
+  constructor(deps: TlsListenerDeps & { readonly certificate: TlsSettings }) {
     this.#deps = deps;
   }
 

@@ -10,7 +10,7 @@ import { decide } from '../auth/policy.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
 import type { LoopWatch } from '../lib/loop-watch.ts';
-import { labelOf } from './app.ts';
+import { checkOrigin, labelOf } from './app.ts';
 import { ChannelSocket, channelOf } from './channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { identityOf, type Identify } from './identity.ts';
@@ -22,6 +22,8 @@ export interface WebsocketDeps {
   readonly identify: Identify;
   readonly dialect: Dialect;
   readonly loop: Pick<LoopWatch, 'enter'>;
+  /** core.https_allowed_origin as it is now. */
+  readonly allowedOrigin: () => string;
 }
 
 /** A listener that reads slower than events come is let go at this backlog; it will see the close and re-read. */
@@ -78,6 +80,7 @@ export class Websockets {
     if (endpoint === undefined) throw new AppError('notFound', `There is no websocket at ${url.pathname}`);
     const access = decide(identityOf(this.#deps.identify, request).caller.class, endpoint, {});
     if (access !== 'allow') throw errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
+    checkOrigin(this.#deps.allowedOrigin(), request, true);
     return operation;
   }
 

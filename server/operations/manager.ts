@@ -38,6 +38,8 @@ interface Running {
   readonly waiters: Set<() => void>;
   readonly channels: ChannelSet | undefined;
   readonly endsWithDaemon: boolean;
+  /** Fingerprint of the client certificate that started it. */
+  owner?: string;
 }
 
 /** Ended operations stay readable this long (real system: 5 s). */
@@ -122,6 +124,22 @@ export class Operations {
     const operation = this.#find(id);
     if (!isFinal(operation.state.statusCode) && timeoutMs !== 0) await this.#ended(operation, timeoutMs, signal);
     return renderOperation(operation.state);
+  }
+
+  /** The client with this certificate started it. */
+  claim(id: string, fingerprint: string): void {
+    const operation = this.#running.get(id);
+    if (operation !== undefined) operation.owner = fingerprint;
+  }
+
+  /** The certificate is no longer trusted: what its client started ends at once, where it can end early. Commands are killed. What
+   *  changes the host in a few steps is carried through: half of it helps nobody. */
+  revoke(fingerprint: string): void {
+    for (const { state, abort, owner, endsWithDaemon } of this.#running.values()) {
+      if (owner !== fingerprint || isFinal(state.statusCode)) continue;
+      if (!state.mayCancel && !endsWithDaemon) continue;
+      abort.abort(new Error('the certificate of the client that started it is no longer trusted'));
+    }
   }
 
   /** Refuses new work, aborts what can be cancelled and waits (at most `graceMs`) for the rest. */

@@ -92,13 +92,15 @@ export class Certificates {
     return this.#change(caller, prefix, ifMatch, body);
   }
 
-  async delete(caller: Caller, prefix: string): Promise<void> {
+  /** Returns the whole fingerprint. Ending what the certificate has opened is the caller's work. */
+  async delete(caller: Caller, prefix: string): Promise<string> {
     const { name } = this.#find(prefix);
     await this.#deps.records.retry((changes) => {
       this.#find(name);
       changes.delete('certificates', name);
     });
     this.#deps.events.lifecycle('certificate-deleted', certificateUrl(name), undefined, caller.requestor);
+    return name;
   }
 
   async #change(caller: Caller, prefix: string, ifMatch: string | undefined, body: CertificatePut): Promise<void> {

@@ -1,9 +1,14 @@
 // Certificate endpoints: requests to use cases and back.
+import type { Socket } from 'node:net';
 import type { CertificateCreate, CertificatePut } from '../../api/certificate.ts';
 import { certificateUrl, type Certificates } from '../../services/certificates.ts';
 import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
 
-export function certificateRoutes(certificates: Certificates): RouteTable {
+/** `endTrust` ends all that the client has open; the socket is the one on which the request came. */
+export function certificateRoutes(
+  certificates: Certificates,
+  endTrust: (fingerprint: string, asking: Socket) => void,
+): RouteTable {
   return {
     'certificates.list': ({ query }) =>
       collection(
@@ -42,7 +47,8 @@ export function certificateRoutes(certificates: Certificates): RouteTable {
       return done;
     },
     'certificates.delete': async (context) => {
-      await certificates.delete(context.caller, param(context, 'fingerprint'));
+      const fingerprint = await certificates.delete(context.caller, param(context, 'fingerprint'));
+      endTrust(fingerprint, context.request.socket);
       return done;
     },
   };

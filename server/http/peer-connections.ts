@@ -1,0 +1,29 @@
+// The TLS connections of each client certificate, so that all of them end when it is no longer trusted.
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { fingerprintOf } from '../auth/identify.ts';
+
+export class PeerConnections {
+  readonly #sockets = new Map<string, Set<Socket>>();
+
+  /** To be called when the handshake is done. Connections without a certificate are not kept. */
+  add(socket: TLSSocket): void {
+    const { raw } = socket.getPeerCertificate();
+    if (raw === undefined || raw.length === 0) return;
+    const fingerprint = fingerprintOf(raw);
+    const sockets = this.#sockets.get(fingerprint) ?? new Set();
+    this.#sockets.set(fingerprint, sockets.add(socket));
+    socket.once('close', () => {
+      sockets.delete(socket);
+      if (sockets.size === 0 && this.#sockets.get(fingerprint) === sockets) this.#sockets.delete(fingerprint);
+    });
+  }
+
+  /** Cuts them all, whatever they are used for. `asking` is the one on which this was asked: it ends when it has its answer. */
+  end(fingerprint: string, asking?: Socket): void {
+    for (const socket of this.#sockets.get(fingerprint) ?? []) {
+      if (socket === asking) setImmediate(() => socket.destroySoon());
+      else socket.destroy();
+    }
+  }
+}

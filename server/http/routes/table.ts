@@ -1,0 +1,109 @@
+// Every endpoint's handler, put together from the use cases.
+import type { Socket } from 'node:net';
+import type { ImageCreate } from '../../api/image.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Backups } from '../../services/backups/backups.ts';
+import { restoreBackup, type BackupUpload, type RestoreDeps } from '../../services/backups/restore.ts';
+import type { Caller } from '../../services/caller.ts';
+import type { Certificates } from '../../services/certificates.ts';
+import type { Containers } from '../../services/containers/containers.ts';
+import type { ContainerFiles } from '../../services/containers/files.ts';
+import type { ContainersMetadata } from '../../services/containers/metadata.ts';
+import type { containerSessions } from '../../services/containers/sessions.ts';
+import type { Snapshots } from '../../services/containers/snapshots.ts';
+import { addImage, type AddImageDeps } from '../../services/images/add-image.ts';
+import type { Aliases } from '../../services/images/aliases.ts';
+import type { ImageRefresh } from '../../services/images/image-refresh.ts';
+import type { ImageStore } from '../../services/images/image-store.ts';
+import type { Migrations } from '../../services/migration/migrations.ts';
+import type { Networks } from '../../services/networks.ts';
+import type { Pools } from '../../services/pools.ts';
+import type { Profiles } from '../../services/profiles.ts';
+import type { ServerSettings } from '../../services/server.ts';
+import type { VolumeSnapshots } from '../../services/volumes/volume-snapshots.ts';
+import type { Volumes } from '../../services/volumes/volumes.ts';
+import type { RouteTable } from '../route.ts';
+import { backupRoutes, receiveBackup } from './backups.ts';
+import { certificateRoutes } from './certificates.ts';
+import { containerFileRoutes } from './container-files.ts';
+import { containerMetadataRoutes } from './container-metadata.ts';
+import { containerSessionRoutes } from './container-sessions.ts';
+import { containerRoutes } from './containers.ts';
+import { imageRoutes } from './images.ts';
+import { networkRoutes } from './networks.ts';
+import { operationRoutes } from './operations.ts';
+import { poolRoutes } from './pools.ts';
+import { profileRoutes } from './profiles.ts';
+import { serverRoutes } from './server.ts';
+import { snapshotRoutes } from './snapshots.ts';
+import { volumeRoutes } from './volumes.ts';
+
+export interface RoutedServices {
+  readonly aliases: Aliases;
+  readonly backups: Backups;
+  readonly certificates: Certificates;
+  readonly containerFiles: ContainerFiles;
+  readonly containerMetadata: ContainersMetadata;
+  readonly containers: Containers;
+  readonly imageDeps: AddImageDeps;
+  readonly imageRefresh: ImageRefresh;
+  readonly images: ImageStore;
+  readonly makeImage: (caller: Caller, body: ImageCreate) => Promise<Operation>;
+  readonly migrations: Migrations;
+  readonly networks: Networks;
+  readonly pools: Pools;
+  readonly profiles: Profiles;
+  readonly restoreDeps: RestoreDeps;
+  readonly server: ServerSettings;
+  readonly sessions: ReturnType<typeof containerSessions>;
+  readonly snapshots: Snapshots;
+  readonly volumes: Volumes;
+  readonly volumeSnapshots: VolumeSnapshots;
+}
+
+export interface RouteEdge {
+  readonly operations: Operations;
+  /** Where uploads are received. */
+  readonly dirs: { readonly backups: string; readonly images: string };
+  readonly headerPrefix: string;
+  /** Ends all that the client with this certificate has open; the socket is the one on which that was asked. */
+  readonly endTrust: (fingerprint: string, asking: Socket) => void;
+}
+
+/** One table for each dialect. */
+export function routesOf(
+  services: RoutedServices,
+  { operations, dirs, headerPrefix, endTrust }: RouteEdge,
+): RouteTable {
+  const uploads = {
+    restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) =>
+      restoreBackup(services.restoreDeps, caller, upload, signal),
+    dir: dirs.backups,
+    headerPrefix,
+  };
+  return {
+    ...serverRoutes(services.server),
+    ...certificateRoutes(services.certificates, endTrust),
+    ...containerRoutes(services.containers, services.migrations, (context) => receiveBackup(uploads, context)),
+    ...backupRoutes(services),
+    ...containerSessionRoutes(services.sessions),
+    ...containerMetadataRoutes(services.containerMetadata),
+    ...containerFileRoutes(services.containerFiles, headerPrefix),
+    ...imageRoutes({
+      images: services.images,
+      aliases: services.aliases,
+      add: (caller, upload) => addImage(services.imageDeps, caller, upload),
+      make: services.makeImage,
+      refresh: (caller, fingerprint) => services.imageRefresh.refresh(caller, fingerprint),
+      dir: dirs.images,
+      headerPrefix,
+    }),
+    ...networkRoutes(services.networks),
+    ...operationRoutes(operations),
+    ...poolRoutes(services.pools),
+    ...profileRoutes(services.profiles),
+    ...snapshotRoutes(services.snapshots, services.migrations),
+    ...volumeRoutes(services.volumes, services.volumeSnapshots, services.migrations),
+  };
+}
