@@ -9,6 +9,9 @@ export interface Entry<T> {
   readonly modRev: Rev;
 }
 
+/** Whoever looks more rarely than this reads everything anew. */
+const rememberedChanges = 1024;
+
 /** The records of one kind as of the last acknowledged write. Reads are synchronous. */
 export class Collection<K extends Kind> {
   readonly kind: K;
@@ -16,6 +19,8 @@ export class Collection<K extends Kind> {
   generation = 0;
   readonly #entries = new Map<string, Entry<Documents[K]>>();
   #sorted: readonly Entry<Documents[K]>[] | undefined;
+  /** Names that changed, the last one last: the change that made the current generation. */
+  readonly #changed: string[] = [];
 
   constructor(kind: K) {
     this.kind = kind;
@@ -39,13 +44,32 @@ export class Collection<K extends Kind> {
     return this.#sorted;
   }
 
+  /** Names of the records that are others, new or gone since that generation; undefined when that is too long ago to know. */
+  changedSince(generation: number): ReadonlySet<string> | undefined {
+    const count = this.generation - generation;
+    return count > this.#changed.length ? undefined : new Set(this.#changed.slice(this.#changed.length - count));
+  }
+
   /** Only for Records, after the store has acknowledged. */
   accept(name: string, entry: Entry<Documents[K]> | undefined): void {
+    if (this.#sorted !== undefined) this.#sorted = replaced(this.#sorted, name, entry);
     if (entry === undefined) this.#entries.delete(name);
     else this.#entries.set(name, entry);
-    this.#sorted = undefined;
     this.generation += 1;
+    this.#changed.push(name);
+    if (this.#changed.length >= 2 * rememberedChanges) this.#changed.splice(0, rememberedChanges);
   }
+}
+
+/** A copy: whoever reads the list goes on reading what it was. */
+function replaced<T>(sorted: readonly Entry<T>[], name: string, entry: Entry<T> | undefined): readonly Entry<T>[] {
+  let [from, to] = [0, sorted.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((sorted[middle]?.name ?? '') < name) from = middle + 1;
+    else to = middle;
+  }
+  return sorted.toSpliced(from, sorted[from]?.name === name ? 1 : 0, ...(entry === undefined ? [] : [entry]));
 }
 
 type Collections = { readonly [K in Kind]: Collection<K> };

@@ -14,6 +14,7 @@ import type { Caller } from './caller.ts';
 import type { NetworkHosts } from './containers/network-hosts.ts';
 import type { ContainerView } from './containers/view.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
+import { containersWith } from './device-users.ts';
 import { nicNetwork } from './expand.ts';
 import { mergeConfig, replaceConfig } from './patch.ts';
 
@@ -183,12 +184,11 @@ export class Networks {
   usedBy(name: string): readonly string[] {
     const uses = (devices: Readonly<Record<string, Readonly<Record<string, string>>>>): boolean =>
       Object.values(devices).some((device) => nicNetwork(device) === name);
-    const { containers, profiles } = this.#deps.records;
+    const { profiles } = this.#deps.records;
     return [
-      ...containers
-        .list()
-        .filter((entry) => uses(this.#deps.view.expanded(entry).devices))
-        .map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
+      ...containersWith(this.#deps.records, 'network', name).map(
+        (entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`,
+      ),
       ...profiles
         .list()
         .filter((entry) => uses(entry.document.devices))

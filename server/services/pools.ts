@@ -24,7 +24,8 @@ import type { Entry, Records } from '../records/records.ts';
 import type { Caller } from './caller.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
 import { ownedBy } from './owned-records.ts';
-import { devicePools, expand } from './expand.ts';
+import { containersWith } from './device-users.ts';
+import { devicePools } from './expand.ts';
 import { mergeConfig, replaceConfig } from './patch.ts';
 
 export interface PoolsDeps {
@@ -229,15 +230,11 @@ export class Pools {
   }
 
   usedBy(name: string): readonly string[] {
-    const { containers, profiles, volumes } = this.#deps.records;
-    const profileOf = (profile: string) => profiles.get(profile)?.document;
+    const { profiles, volumes } = this.#deps.records;
     return [
-      ...containers
-        .list()
-        .filter(
-          ({ document }) => document.pool === name || devicePools(expand(document, profileOf).devices).includes(name),
-        )
-        .map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
+      ...containersWith(this.#deps.records, 'pool', name).map(
+        (entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`,
+      ),
       ...profiles
         .list()
         .filter(({ document }) => devicePools(document.devices).includes(name))

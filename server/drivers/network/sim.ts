@@ -122,7 +122,8 @@ class Sim implements SimNetwork {
     await this.#mutex.run(name, async () => {
       await this.faults.pass('setHosts', name);
       const { kept } = distinctHosts(hosts);
-      this.#save(name, { ...this.#need(name, 'set reservations'), hosts: kept });
+      const saved = this.#need(name, 'set reservations');
+      if (JSON.stringify(kept) !== JSON.stringify(saved.hosts)) this.#save(name, { ...saved, hosts: kept });
     });
   }
 

@@ -13,6 +13,7 @@ import type { Problem } from '../../api/problem.ts';
 import { volumeConfigKeys } from '../../api/storage-config.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
+import { containersWith } from '../device-users.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from '../expand.ts';
 import { petName } from './pet-name.ts';
 import { rootSize } from './root-size.ts';
@@ -186,29 +187,21 @@ function networkProblems(records: Records, devices: DeviceMap): Problem[] {
 /** volatile.<nic>.hwaddr for every nic that has no address yet; the rest of the config unchanged. */
 export function withHardwareAddresses(records: Records, config: ConfigMap, devices: DeviceMap): ConfigMap {
   const added: Record<string, string> = {};
-  const taken = takenValues(records);
+  const given = new Set<string>();
   for (const [name, device] of Object.entries(devices)) {
     if (device['type'] !== 'nic' || device['nictype'] === 'physical') continue;
     const key = `volatile.${name}.hwaddr`;
     if (device['hwaddr'] !== undefined || config[key] !== undefined) continue;
-    added[key] = freeHardwareAddress(taken);
-    taken.add(added[key]);
+    added[key] = freeHardwareAddress(records, given);
+    given.add(added[key]);
   }
   return Object.keys(added).length === 0 ? config : { ...config, ...added };
 }
 
-/** The field's usual prefix 00:16:3e and three random bytes that no container has. */
-function freeHardwareAddress(taken: ReadonlySet<string>): string {
+/** The field's usual prefix 00:16:3e and three random bytes that no container has, nor another nic of this one was given. */
+function freeHardwareAddress(records: Records, given: ReadonlySet<string>): string {
   for (;;) {
     const address = `00:16:3e:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
-    if (!taken.has(address)) return address;
+    if (!given.has(address) && containersWith(records, 'hwaddr', address).length === 0) return address;
   }
-}
-
-/** Hardware addresses that containers have, and other values that no address can be. */
-function takenValues(records: Records): Set<string> {
-  const taken = new Set<string>();
-  for (const { document } of records.containers.list())
-    for (const [key, value] of Object.entries(document.config)) if (key.endsWith('.hwaddr')) taken.add(value);
-  return taken;
 }

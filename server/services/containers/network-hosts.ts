@@ -5,6 +5,7 @@ import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
 import { errors } from '../../api/errors.ts';
+import { containersWith } from '../device-users.ts';
 import { nicNetwork } from '../expand.ts';
 import { claimsOf, subnetProblems, takenProblems } from './addresses.ts';
 import type { ContainerEntry, ContainerView } from './view.ts';
@@ -75,7 +76,10 @@ export class NetworkHosts {
 
   on(network: string): readonly NetworkHost[] {
     // Of two with one address the one that is up has it: a stopped copy must not take it away.
-    const entries = this.#deps.records.containers.list().map((entry) => ({ entry, isUp: this.#isUp(entry.name) }));
+    const entries = containersWith(this.#deps.records, 'network', network).map((entry) => ({
+      entry,
+      isUp: this.#isUp(entry.name),
+    }));
     const hosts = (wanted: boolean): readonly NetworkHost[] =>
       entries.flatMap(({ entry, isUp }) => (isUp === wanted ? this.#hostsOf(entry, network) : []));
     const up = hosts(true);

@@ -7,6 +7,7 @@ import type { Operation } from '../../api/operation.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
+import { containersWith } from '../device-users.ts';
 import { expand, isServerKey, nicNetworks } from '../expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../patch.ts';
 import { claimsOf, newClaims, subnetProblems, takenProblems, type Claim } from './addresses.ts';
@@ -165,7 +166,9 @@ function withoutOthersAddresses({ records }: Pick<UpdateDeps, 'records'>, name: 
   const isAddress = (key: string): boolean => /^volatile\..+\.hwaddr$/.test(key);
   const isOthers = ([key, value]: readonly [string, string]): boolean =>
     isAddress(key) &&
-    records.containers.list().some((other) => other.name !== name && other.document.config[key] === value);
+    containersWith(records, 'hwaddr', value.toLowerCase()).some(
+      (other) => other.name !== name && other.document.config[key] === value,
+    );
   return Object.fromEntries(Object.entries(config).filter((entry) => !isOthers(entry)));
 }
 

@@ -2,7 +2,8 @@
 import type { ConfigMap, DeviceMap } from '../../api/common.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Changes, Records } from '../../records/records.ts';
-import { attachedVolumes, expand } from '../expand.ts';
+import { containersWith } from '../device-users.ts';
+import { attachedVolumes } from '../expand.ts';
 
 export interface VolumeId {
   readonly pool: string;
@@ -19,11 +20,7 @@ const names = (devices: DeviceMap, volume: VolumeId): boolean =>
 
 /** Names of containers, also of those that have the device from a profile. */
 export function containersUsing(records: Records, volume: VolumeId): readonly string[] {
-  const profileOf = (name: string) => records.profiles.get(name)?.document;
-  return records.containers
-    .list()
-    .filter(({ document }) => names(expand(document, profileOf).devices, volume))
-    .map((entry) => entry.name);
+  return containersWith(records, 'volume', volumeKey(volume)).map((entry) => entry.name);
 }
 
 export function profilesUsing(records: Records, volume: VolumeId): readonly string[] {

@@ -1,11 +1,11 @@
 // Records over a store: conflicts, retries, guards on what others are putting to use. And the pure rules of services beside them.
 import { describe, expect, test } from 'vitest';
-import type { ContainerDocument, ProfileDocument } from '../../server/records/documents.ts';
-import { RecordConflict, Records } from '../../server/records/records.ts';
-import { checkIfMatch, etagOf } from '../../server/services/etag.ts';
-import { expand, isServerKey, nicNetwork, nicNetworks } from '../../server/services/expand.ts';
-import { mergeConfig, mergeDevices, replaceConfig } from '../../server/services/patch.ts';
-import { openMemoryStore } from '../../server/store/memory.ts';
+import type { ContainerDocument, ProfileDocument } from '../../../server/records/documents.ts';
+import { RecordConflict, Records } from '../../../server/records/records.ts';
+import { checkIfMatch, etagOf } from '../../../server/services/etag.ts';
+import { expand, isServerKey, nicNetwork, nicNetworks } from '../../../server/services/expand.ts';
+import { mergeConfig, mergeDevices, replaceConfig } from '../../../server/services/patch.ts';
+import { openMemoryStore } from '../../../server/store/memory.ts';
 
 const profile = (description = ''): ProfileDocument => ({ v: 1, description, config: {}, devices: {} });
 const open = async (): Promise<Records> => Records.open(openMemoryStore());
