@@ -53,27 +53,31 @@ const allFiles = (dir: string): readonly string[] => (readdirSync(dir, { recursi
 describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
   const isOff = runtime === 'lxc' && missing !== undefined;
 
-  test.skipIf(isOff)('a daemon killed during an upload leaves no file and no temporary one', async () => {
-    const gantryd = await startGantryd(programs, { runtime });
-    try {
-      const rootfs = await makeContainer(gantryd);
-      mkdirSync(join(rootfs, 'data'));
-      writeFileSync(join(rootfs, 'data/old'), 'old');
-      const pid = gantryd.pid;
-      const upload = begin(gantryd, '/data/new');
-      // The nameless file, open in the daemon and already filled.
-      await until(() => openSizes(pid, `${rootfs}/data`).some((size) => size >= mebibyte));
-      await gantryd.kill();
-      upload.destroy();
-      expect(allFiles(join(rootfs, 'data'))).toEqual(['old']);
-      await gantryd.start();
-      expect(allFiles(join(rootfs, 'data'))).toEqual(['old']);
-      expect((await gantryd.call('POST', at('/data/new'), 'whole')).status).toBe(200);
-      expect(readFileSync(join(rootfs, 'data/new'), 'utf8')).toBe('whole');
-    } finally {
-      await remove(gantryd, []);
-    }
-  });
+  test.skipIf(isOff)(
+    'a daemon killed during uploads leaves the old file whole, no new one and no temporary one',
+    async () => {
+      const gantryd = await startGantryd(programs, { runtime });
+      try {
+        const rootfs = await makeContainer(gantryd);
+        mkdirSync(join(rootfs, 'data'));
+        writeFileSync(join(rootfs, 'data/old'), 'old');
+        const pid = gantryd.pid;
+        const uploads = [begin(gantryd, '/data/new'), begin(gantryd, '/data/old')];
+        // The nameless files, open in the daemon and already filled.
+        await until(() => openSizes(pid, `${rootfs}/data`).filter((size) => size >= mebibyte).length === 2);
+        await gantryd.kill();
+        for (const upload of uploads) upload.destroy();
+        expect(readFileSync(join(rootfs, 'data/old'), 'utf8')).toBe('old');
+        expect(allFiles(join(rootfs, 'data'))).toEqual(['old']);
+        await gantryd.start();
+        expect(allFiles(join(rootfs, 'data'))).toEqual(['old']);
+        expect((await gantryd.call('POST', at('/data/new'), 'whole')).status).toBe(200);
+        expect(readFileSync(join(rootfs, 'data/new'), 'utf8')).toBe('whole');
+      } finally {
+        await remove(gantryd, []);
+      }
+    },
+  );
 });
 
 test('64 MiB go in and out while the daemon grows by little', async () => {

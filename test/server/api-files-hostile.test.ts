@@ -1,5 +1,14 @@
 // Files of containers that fight back: entries exchanged while they are read and written, on every runtime there is here.
-import { mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { filesConformance } from '../conformance/files.ts';
@@ -44,6 +53,13 @@ function makeCanary(daemon: TestDaemon): { readonly dir: string; intact(): void 
   };
 }
 
+/** A write replaces a link that was exchanged in between: there must be one again for the next turn. */
+function keepLink(dir: string, canary: string): void {
+  if (['plain', 'link2'].some((name) => lstatSync(join(dir, name)).isSymbolicLink())) return;
+  symlinkSync(join(canary, 'file'), join(dir, 'link3'));
+  renameSync(join(dir, 'link3'), join(dir, 'link2'));
+}
+
 async function race(daemon: TestDaemon, name: string): Promise<void> {
   const canary = makeCanary(daemon);
   const dir = join(rootfsOf(daemon, name), 'race');
@@ -62,6 +78,7 @@ async function race(daemon: TestDaemon, name: string): Promise<void> {
     const end = Date.now() + raceMs;
     // On a busy machine as long as it takes to have met both sides of the exchange.
     for (let turn = 0; Date.now() < end || (reads <= 10 && Date.now() < end + patienceMs); turn++) {
+      keepLink(dir, canary.dir);
       const answers = await Promise.all([
         daemon.call('GET', at(name, '/race/real/file')),
         daemon.call('GET', at(name, '/race/plain')),
@@ -180,6 +197,25 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
       expect([400, 404]).toContain(group.status);
     }
     expect(readFileSync('/proc/sys/vm/swappiness', 'utf8')).toBe(before);
+  });
+
+  test('a file that another one is mounted on is overwritten in place, and stays mounted', async () => {
+    await inside('web', 'echo old > /plain1; echo other > /bound1; mount --bind /plain1 /bound1');
+    expect((await daemon.call('POST', at('web', '/bound1'), 'new')).status).toBe(200);
+    expect(await inside('web', 'cat /plain1; grep -c " /bound1 " /proc/mounts')).toBe('new1');
+    await inside('web', 'umount /bound1');
+    expect(await inside('web', 'cat /bound1')).toBe('other');
+  });
+
+  test("a file in a container's own file system is overwritten with owner, mode and content", async () => {
+    await inside(
+      'web',
+      'mkdir -p /mem && mount -t tmpfs mem /mem && echo old > /mem/f && chown 5:6 /mem/f && chmod 640 /mem/f',
+    );
+    expect((await daemon.call('POST', at('web', '/mem/f'), 'new')).status).toBe(200);
+    expect(await inside('web', 'cat /mem/f; stat -c " %u %g %a" /mem/f; ls -A /mem; umount /mem')).toBe(
+      'new 5 6 640\nf',
+    );
   });
 
   test('what something is mounted on is not removed, nor the mount with it', async () => {

@@ -5,6 +5,8 @@ export interface Native {
   makingAs<T>(uid: number, gid: number, work: () => T): T;
   /** Gives the open nameless file a name. Throws an error with the code of link(2). */
   nameFile(fd: number, path: Buffer): void;
+  /** Extended attributes and access lists of one open file for another. Throws an error with the code of fsetxattr(2). */
+  copyAttributes(from: number, to: number): void;
 }
 
 const atFdcwd = -100;
@@ -29,19 +31,53 @@ async function load(): Promise<Native | undefined> {
     const setfsuid = libc.func('int setfsuid(uint id)') as (id: number) => number;
     const setfsgid = libc.func('int setfsgid(uint id)') as (id: number) => number;
     const prctl = libc.func('int prctl(int option, ulong value, ulong a, ulong b, ulong c)');
+    const list = libc.func('long flistxattr(int fd, _Out_ uint8_t *list, ulong size)');
+    const get = libc.func('long fgetxattr(int fd, const uint8_t *name, _Out_ uint8_t *value, ulong size)');
+    const set = libc.func('int fsetxattr(int fd, const uint8_t *name, const uint8_t *value, ulong size, int flags)');
     const codes = new Map(Object.entries(koffi.os.errno).map(([code, value]) => [value, code]));
+    const failed = (call: string): Error => {
+      const code = codes.get(koffi.errno()) ?? 'EIO';
+      return Object.assign(new Error(`${code}: ${call}`), { code });
+    };
     return {
       makingAs: (uid, gid, work) => makingAs({ setfsuid, setfsgid, prctl }, uid, gid, work),
       nameFile(fd, path) {
         const old = Buffer.from(`/proc/self/fd/${fd}\0`);
         const named = linkat(atFdcwd, old, atFdcwd, Buffer.concat([path, Buffer.of(0)]), followLinks) as number;
-        if (named === 0) return;
-        const code = codes.get(koffi.errno()) ?? 'EIO';
-        throw Object.assign(new Error(`${code}: link`), { code });
+        if (named !== 0) throw failed('link');
       },
+      copyAttributes: (from, to) => copyAttributes({ list, get, set, failed }, from, to),
     };
   } catch {
     return undefined;
+  }
+}
+
+interface AttributeCalls {
+  readonly list: (...args: unknown[]) => number;
+  readonly get: (...args: unknown[]) => number;
+  readonly set: (...args: unknown[]) => number;
+  readonly failed: (call: string) => Error;
+}
+
+/** What the kernel lets one file have. */
+const maxAttributeBytes = 65_536;
+/** A write takes these from a file, as they vouch for its content. */
+const takenByWrites = /^security\.(capability|ima|evm)$/;
+
+function copyAttributes(calls: AttributeCalls, from: number, to: number): void {
+  const buffer = Buffer.alloc(maxAttributeBytes);
+  const size = calls.list(from, buffer, buffer.length);
+  // A file system without attributes has none to copy.
+  if (size <= 0) return;
+  for (const name of buffer.toString('latin1', 0, size).split('\0').filter(Boolean)) {
+    if (takenByWrites.test(name)) continue;
+    const key = Buffer.from(`${name}\0`, 'latin1');
+    const value = Buffer.alloc(maxAttributeBytes);
+    const length = calls.get(from, key, value, value.length);
+    // Removed meanwhile, or not for us to read.
+    if (length < 0) continue;
+    if (calls.set(to, key, value, length, 0) !== 0) throw calls.failed(`fsetxattr ${name}`);
   }
 }
 

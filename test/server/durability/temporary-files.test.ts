@@ -1,0 +1,58 @@
+// Uploads where the file system has no nameless files: a temporary name, which is removed even after a kill.
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openUnnamed } from '../../../server/drivers/files/beside.ts';
+import { fill } from '../../../server/drivers/files/fill.ts';
+import { below, openPlace, type Place } from '../../../server/drivers/files/place.ts';
+
+let dir = '';
+let parent: Place;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'gantry-temporary-'));
+  parent = openPlace(Buffer.from(dir));
+});
+afterEach(() => {
+  parent.close();
+  rmSync(dir, { recursive: true });
+});
+
+const name = Buffer.from('file');
+/** Without the system calls that name a nameless file. */
+const open = () =>
+  openUnnamed({
+    found: { parent, name, entry: undefined, close() {} },
+    native: undefined,
+    making: (work) => work(),
+  });
+const { signal } = new AbortController();
+
+test('a file replaces the old one when it is whole, and has a temporary name until then', async () => {
+  writeFileSync(join(dir, 'file'), 'old');
+  const file = open();
+  await fill(file.fd, Readable.from([Buffer.from('new')]), signal);
+  expect(readFileSync(join(dir, 'file'), 'utf8')).toBe('old');
+  expect(readdirSync(dir)).toHaveLength(2);
+  file.moveTo(below(parent, name));
+  file.close();
+  expect([readdirSync(dir), readFileSync(join(dir, 'file'), 'utf8')]).toEqual([['file'], 'new']);
+});
+
+test('a file that was not moved leaves nothing', () => {
+  open().close();
+  expect(readdirSync(dir)).toEqual([]);
+});
+
+test('the next upload removes what a killed daemon left, and neither uploads under way nor files of others', () => {
+  const killed = '.gantry-upload-01234567-89ab-cdef-0123-456789abcdef';
+  for (const each of [killed, '.gantry-upload-mine', 'gantry-upload']) writeFileSync(join(dir, each), '');
+  const [first, second] = [open(), open()];
+  const names = readdirSync(dir);
+  expect(names).not.toContain(killed);
+  expect(names).toEqual(expect.arrayContaining(['.gantry-upload-mine', 'gantry-upload']));
+  expect(names).toHaveLength(4);
+  first.close();
+  second.close();
+});
