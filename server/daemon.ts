@@ -23,13 +23,12 @@ import { PeerConnections } from './http/peer-connections.ts';
 import { routesOf } from './http/routes/table.ts';
 import { systemClock, type Clock } from './lib/clock.ts';
 import { KeyedMutex } from './lib/keyed-mutex.ts';
-import { errorText, type Log } from './lib/log.ts';
+import type { Log } from './lib/log.ts';
 import { LoopWatch } from './lib/loop-watch.ts';
 import { Operations } from './operations/manager.ts';
 import type { RecordName } from './operations/pending-undos.ts';
 import { Sagas } from './operations/saga.ts';
 import { Records } from './records/records.ts';
-import { sweepBackups } from './services/backups/backup-files.ts';
 import { Backups } from './services/backups/backups.ts';
 import { Certificates } from './services/certificates.ts';
 import { Containers } from './services/containers/containers.ts';
@@ -45,7 +44,6 @@ import { snapshotTasks } from './services/containers/snapshot-schedule.ts';
 import { Snapshots } from './services/containers/snapshots.ts';
 import { ContainerView } from './services/containers/view.ts';
 import { addImageSaga } from './services/images/add-image.ts';
-import { reportDamagedImages, sweepImageDir } from './services/images/image-files.ts';
 import { Aliases } from './services/images/aliases.ts';
 import { ImagePulls } from './services/images/image-pulls.ts';
 import { ImageRefresh } from './services/images/image-refresh.ts';
@@ -62,6 +60,8 @@ import { undoLocksOf } from './services/undo-locks.ts';
 import { ServerSettings, type AddressListener } from './services/server.ts';
 import { proxySettings, settingOf } from './services/settings.ts';
 import { VolumeSnapshots } from './services/volumes/volume-snapshots.ts';
+import { DiskRoom } from './services/disk-room.ts';
+import { sweepFiles } from './services/sweep-files.ts';
 import { settleLimits } from './services/volumes/settle-limits.ts';
 import { Volumes } from './services/volumes/volumes.ts';
 import { makeDirectories, type Directories } from './state-directories.ts';
@@ -125,6 +125,9 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
       log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
   });
   closers.push(() => loop.stop());
+  // Before the store, which cannot be opened without any room.
+  const room = isCopy ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
+  closers.push(() => room?.close());
   const store = options.copy ?? (await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0 }));
   closers.push(() => store.close());
   const records = await Records.open(store);
@@ -149,6 +152,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     loop,
     certificate: certificate.certPem,
     isCopy,
+    readOnly: () => room?.reason(),
     ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
   });
 
@@ -181,6 +185,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
       if (!isKnown(fingerprint)) operations.revoke(fingerprint);
     },
     commonHeaders: (origin) => services.server.commonHeaders(origin),
+    refusal: (endpoint) => room?.refusal(endpoint),
     stateDir: options.stateDir,
     group: options.group,
     lxd: options.lxd,
@@ -195,7 +200,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   await services.server.attachListener(isCopy ? noListener : doors.tls, options.https);
 
   const scheduler = new Scheduler({
-    tasks: services.scheduled,
+    tasks: [...services.scheduled, ...(room === undefined ? [] : [room.task()])],
     clock,
     log,
     timer: isCopy ? noMinutes : (options.time?.minutes ?? systemMinutes),
@@ -221,6 +226,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     await host.close();
     await store.close();
     loop.stop();
+    await room?.close();
   };
   return {
     socketPath: doors.socketPath,
@@ -249,6 +255,7 @@ interface Parts {
   readonly loop: LoopWatch;
   readonly certificate: string;
   readonly isCopy: boolean;
+  readonly readOnly: () => string | undefined;
   readonly remoteLimits?: Partial<RemoteLimits>;
 }
 
@@ -370,6 +377,7 @@ function buildServices(parts: Parts) {
       certificate: parts.certificate,
       log,
       loop: parts.loop,
+      readOnly: parts.readOnly,
     }),
     containerMetadata: new ContainersMetadata({ records, pools, locks, events }),
     containerFiles: new ContainerFiles({ records, runtime, pools, view, locks, idMaps }),
@@ -406,15 +414,8 @@ async function recover(
     ...services.migrations.sagas(),
     ...services.volumeSnapshots.sagas(),
   ]);
-  await sweepImageDir({ records: deps.records, dir: deps.dirs.images }).catch((error: unknown) => {
-    deps.log.warn(`Removing left-over image files failed: ${errorText(error)}`);
-  });
-  await reportDamagedImages({ ...services.imageDeps, log: deps.log }).catch((error: unknown) => {
-    deps.log.warn(`Looking at the sizes of image files failed: ${errorText(error)}`);
-  });
-  await sweepBackups({ records: deps.records, dir: deps.dirs.backups }).catch((error: unknown) => {
-    deps.log.warn(`Removing left-over files of backups failed: ${errorText(error)}`);
-  });
+  const { records, dirs, log } = deps;
+  await sweepFiles({ records, imageDeps: services.imageDeps, backupsDir: dirs.backups, log });
   await services.profiles.ensureDefault();
   await services.networks.upAll();
   await settleLimits({ records: deps.records, pools: services.pools, log: deps.log });

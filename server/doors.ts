@@ -103,12 +103,13 @@ const tlsOf = ({ certificate, peers }: DoorsDeps) => ({ certificate, peers });
 
 /** What all listeners of one dialect share. */
 async function speaking(deps: DoorsDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
-  const { identify, commonHeaders, log, events, operations, loop, allowedOrigin, claimOperation } = deps;
+  const { identify, commonHeaders, refusal, log, events, operations, loop, allowedOrigin, claimOperation } = deps;
   const handler = await createApp({
     routes,
     dialect,
     identify,
     commonHeaders,
+    refusal,
     log,
     loop,
     allowedOrigin,

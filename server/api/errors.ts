@@ -20,6 +20,10 @@ export const errorTable = {
   conflict: { status: 409, doc: 'The object kept changing under the request; try again.' },
   preconditionFailed: { status: 412, doc: 'If-Match does not fit: the object changed since it was read.' },
   tooLarge: { status: 400, doc: 'The request body is larger than the endpoint accepts.' },
+  diskFull: {
+    status: 500,
+    doc: 'The disk of the server is full: it is read-only, apart from deletions, until there is room.',
+  },
   internal: { status: 500, doc: 'Something failed that the caller cannot help.' },
   notImplemented: { status: 501, doc: 'The path is known, but not with this method or not in this release.' },
   unavailable: { status: 503, doc: 'The daemon is starting, stopping, or its store is away.' },
@@ -68,6 +72,7 @@ export const errors = {
       `The ${kind} ${name} changed since it was read: its ETag no longer matches If-Match`,
     ),
   tooLarge: (limitBytes: number) => new AppError('tooLarge', `The request body is larger than ${limitBytes} bytes`),
+  diskFull: (reason: string) => new AppError('diskFull', `The request was refused: ${reason}`),
   internal: (message: string, cause?: unknown) => new AppError('internal', message, { cause }),
   notImplemented: (message: string) => new AppError('notImplemented', message),
   unavailable: (message: string, cause?: unknown) => new AppError('unavailable', message, { cause }),

@@ -25,6 +25,8 @@ export const ServerEnvironment = Type.Object({
   kernel_features: Type.Record(Type.String(), Type.String()),
   kernel_version: Type.String(),
   project: Type.String(),
+  /** Why the server refuses all writes but deletions at the moment, and what to do; absent when it takes them. */
+  read_only: Type.Optional(Type.String()),
   server: Type.String(),
   server_clustered: Type.Boolean(),
   server_name: Type.String(),

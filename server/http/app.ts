@@ -11,6 +11,7 @@ import { jsonOf } from '../lib/kept-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import type { LoopWatch } from '../lib/loop-watch.ts';
 import { readBody } from './body.ts';
+import { drain } from './drain.ts';
 import { identityOf, type Identify } from './identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
 import { toAppError } from '../services/translate.ts';
@@ -23,6 +24,8 @@ export interface AppDeps {
   readonly identify: Identify;
   /** Headers for every answer (cross-origin settings), given the request's Origin. */
   readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
+  /** Why the server cannot take this request at the moment. */
+  readonly refusal: (endpoint: Endpoint) => AppError | undefined;
   readonly log: Log;
   readonly loop: Pick<LoopWatch, 'enter'>;
   /** core.https_allowed_origin as it is now. */
@@ -141,6 +144,11 @@ async function serve(
     checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
     checkProject(query);
     checkTarget(query);
+    const refusal = deps.refusal(endpoint);
+    if (refusal !== undefined) {
+      await drain(request.raw);
+      throw refusal;
+    }
     if (handler === undefined) throw unservable(endpoint);
     const hasBody = endpoint.body !== undefined && !hasOwnBody(endpoint, request.raw);
     const result = await handler({

@@ -33,6 +33,8 @@ export interface ServerSettingsDeps {
   readonly certificate: string;
   readonly log: Log;
   readonly loop: { readonly figures: LoopFigures };
+  /** Why writes are refused at the moment. */
+  readonly readOnly: () => string | undefined;
 }
 
 /** The TLS listener as this room sees it. */
@@ -88,10 +90,16 @@ export class ServerSettings {
     const stored = this.#config();
     const { generation } = this.#deps.records.pools;
     const { longestMs, overLimit } = this.#deps.loop.figures;
-    const of = [stored, generation, this.#listener?.address, hostname(), longestMs, overLimit];
+    const readOnly = this.#deps.readOnly();
+    const of = [stored, generation, this.#listener?.address, hostname(), longestMs, overLimit, readOnly];
     if (this.#view === undefined || of.some((part, index) => part !== this.#view?.of[index])) {
       const config = renderServerConfig(stored);
-      const object = keepJson({ ...untrustedView, auth: 'trusted' as const, config, environment: this.#environment() });
+      const object = keepJson({
+        ...untrustedView,
+        auth: 'trusted' as const,
+        config,
+        environment: this.#environment(readOnly),
+      });
       this.#view = { of, object, etag: etagOf.serverConfig(config) };
     }
     return this.#view;
@@ -151,7 +159,7 @@ export class ServerSettings {
     return this.#deps.records.server.get('config')?.document.config ?? noConfig;
   }
 
-  #environment(): ServerEnvironment {
+  #environment(readOnly: string | undefined): ServerEnvironment {
     const { runtime, pools, certificate, loop } = this.#deps;
     const { limitMs, longestMs, overLimit } = loop.figures;
     const drivers = pools.driversInUse();
@@ -169,6 +177,7 @@ export class ServerSettings {
       kernel_features: { idmapped_mounts: String(runtime.rootfsIdmapped) },
       kernel_version: release(),
       project: 'default',
+      ...(readOnly === undefined ? {} : { read_only: readOnly }),
       server: 'gantry',
       server_clustered: false,
       server_name: hostname(),

@@ -9,7 +9,7 @@ import { assertNever } from '../lib/assert-never.ts';
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof DriverError) return as(fromDriver(error), error);
-  if (error instanceof StoreError) return as(isAway(error) ? 'unavailable' : 'internal', error);
+  if (error instanceof StoreError) return as(fromStore(error), error);
   if (error instanceof RecordConflict) return as('conflict', error);
   return as('internal', error instanceof Error ? error : new Error(String(error)));
 }
@@ -35,4 +35,7 @@ function fromDriver(error: DriverError): ErrorCode {
   }
 }
 
-const isAway = (error: StoreError): boolean => error.code === 'Unavailable' || error.code === 'Locked';
+function fromStore({ code }: StoreError): ErrorCode {
+  if (code === 'NoSpace') return 'diskFull';
+  return code === 'Unavailable' || code === 'Locked' ? 'unavailable' : 'internal';
+}

@@ -56,8 +56,12 @@ export function openConnection(driver: Driver, path: string, lockTimeoutMs: numb
 }
 
 function configure(db: Connection): void {
-  // Only a new file takes auto_vacuum; EXCLUSIVE must stand before the first access, then the lock is never let go.
-  db.exec('PRAGMA auto_vacuum = INCREMENTAL; PRAGMA locking_mode = EXCLUSIVE');
+  // EXCLUSIVE must stand before the first access: then the lock is never let go, and no shared-memory file is made, which would need
+  // room on a disk that may be full. Only a new file takes auto_vacuum; an old one would be
+  // written to by the attempt.
+  db.exec('PRAGMA locking_mode = EXCLUSIVE');
+  if (Number(db.prepare('PRAGMA page_count').get()?.['page_count'] ?? 0) === 0)
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL');
   expectPragma(db, 'journal_mode', 'wal');
   expectPragma(db, 'synchronous', 2);
   db.exec('PRAGMA cache_size = -512; PRAGMA journal_size_limit = 8388608; PRAGMA trusted_schema = OFF');

@@ -120,6 +120,7 @@ describe('the error table', () => {
       running: errors.running('c1', 'deleting it'),
       notCancellable: errors.notCancellable('x'),
       forbidden: errors.forbidden('x'),
+      diskFull: errors.diskFull('x'),
       protectedObject: errors.protectedObject('x'),
       notFound: errors.notFound('profile', 'x'),
       exists: errors.exists('profile', 'x'),

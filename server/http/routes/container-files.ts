@@ -1,17 +1,15 @@
 // File endpoints of containers: headers and query to use cases, entries to answers.
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { ContainerFiles, FileWrite } from '../../services/containers/files.ts';
 import { readBytes } from '../body.ts';
+import { drain } from '../drain.ts';
 import { queryBytes } from '../query-bytes.ts';
 import { done, param, type RouteContext, type RouteReply, type RouteTable } from '../route.ts';
 
 const maxTargetBytes = 4096;
-/** How long the rest of a refused upload is read, so that the client gets to see why. */
-const drainMs = 3000;
 
 export function containerFileRoutes(files: ContainerFiles, headerPrefix: string): RouteTable {
   return {
@@ -117,15 +115,4 @@ function fileHeaders(path: Buffer): Record<string, string> {
 export function bytesReply(headers: Readonly<Record<string, string>>, bytes: Buffer): RouteReply {
   const stream = Readable.from(bytes.length === 0 ? [] : [bytes]);
   return { kind: 'stream', headers: { ...headers, 'content-length': String(bytes.length) }, stream };
-}
-
-async function drain(request: IncomingMessage & Readable): Promise<void> {
-  if (request.complete || request.destroyed) return;
-  request.resume();
-  const over = new AbortController();
-  const ended = new Promise<void>((resolve) =>
-    request.once('end', resolve).once('close', resolve).once('error', resolve),
-  );
-  await Promise.race([ended, sleep(drainMs, undefined, { signal: over.signal }).catch(() => {})]);
-  over.abort();
 }
