@@ -1,4 +1,5 @@
 // Networks: use cases of the API. Managed bridges come from records, other host interfaces are shown as they are.
+import type { ConfigMap } from '../api/common.ts';
 import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../api/network.ts';
 import { errors } from '../api/errors.ts';
 import { networkName } from '../api/names.ts';
@@ -16,6 +17,7 @@ import type { ContainerView } from './containers/view.ts';
 import { checkIfMatch, etagOf } from './etag.ts';
 import { containersWith } from './device-users.ts';
 import { nicNetwork } from './expand.ts';
+import { takenAddresses } from './network-addresses.ts';
 import { mergeConfig, replaceConfig } from './patch.ts';
 
 export interface NetworksDeps {
@@ -87,6 +89,7 @@ export class Networks {
     await this.#deps.locks.run(lockOf(name), async () => {
       await this.#refuseTaken(name);
       const config = await this.#deps.driver.fillConfig(sent, { creating: true, taken: this.#subnets() });
+      await this.#refuseTakenAddresses(name, config);
       const document: NetworkDocument = {
         v: 1,
         description: body.description ?? '',
@@ -212,6 +215,7 @@ export class Networks {
         creating: false,
         taken: this.#subnets(name),
       });
+      await this.#refuseTakenAddresses(name, config, document.config);
       const wanted = { ...drafted, config };
       // Recorded first: after a crash in between, the next start brings the host to what was recorded.
       await this.#commit(name, wanted);
@@ -323,6 +327,11 @@ export class Networks {
         { path: 'name', message: 'is an interface of the host' },
       ]);
     }
+  }
+
+  async #refuseTakenAddresses(name: string, config: ConfigMap, before: ConfigMap = {}): Promise<void> {
+    const problems = takenAddresses(name, config, before, await this.#deps.driver.interfaces());
+    if (problems.length > 0) throw errors.invalid(`network ${name}`, problems);
   }
 
   #refuseUsed(name: string): void {

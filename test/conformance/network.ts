@@ -99,7 +99,11 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
         { family: 'inet', address: `${ipv4}.1`, netmask: '24', scope: 'global' },
         { family: 'inet6', address: `${ipv6}::1`, netmask: '64', scope: 'global' },
       ]);
-      expect(await driver.interfaces()).toContainEqual({ name, type: 'bridge' });
+      expect(await driver.interfaces()).toContainEqual({
+        name,
+        type: 'bridge',
+        addresses: [`${ipv4}.1/24`, `${ipv6}::1/64`],
+      });
     });
 
     it('up twice changes nothing and does not interrupt service', async () => {

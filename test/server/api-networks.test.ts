@@ -101,6 +101,27 @@ describe('creating a network', () => {
     expect((await create(name)).status).toBe(409);
   });
 
+  test('with an address or a subnet of an interface of the host answers 400 and names the interface', async () => {
+    for (const address of ['192.0.2.10/24', '192.0.2.10/16', '192.0.2.1/24']) {
+      const config = { 'ipv4.address': address, 'ipv6.address': 'none' };
+      const answer = await daemon.call('POST', '/1.0/networks', { name: 'own0', config });
+      const text = answer.bytes.toString();
+      expect([answer.status, text]).toEqual([400, expect.stringContaining('the interface eth0 of this host')]);
+      expect(text).toContain(address);
+      expect((await daemon.call('GET', '/1.0/networks/own0')).status).toBe(404);
+    }
+    const free = { 'ipv4.address': '10.214.202.1/24', 'ipv6.address': 'none' };
+    expect((await daemon.call('POST', '/1.0/networks', { name: 'own0', config: free })).status).toBe(200);
+    const other = await daemon.call('POST', '/1.0/networks', { name: 'own1', config: free });
+    expect([other.status, other.bytes.toString()]).toEqual([400, expect.stringContaining('the interface own0')]);
+    const taken = await daemon.call('PATCH', '/1.0/networks/own0', { config: { 'ipv4.address': '192.0.2.1/24' } });
+    expect(taken.status).toBe(400);
+    expect((await daemon.get('/1.0/networks/own0')).config['ipv4.address']).toBe('10.214.202.1/24');
+    const described = await daemon.call('PATCH', '/1.0/networks/own0', { description: 'mine' });
+    expect(described.status).toBeLessThan(300);
+    expect((await daemon.call('DELETE', '/1.0/networks/own0')).status).toBeLessThan(300);
+  });
+
   test('that cannot come up answers 500 or 400, with nothing recorded', async () => {
     const undo = daemon.simNetwork.faults.inject({ operation: 'up', network: 'gtyaf', error: 'no kernel', times: 1 });
     const answer = await create('gtyaf');

@@ -111,7 +111,8 @@ export function hostInterface(link: Link): HostInterface | undefined {
     bond: 'bond',
   };
   const plain = link.linkType === 'loopback' ? 'loopback' : link.linkType === 'ether' ? 'physical' : 'unknown';
-  return { name: link.name, type: link.kind === '' ? plain : (kinds[link.kind] ?? 'unknown') };
+  const addresses = link.addresses.filter(({ scope }) => scope === 'global').map(cidrText);
+  return { name: link.name, type: link.kind === '' ? plain : (kinds[link.kind] ?? 'unknown'), addresses };
 }
 
 /** Before the sysctls: the bridge itself. `mark` is the alias by which we know it again. */

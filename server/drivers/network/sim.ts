@@ -52,7 +52,7 @@ interface Saved {
 /** The interfaces of the pretended host; eth0 has its address, eth1 is free to join a bridge. */
 const hostInterfaces: readonly HostInterface[] = [
   { name: 'lo', type: 'loopback' },
-  { name: 'eth0', type: 'physical' },
+  { name: 'eth0', type: 'physical', addresses: ['192.0.2.10/24'] },
   { name: 'eth1', type: 'physical' },
 ];
 const hostSubnet = '192.0.2.0/24';
@@ -151,7 +151,12 @@ class Sim implements SimNetwork {
 
   async interfaces(): Promise<readonly HostInterface[]> {
     await this.faults.pass('interfaces', '');
-    return [...this.#interfaces(), ...[...this.#networks.keys()].map((name) => ({ name, type: 'bridge' as const }))];
+    const bridges = [...this.#networks].map(([name, { config }]) => ({
+      name,
+      type: 'bridge' as const,
+      addresses: [config['ipv4.address'], config['ipv6.address']].flatMap((one) => (one?.includes('/') ? one : [])),
+    }));
+    return [...this.#interfaces(), ...bridges];
   }
 
   async close(): Promise<void> {}
