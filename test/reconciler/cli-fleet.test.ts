@@ -152,6 +152,21 @@ describe('a fleet', () => {
     for (const daemon of daemons) expect(await profiles(daemon)).toEqual([]);
   }, 120_000);
 
+  it('keeps its plan in the order of the hosts file when the first host answers last', async () => {
+    const [web1, db1] = await start(2);
+    if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
+    const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
+    try {
+      writeHosts([`unix://${join(dir, 'slow.socket')}`, addressOf(db1)]);
+      write('stack.yaml', stack);
+      const file = join(dir, 'fleet.plan');
+      expect((await gantry('plan', ['--out', file])).code).toBe(0);
+      expect((await cli(['show', file])).stdout).toMatch(/^Host web1\n[^]*^Host db1\n/m);
+    } finally {
+      await slow();
+    }
+  });
+
   it('is planned once, kept, and carried out as it was looked at, or not at all', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');

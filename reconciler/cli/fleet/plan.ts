@@ -38,7 +38,12 @@ export async function planFleet(
     context.note('The plan is not kept, since some hosts have none.');
     return code;
   }
-  await writeWhole(options.out, fleetPlanOf(plans, context.io.nowMs()));
+  // In the order of the hosts file, not in that of their answers.
+  const kept = outcomes.flatMap(({ host: { name } }) => {
+    const plan = plans.get(name);
+    return plan === undefined ? [] : [[name, plan] as const];
+  });
+  await writeWhole(options.out, fleetPlanOf(new Map(kept), context.io.nowMs()));
   context.note(
     `The plan is kept in ${options.out}: gantry apply ${options.out} --hosts ${options.hosts ?? ''} does that.`,
   );
