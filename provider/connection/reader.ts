@@ -26,10 +26,12 @@ interface Waiting {
 
 interface KindState {
   readonly waiting: Waiting[];
+  /** How many were read one by one. */
+  single: number;
   list: Promise<ReadonlyMap<string, unknown>> | undefined;
 }
 
-/** From this many at once a list costs less. */
+/** From this many, at once or one after another, a list costs less: a busy machine asks for few at a time. */
 const listFrom = 4;
 /** How long to listen for company. */
 const gatherMs = 3;
@@ -53,7 +55,7 @@ export class ObjectReader {
   /** Undefined: there is none of that name. */
   read<K extends ClientKind>(kind: K, name: string, signal: AbortSignal): Promise<Seen<ReadTypes[K]> | undefined> {
     if (this.#hasWritten) return this.#readOne(kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
-    const state = needed(this.#kinds, kind, () => ({ waiting: [], list: undefined }));
+    const state = needed(this.#kinds, kind, () => ({ waiting: [], single: 0, list: undefined }));
     const { list } = state;
     if (list !== undefined) return list.then((all) => seenIn(all, name)) as Promise<Seen<ReadTypes[K]> | undefined>;
     return new Promise((resolve, reject) => {
@@ -64,7 +66,8 @@ export class ObjectReader {
 
   #flush(kind: ClientKind, state: KindState, signal: AbortSignal): void {
     const waiting = state.waiting.splice(0, state.waiting.length);
-    if (waiting.length < listFrom) {
+    if (state.single + waiting.length < listFrom) {
+      state.single += waiting.length;
       for (const { name, resolve, reject } of waiting) this.#readOne(kind, name, signal).then(resolve, reject);
       return;
     }

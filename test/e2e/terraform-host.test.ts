@@ -267,7 +267,9 @@ resource "gantry_container" "c" {
         proxy.requests.length = 0;
         await run.expectNoChanges();
         const asked = proxy.requests.filter((line) => line.startsWith('GET /1.0/containers'));
-        expect(asked).toEqual(['GET /1.0/containers?recursion=2']);
+        // However slowly Terraform asks for them.
+        const lists = asked.filter((line) => line === 'GET /1.0/containers?recursion=2');
+        expect([lists.length, asked.length <= 4]).toEqual([1, true]);
       } finally {
         // What still stands ends with the daemon.
         const closed = proxy.close();
