@@ -61,7 +61,9 @@ export function call(
       },
     );
     request.on('error', reject);
-    if (isStream) body.pipe(request);
+    // Who answers before the body is read would break the sending of it, and the answer would be lost.
+    if (headers['expect'] !== undefined) request.once('continue', () => request.end(bytes));
+    else if (isStream) body.pipe(request);
     else request.end(bytes);
   });
 }

@@ -35,7 +35,8 @@ export async function startStockLxd(): Promise<StockLxd> {
   const env = { ...process.env, LXD_DIR: dir };
   const child = spawn('lxd', ['--logfile', join(folder, 'log')], { env, stdio: 'ignore', detached: true });
   const socketPath = join(dir, 'unix.socket');
-  const send: StockLxd['call'] = (method, path, body, headers) => call({ socketPath }, method, path, body, headers);
+  const send: StockLxd['call'] = (method, path, body, headers) =>
+    sendPatiently({ socketPath }, method, path, body, headers);
   const get: StockLxd['get'] = async (path) => {
     const answer = await send('GET', path);
     if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.bytes.toString()}`);
@@ -63,6 +64,28 @@ export async function startStockLxd(): Promise<StockLxd> {
   }
   return { dir, socketPath, call: send, get, cleanUp };
 }
+
+/**
+ * A file is sent when the server begins to read it. On a busy machine its database may be too slow for a request, which is then
+ * answered before: that one is sent again for a while.
+ */
+async function sendPatiently(
+  wire: { readonly socketPath: string },
+  method: string,
+  path: string,
+  body: Sent,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  if (!Buffer.isBuffer(body)) return call(wire, method, path, body, headers);
+  const deadline = Date.now() + busyMs;
+  for (;;) {
+    const answer = await call(wire, method, path, body, { ...headers, expect: '100-continue' });
+    if (answer.status < 500 || Date.now() > deadline) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+const busyMs = 30_000;
 
 /** What would outlive the server on the host: processes of containers and bridges of networks. */
 async function empty(send: StockLxd['call'], get: StockLxd['get']): Promise<void> {
