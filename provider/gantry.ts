@@ -2,6 +2,7 @@
 import { explain } from './connection/explain.ts';
 import { openLink } from './connection/connect.ts';
 import type { Link } from './connection/link.ts';
+import { readRemotes, remotesAttribute } from './connection/remotes.ts';
 import { readSettings, settingsAttributes, settingsProblems } from './connection/settings.ts';
 import { DiagnosticError, hasErrors } from './framework/diagnostic.ts';
 import type { AnyProvider, Provider } from './framework/provider.ts';
@@ -36,28 +37,31 @@ import type { Log } from './wire/log.ts';
 /** Where registries and mirrors have it. */
 export const providerSource = 'registry.terraform.io/gantry/gantry';
 
+const providerAttributes = { ...settingsAttributes, remotes: remotesAttribute };
+
 export interface GantryDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
 }
 
 export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
-  const definition: Provider<typeof settingsAttributes, Link> = {
+  const definition: Provider<typeof providerAttributes, Link> = {
     name: 'gantry',
     doc: 'Manages Linux system containers with their profiles, networks, storage and images, on a gantryd or LXD server.',
     example: `provider "gantry" {
   address = "unix:///var/lib/gantry/unix.socket"
 }
 `,
-    attributes: settingsAttributes,
+    attributes: providerAttributes,
     async configure(config, add, signal) {
       const read = readSettings(config, env);
       log('info', `provider settings: ${read.sources.join(', ') || 'none'}`);
-      const problems = settingsProblems(read);
+      const others = readRemotes(config.remotes);
+      const problems = [...settingsProblems(read), ...others.problems];
       if (hasErrors(problems)) throw new DiagnosticError(problems);
       for (const problem of problems) add(problem);
       // What is not known yet may decide who we are to the server.
-      return read.unknown.length > 0 ? undefined : openLink(read, signal);
+      return read.unknown.length > 0 || others.isUnknown ? undefined : openLink(read, others.remotes, signal);
     },
     resources: [
       certificate,

@@ -4,38 +4,130 @@ import { setFlagsFromString } from 'node:v8';
 import { createClient, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { compileLess } from '../../server/client/compile-less.ts';
-import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import { hint } from '../../server/api/nearest.ts';
+import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Configured } from '../framework/provider.ts';
 import { Activity } from './activity.ts';
-import type { Link } from './link.ts';
+import type { Link, Reach, Scope } from './link.ts';
+import { needed } from './needed.ts';
 import { ObjectReader } from './reader.ts';
 import type { ReadSettings, Settings } from './settings.ts';
 
 /** Throws DiagnosticError. In a package the first client loads what it is made of: most processes of a plan never get so far. */
-export async function openLink({ settings, sources }: ReadSettings, signal: AbortSignal): Promise<Configured<Link>> {
-  const options = await clientOptions(settings);
+export async function openLink(
+  own: ReadSettings,
+  remotes: ReadonlyMap<string, ReadSettings>,
+  signal: AbortSignal,
+): Promise<Configured<Link>> {
   // undici's parser is WebAssembly: compiling it a second time, better, would hold up the end of a process that lives a second.
   setFlagsFromString('--liftoff-only');
   compileLess();
+  const servers = new Servers(own, remotes);
+  const client = await servers.at(nowhere, signal);
+  return { client, close: () => servers.close() };
+}
+
+const nowhere: Scope = { remote: null, project: null };
+
+/** Every server once, every project of it with reads of its own. */
+class Servers implements Reach {
+  readonly remotes: readonly string[];
+  readonly #own: ReadSettings;
+  readonly #others: ReadonlyMap<string, ReadSettings>;
+  readonly #opened = new Map<string, Promise<OpenServer>>();
+  readonly #links = new Map<string, Promise<Link>>();
+
+  constructor(own: ReadSettings, others: ReadonlyMap<string, ReadSettings>) {
+    this.#own = own;
+    this.#others = others;
+    this.remotes = [...others.keys()];
+  }
+
+  placeOf({ remote, project }: Scope): string {
+    return JSON.stringify([remote ?? '', project ?? this.#settingsOf(remote)?.settings.project ?? 'default']);
+  }
+
+  at(scope: Scope, signal = AbortSignal.timeout(60_000)): Promise<Link> {
+    const place = this.placeOf(scope);
+    return keptUnlessFailed(this.#links, place, () => this.#link(scope, signal));
+  }
+
+  async close(): Promise<void> {
+    // What could not be opened has nothing to close.
+    await Promise.allSettled([...this.#opened.values()].map(async (opened) => (await opened).client.close()));
+  }
+
+  #settingsOf(remote: string | null): ReadSettings | undefined {
+    return remote === null ? this.#own : this.#others.get(remote);
+  }
+
+  async #link({ remote, project: said }: Scope, signal: AbortSignal): Promise<Link> {
+    const read = this.#settingsOf(remote);
+    if (read === undefined) throw new DiagnosticError([noRemote(remote ?? '', this.remotes)]);
+    const { client, server, activity } = await keptUnlessFailed(this.#opened, remote ?? '', () =>
+      open(read, remote, signal),
+    );
+    const own = read.settings.project ?? undefined;
+    const project = said ?? own;
+    const inProject = project === own || project === undefined ? client : client.inProject(project);
+    const target = read.settings.target ?? undefined;
+    const reader = new ObjectReader(inProject);
+    return { reach: this, client: inProject, server, reader, activity, project, target };
+  }
+}
+
+/** What failed is tried again by who asks next: the server may be there by then. */
+function keptUnlessFailed<T>(map: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
+  return needed(map, key, () => {
+    const made = make();
+    made.catch(() => map.delete(key));
+    return made;
+  });
+}
+
+export const noRemote = (name: string, known: readonly string[]): Diagnostic =>
+  failure(
+    `The provider has no remote ${JSON.stringify(name)}${hint(name, known)}`,
+    known.length === 0
+      ? 'Give the provider block remotes with an entry of this name.'
+      : `Its remotes are ${known.join(', ')}.`,
+    at('remote'),
+  );
+
+interface OpenServer {
+  readonly client: Client;
+  readonly server: Link['server'];
+  /** Of all its projects: what uses a pool may be in any. */
+  readonly activity: Activity;
+}
+
+async function open(read: ReadSettings, remote: string | null, signal: AbortSignal): Promise<OpenServer> {
+  if (remote === null) return openServer(read, signal);
+  if (read.unknown.length > 0) {
+    const detail = `${read.unknown.join(', ')} of it: known after apply only. Apply in two steps with -target.`;
+    throw new DiagnosticError([failure(`The remote ${remote} is not known yet`, detail, at('remote'))]);
+  }
+  try {
+    return await openServer(read, signal);
+  } catch (error) {
+    const found = error instanceof DiagnosticError ? error.diagnostics : [];
+    const detail = found.map((each) => `${each.summary}: ${each.detail}`).join('\n\n') || String(error);
+    throw new DiagnosticError([failure(`The remote ${remote} cannot be used`, detail, at('remote'))], error);
+  }
+}
+
+async function openServer({ settings, sources }: ReadSettings, signal: AbortSignal): Promise<OpenServer> {
+  const options = await clientOptions(settings);
   const client = malformed(() => createClient(settings.address ?? '', options));
   try {
-    const server = await trusted(client, settings, signal);
-    const link: Link = {
-      client,
-      server,
-      reader: new ObjectReader(client),
-      activity: new Activity(),
-      project: settings.project ?? undefined,
-      target: settings.target ?? undefined,
-    };
-    return { client: link, close: () => client.close() };
+    return { client, server: await trusted(client, settings, signal), activity: new Activity() };
   } catch (error) {
     await client.close();
     if (error instanceof DiagnosticError) throw error;
     const why = error instanceof Error ? error.message : String(error);
-    const used = `Settings used: ${sources.join(', ')}.`;
-    throw new DiagnosticError([failure('The daemon cannot be used', `${why}.\n\n${used}`, at('address'))], error);
+    const used = sources.length === 0 ? '' : `\n\nSettings used: ${sources.join(', ')}.`;
+    throw new DiagnosticError([failure('The daemon cannot be used', `${why}.${used}`, at('address'))], error);
   }
 }
 

@@ -6,7 +6,25 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { Activity } from './activity.ts';
 import type { ObjectReader } from './reader.ts';
 
+/** Where an object is, as far as it says so itself. */
+export interface Scope {
+  /** One of the provider's remotes. */
+  readonly remote: string | null;
+  readonly project: string | null;
+}
+
+/** All servers and projects that one provider block reaches. */
+export interface Reach {
+  /** Names of the remotes. */
+  readonly remotes: readonly string[];
+  /** The same text for scopes that are the same place. */
+  placeOf(scope: Scope): string;
+  /** Connects to a remote when it is first asked for. Throws DiagnosticError. */
+  at(scope: Scope): Promise<Link>;
+}
+
 export interface Link {
+  readonly reach: Reach;
   readonly client: Client;
   readonly server: Server;
   readonly reader: ObjectReader;

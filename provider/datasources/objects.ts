@@ -9,7 +9,7 @@ import { ClientError } from '../../server/client/client-error.ts';
 import { lacking } from '../connection/link.ts';
 import { flag, integer, objects, text, shownTextMaps, textMap, texts } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
-import { gantryData, shownMap, shownMaps } from '../resources/shared.ts';
+import { gantryData, serverWideData, shownMap, shownMaps } from '../resources/shared.ts';
 import { find, nameToFind, shownText } from './find.ts';
 
 const description = shownText('Description.');
@@ -139,7 +139,7 @@ export const networkLeasesData = gantryData({
   },
 });
 
-export const storagePoolData = gantryData({
+export const storagePoolData = serverWideData({
   typeName: 'gantry_storage_pool',
   doc: 'A storage pool, and how full it is.',
   example: `data "gantry_storage_pool" "default" {
@@ -172,7 +172,7 @@ export const storagePoolData = gantryData({
   },
 });
 
-export const projectData = gantryData({
+export const projectData = serverWideData({
   typeName: 'gantry_project',
   doc: 'A project. The server has to serve projects.',
   example: `data "gantry_project" "team" {

@@ -4,10 +4,10 @@ import type { Cluster, ClusterMember } from '../../server/api/cluster.ts';
 import type { Resources } from '../../server/api/server.ts';
 import { isClustered } from '../connection/link.ts';
 import { flag, integer, objects, text, textMap, texts } from '../framework/attribute.ts';
-import { gantryData } from '../resources/shared.ts';
+import { serverWideData } from '../resources/shared.ts';
 import { shownText } from './find.ts';
 
-export const serverData = gantryData({
+export const serverData = serverWideData({
   typeName: 'gantry_server',
   doc: 'The server: its version, extensions, config and host.',
   example: `data "gantry_server" "this" {}
@@ -52,7 +52,7 @@ output "version" {
   },
 });
 
-export const resourcesData = gantryData({
+export const resourcesData = serverWideData({
   typeName: 'gantry_resources',
   doc: 'CPU and memory of the host.',
   example: `data "gantry_resources" "host" {}
@@ -82,7 +82,7 @@ const member = {
   database: flag({ doc: 'Whether it holds a copy of the database.', computed: true }),
 };
 
-export const clusterData = gantryData({
+export const clusterData = serverWideData({
   typeName: 'gantry_cluster',
   doc: 'The cluster of the server, and its members. A server that is in none says so by `enabled`.',
   example: `data "gantry_cluster" "this" {}

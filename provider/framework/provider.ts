@@ -70,6 +70,8 @@ export interface Resource<A extends Attributes, C> extends ObjectType<A> {
   readonly upgrades?: Upgrades;
   /** Attributes, all texts, that tell one object from another. */
   readonly identity: readonly (keyof A & string)[];
+  /** More of those, which an object may lack. */
+  readonly optionalIdentity?: readonly string[];
   readonly timeoutsMs?: Partial<Readonly<Record<OperationName, number>>>;
   validate?(config: ConfigOf<A>): readonly Diagnostic[];
   plan?(hook: PlanHook<A, C>): Promise<void> | void;

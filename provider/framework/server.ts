@@ -38,6 +38,9 @@ export interface StateResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** What tells one object from another; null: what it need not have. */
+export type Identity = Readonly<Record<string, string | null>>;
+
 const asConfig = (values: ValueMap): ConfigOf<Attributes> => values as ConfigOf<Attributes>;
 
 /** Lives as long as its process; `close` ends what `configure` opened. */
@@ -184,15 +187,12 @@ export class ProviderServer<C> {
   }
 
   /** Only what the id says: Terraform reads the rest at once. */
-  import(
-    typeName: string,
-    by: { readonly id: string } | { readonly identity: Readonly<Record<string, string>> },
-  ): StateResult {
+  import(typeName: string, by: { readonly id: string } | { readonly identity: Identity }): StateResult {
     const resource = this.resource(typeName);
     const client = this.#client();
     if (client === undefined) return { state: null, diagnostics: [this.#unconfigured(`import ${typeName}`)] };
     try {
-      const id = 'id' in by ? by.id : resource.importing.id(by.identity);
+      const id = 'id' in by ? by.id : resource.importing.id(said(by.identity));
       const found: JsonObject = resource.importing.parse(id, client) as JsonObject;
       const state = Object.keys(resource.attributes).map((name) => [name, (found[name] ?? null) as Value] as const);
       return { state: Object.fromEntries(state), diagnostics: [] };
@@ -221,11 +221,15 @@ export class ProviderServer<C> {
     }
   }
 
-  identityOf(typeName: string, state: ValueMap | null): Readonly<Record<string, string>> | undefined {
+  /** Undefined while a part of it is not known. */
+  identityOf(typeName: string, state: ValueMap | null): Identity | undefined {
     if (state === null) return undefined;
-    const members = this.resource(typeName).identity.map((name) => [name, state[name] ?? null] as const);
-    if (members.some(([, value]) => typeof value !== 'string')) return undefined;
-    return Object.fromEntries(members) as Record<string, string>;
+    const { identity, optionalIdentity = [] } = this.resource(typeName);
+    const members = [...identity, ...optionalIdentity].map((name) => [name, state[name] ?? null] as const);
+    const isComplete = members.every(
+      ([name, value]) => typeof value === 'string' || (value === null && !identity.includes(name)),
+    );
+    return isComplete ? (Object.fromEntries(members) as Identity) : undefined;
   }
 
   /** The user wants to stop: what runs ends where it can. */
@@ -254,6 +258,9 @@ export class ProviderServer<C> {
     return hasErrors(found) ? found : [...found, failure(`Cannot ${what}`, String(error))];
   }
 }
+
+const said = (identity: Identity): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(identity).filter((entry): entry is [string, string] => entry[1] !== null));
 
 function known<T>(found: T | undefined, kind: string, name: string): T {
   if (found === undefined) {

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { text } from '../framework/attribute.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './by-kind.ts';
-import { gantryResource } from './shared.ts';
+import { serverResource } from './shared.ts';
 import { edit, editOf, performCreate } from './write.ts';
 
 const fingerprintOf = (pem: string): string =>
@@ -36,7 +36,7 @@ const attributes = {
   timeouts: timeoutsAttribute,
 };
 
-export const certificate = gantryResource({
+export const certificate = serverResource({
   typeName: 'gantry_certificate',
   doc: 'A client certificate that the server trusts.',
   example: `resource "gantry_certificate" "ci" {

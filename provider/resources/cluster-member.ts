@@ -8,7 +8,7 @@ import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { readPath, segment } from './by-path.ts';
-import { gantryResource } from './shared.ts';
+import { serverResource } from './shared.ts';
 import { perform, performDelete } from './write.ts';
 
 const attributes = {
@@ -34,7 +34,7 @@ async function found(context: Context<Link>, name: string): Promise<Live> {
   throw new DiagnosticError([failure(`The cluster has no member ${name}`, detail, at('name'))]);
 }
 
-export const clusterMember = gantryResource({
+export const clusterMember = serverResource({
   typeName: 'gantry_cluster_member',
   doc: 'A member of the cluster. The server has to be clustered; members join by themselves, and are taken over, renamed and removed here.',
   example: `resource "gantry_cluster_member" "node2" {

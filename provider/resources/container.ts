@@ -64,10 +64,10 @@ export const container = gantryResource({
   importing: {
     doc: `\`${shape}\`; with \`image\` or \`copy\` it is known what it was made from, else the fingerprint of its image is taken. What only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) is noted by the next apply`,
     example: 'web,image=debian/12',
-    parse(id, link) {
-      const { parts, options } = parseImportId(id, 1, shape, link, ['image', 'copy']);
+    parse(id) {
+      const { parts, options, scope } = parseImportId(id, 1, shape, ['image', 'copy']);
       const source = sourceOf(options, id);
-      return { name: parts[0] ?? '', ...(source === undefined ? {} : { source }) };
+      return { name: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
     },
     id: ({ name = '' }) => name,
   },

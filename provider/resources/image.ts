@@ -87,10 +87,10 @@ export const image = gantryResource({
   importing: {
     doc: '`[project/]fingerprint`, with the members of `source` that are known: `,file=<path>`, `,url=<url>`, `,container=<name>` or `,server=<url>,alias=<alias>`',
     example: '3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa',
-    parse(id, link) {
+    parse(id) {
       const shape = '[project/]fingerprint[,<member of source>=<value>]';
-      const { parts, options } = parseImportId(id, 1, shape, link, Object.keys(sourceAttributes));
-      return { fingerprint: parts[0] ?? '', ...sourceOf(options) };
+      const { parts, options, scope } = parseImportId(id, 1, shape, Object.keys(sourceAttributes));
+      return { fingerprint: parts[0] ?? '', ...sourceOf(options), ...scope };
     },
     id: ({ fingerprint = '' }) => fingerprint,
   },

@@ -7,7 +7,7 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { unknownValue } from '../framework/value.ts';
 import { deleteKind, readKind } from './by-kind.ts';
 import { completedConfigAttribute, describedChange } from './described.ts';
-import { parseImportId } from './ids.ts';
+import { nameIn } from './ids.ts';
 import { readMap, type MapRules } from './maps.ts';
 import { createOnMembers, memberOverridesAttribute } from './members.ts';
 import { descriptionAttribute, gantryResource, nameAttribute, problemsIn, shownMap } from './shared.ts';
@@ -67,7 +67,7 @@ export const network = gantryResource({
   importing: {
     doc: '`[project/]name`',
     example: 'lan0',
-    parse: (id, link) => ({ name: parseImportId(id, 1, '[project/]name', link).parts[0] ?? '' }),
+    parse: nameIn('[project/]name'),
     id: ({ name = '' }) => name,
   },
   validate(config) {

@@ -8,7 +8,7 @@ import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './by-kind.ts';
 import { at } from '../framework/path.ts';
-import { parseImportId } from './ids.ts';
+import { nameIn } from './ids.ts';
 import { renameKind } from './rename.ts';
 import { present, readMap, readMaps, writtenMap, writtenMaps } from './maps.ts';
 import {
@@ -80,7 +80,7 @@ export const profile = gantryResource({
   importing: {
     doc: '`[project/]name`',
     example: 'web',
-    parse: (id, link) => ({ name: parseImportId(id, 1, '[project/]name', link).parts[0] ?? '' }),
+    parse: nameIn('[project/]name'),
     id: ({ name = '' }) => name,
   },
   async read(state, context) {

@@ -10,7 +10,7 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
-import { descriptionAttribute, gantryResource, nameAttribute, shownMap } from './shared.ts';
+import { descriptionAttribute, serverResource, nameAttribute, shownMap } from './shared.ts';
 import { renamePath } from './rename.ts';
 import { differing, keepEtag, performCreate } from './write.ts';
 
@@ -36,7 +36,7 @@ const readProject = (live: Live, state: State) => ({
   effective_config: shownMap(live.config),
 });
 
-export const project = gantryResource({
+export const project = serverResource({
   typeName: 'gantry_project',
   doc: 'A project: a name space for containers, images and profiles. The server has to serve projects.',
   example: `resource "gantry_project" "team" {

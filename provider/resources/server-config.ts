@@ -8,7 +8,7 @@ import type { ConfigOf, Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import { gantryResource } from './shared.ts';
+import { serverResource } from './shared.ts';
 import { editPath } from './by-path.ts';
 
 const isHidden = (key: string): boolean =>
@@ -46,7 +46,7 @@ type State = StateOf<typeof attributes>;
 
 const passwordKey = 'core.trust_password';
 
-export const serverConfig = gantryResource({
+export const serverConfig = serverResource({
   typeName: 'gantry_server_config',
   doc: 'Config keys of the server itself. Only the named keys are touched, and unset again on destroy.',
   example: `resource "gantry_server_config" "this" {

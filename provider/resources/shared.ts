@@ -4,14 +4,24 @@ import { validateDevices } from '../../server/api/devices/index.ts';
 import type { NameRule } from '../../server/api/names.ts';
 import type { Problem } from '../../server/api/problem.ts';
 import type { Link } from '../connection/link.ts';
-import { text, textMap, textMaps, type TextMap, type TextMaps } from '../framework/attribute.ts';
+import { scopedData, scopedResource } from '../connection/scope.ts';
+import { text, textMap, textMaps, type TextMap, type TextMaps, type Attributes } from '../framework/attribute.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../framework/path.ts';
-import { dataSource, resource } from '../framework/provider.ts';
+import type { AnyDataSource, AnyResource, DataSource, Resource } from '../framework/provider.ts';
 import { present, sameMap, type MapRules } from './maps.ts';
 
-export const gantryResource = resource<Link>();
-export const gantryData = dataSource<Link>();
+/** A resource on any server of the provider, in any project. */
+export const gantryResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>
+  scopedResource(definition, { inProjects: true });
+/** One that is in no project: it belongs to the server as a whole. */
+export const serverResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>
+  scopedResource(definition, { inProjects: false });
+
+export const gantryData = <A extends Attributes>(definition: DataSource<A, Link>): AnyDataSource<Link> =>
+  scopedData(definition, { inProjects: true });
+export const serverWideData = <A extends Attributes>(definition: DataSource<A, Link>): AnyDataSource<Link> =>
+  scopedData(definition, { inProjects: false });
 
 /** The name of an object, which is its identity. Another one renames it in place. */
 export const nameAttribute = (doc: string, rule: NameRule) =>

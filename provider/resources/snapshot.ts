@@ -48,9 +48,10 @@ export const snapshot = gantryResource({
   importing: {
     doc: '`[project/]container/name`',
     example: 'web/before-upgrade',
-    parse(id, link) {
-      const [container = '', name = ''] = parseImportId(id, 2, '[project/]container/name', link).parts;
-      return { container, name };
+    parse(id) {
+      const { parts, scope } = parseImportId(id, 2, '[project/]container/name');
+      const [container = '', name = ''] = parts;
+      return { container, name, ...scope };
     },
     id: ({ container = '', name = '' }) => `${container}/${name}`,
   },

@@ -9,10 +9,10 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { isMap, isUnknown } from '../framework/value.ts';
 import { deleteKind, readKind } from './by-kind.ts';
 import { completedConfigAttribute, describedChange } from './described.ts';
-import { parseImportId } from './ids.ts';
+import { nameIn } from './ids.ts';
 import { readMap, type MapRules } from './maps.ts';
 import { createOnMembers, memberOverridesAttribute } from './members.ts';
-import { descriptionAttribute, gantryResource, fixedNameAttribute, problemsIn, shownMap } from './shared.ts';
+import { descriptionAttribute, serverResource, fixedNameAttribute, problemsIn, shownMap } from './shared.ts';
 import { edit, editOf } from './write.ts';
 
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
@@ -52,7 +52,7 @@ function isFixed(driver: string, key: string): boolean {
   return row !== undefined && !row.changeable.some((name) => name === driver);
 }
 
-export const storagePool = gantryResource({
+export const storagePool = serverResource({
   typeName: 'gantry_storage_pool',
   doc: 'Storage for root file systems and volumes.',
   example: `resource "gantry_storage_pool" "fast" {
@@ -66,7 +66,7 @@ export const storagePool = gantryResource({
   importing: {
     doc: '`name`',
     example: 'fast',
-    parse: (id, link) => ({ name: parseImportId(id, 1, 'name', link).parts[0] ?? '' }),
+    parse: nameIn('name'),
     id: ({ name = '' }) => name,
   },
   validate({ driver, config }) {

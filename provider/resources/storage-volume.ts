@@ -81,12 +81,12 @@ export const storageVolume = gantryResource({
   importing: {
     doc: '`[project/]pool/name`; with `,copy=[pool/]volume` it is known what it began as',
     example: 'default/data',
-    parse(id, link) {
+    parse(id) {
       const shape = '[project/]pool/name[,copy=[pool/]volume]';
-      const { parts, options } = parseImportId(id, 2, shape, link, ['copy']);
+      const { parts, options, scope } = parseImportId(id, 2, shape, ['copy']);
       const [pool = '', name = ''] = parts;
       const [volume = '', from = null] = options['copy']?.split('/').toReversed() ?? [];
-      return { pool, name, ...(volume === '' ? {} : { source: { pool: from, name: volume } }) };
+      return { pool, name, ...scope, ...(volume === '' ? {} : { source: { pool: from, name: volume } }) };
     },
     id: ({ pool = '', name = '' }) => `${pool}/${name}`,
   },

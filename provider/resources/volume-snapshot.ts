@@ -41,9 +41,10 @@ export const volumeSnapshot = gantryResource({
   importing: {
     doc: '`[project/]pool/volume/name`',
     example: 'default/data/before-upgrade',
-    parse(id, link) {
-      const [pool = '', volume = '', name = ''] = parseImportId(id, 3, '[project/]pool/volume/name', link).parts;
-      return { pool, volume, name };
+    parse(id) {
+      const { parts, scope } = parseImportId(id, 3, '[project/]pool/volume/name');
+      const [pool = '', volume = '', name = ''] = parts;
+      return { pool, volume, name, ...scope };
     },
     id: ({ pool = '', volume = '', name = '' }) => `${pool}/${volume}/${name}`,
   },

@@ -1,8 +1,8 @@
 // The calls of Terraform: each message read, handed to the framework as values, and its answer written. Decides nothing.
 import { objectType, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
-import { FunctionError, type PrivateData } from '../framework/provider.ts';
-import type { ProviderServer } from '../framework/server.ts';
+import { FunctionError, type AnyResource, type PrivateData } from '../framework/provider.ts';
+import type { Identity, ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
 import { isMap, type Value, type ValueMap } from '../framework/value.ts';
 import { asMethods, type ProviderCall } from './calls.ts';
@@ -13,9 +13,9 @@ import { typeBytes, wireDiagnostics, wireFunction, wirePath, wireSchema } from '
 import { decodeValue, encodeValue, ValueError } from './values.ts';
 
 type Dynamic = MessageOf<typeof wire.DynamicValue>;
-type Identity = Readonly<Record<string, string>>;
 const empty = new Uint8Array();
-const identityVersion = 0;
+/** Version 0 had no remote and no project. */
+const identityVersion = 1;
 
 type Calls<Name extends ProviderCall> = Readonly<Record<Name, Unary>>;
 
@@ -61,6 +61,10 @@ const identityType = (names: readonly string[]): Type => ({
   kind: 'object',
   members: Object.fromEntries(names.map((name) => [name, 'string'] as const)),
 });
+const identityNames = <C>({ identity, optionalIdentity = [] }: AnyResource<C>): readonly string[] => [
+  ...identity,
+  ...optionalIdentity,
+];
 const asIdentity = (identity: Identity | undefined) =>
   identity === undefined ? undefined : { data: asDynamic(identityType(Object.keys(identity)), identity) };
 
@@ -122,16 +126,16 @@ function schemaCalls<C>({
     GetResourceIdentitySchemas: () =>
       wire.IdentitySchemasReply.encode({
         schemas: Object.fromEntries(
-          provider.resources.map(({ typeName, identity, attributes }) => [
-            typeName,
+          provider.resources.map((each) => [
+            each.typeName,
             {
               version: identityVersion,
-              attributes: identity.map((name) => ({
+              attributes: identityNames(each).map((name) => ({
                 name,
                 type: typeBytes('string'),
-                requiredForImport: true,
-                optionalForImport: false,
-                doc: attributes[name]?.doc ?? '',
+                requiredForImport: each.identity.includes(name),
+                optionalForImport: !each.identity.includes(name),
+                doc: each.attributes[name]?.doc ?? '',
               })),
             },
           ]),
@@ -218,7 +222,7 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
       const failed = (found: readonly Diagnostic[]) => wire.ImportReply.encode({ diagnostics: wireDiagnostics(found) });
       return caught(() => {
         const type = types.resource(typeName);
-        const names = server.resource(typeName).identity;
+        const names = identityNames(server.resource(typeName));
         const by =
           identity?.data === undefined
             ? { id }
@@ -240,8 +244,8 @@ function identityCalls<C>(server: ProviderServer<C>): Calls<'UpgradeResourceIden
     UpgradeResourceIdentity(bytes) {
       const { typeName, raw } = wire.UpgradeRequest.decode(bytes);
       const stored = JSON.parse(Buffer.from(raw?.json ?? empty).toString('utf8')) as Identity;
-      const names = server.resource(typeName).identity;
-      const identity = Object.fromEntries(names.map((name) => [name, stored[name] ?? '']));
+      const names = identityNames(server.resource(typeName));
+      const identity = Object.fromEntries(names.map((name) => [name, stored[name] ?? null]));
       return wire.UpgradeIdentityReply.encode({ identity: asIdentity(identity) });
     },
   };

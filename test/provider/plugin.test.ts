@@ -192,7 +192,13 @@ describe('calls', () => {
     expect(functions.functions).toEqual(schema.functions);
     const identities = wire.IdentitySchemasReply.decode((await caller.call(rpc('GetResourceIdentitySchemas'))).body);
     expect(Object.keys(identities.schemas)).toHaveLength(15);
-    expect(identities.schemas['gantry_snapshot']?.attributes.map(({ name }) => name)).toEqual(['container', 'name']);
+    const attributes = identities.schemas['gantry_snapshot']?.attributes ?? [];
+    expect(attributes.map(({ name, requiredForImport }) => [name, requiredForImport])).toEqual([
+      ['container', true],
+      ['name', true],
+      ['remote', false],
+      ['project', false],
+    ]);
   });
 
   test('with values of another shape are diagnostics that say so', async () => {

@@ -6,7 +6,6 @@ import {
   settingsProblems,
   type SettingsConfig,
 } from '../../provider/connection/settings.ts';
-import type { Link } from '../../provider/connection/link.ts';
 import { unknownValue } from '../../provider/framework/value.ts';
 import { functions } from '../../provider/functions/functions.ts';
 import { costOf } from '../../provider/resources/container-state.ts';
@@ -165,17 +164,15 @@ describe('settings', () => {
 });
 
 describe('ids and references', () => {
-  const link = { project: undefined } as Link;
-
-  test('of imports may name the project, which must be ours', () => {
-    expect(parseImportId('web', 1, '', link).parts).toEqual(['web']);
-    expect(parseImportId('default/web,image=a/b', 1, '', link, ['image'])).toEqual({
+  test('of imports may name the project', () => {
+    expect(parseImportId('web', 1, '')).toEqual({ parts: ['web'], options: {}, scope: {} });
+    expect(parseImportId('team/web,image=a/b', 1, '', ['image'])).toEqual({
       parts: ['web'],
       options: { image: 'a/b' },
+      scope: { project: 'team' },
     });
-    expect(() => parseImportId('other/web', 1, '', link)).toThrow(/another project/);
     for (const wrong of ['', 'a/b/c', 'web,colour=red', 'web,image', '/web']) {
-      expect(() => parseImportId(wrong, 1, 'name', link, ['image']), wrong).toThrow();
+      expect(() => parseImportId(wrong, 1, 'name', ['image']), wrong).toThrow();
     }
   });
 

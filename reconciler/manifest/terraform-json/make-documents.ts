@@ -18,6 +18,7 @@ import type { Providers, ProviderSettings } from './provider-blocks.ts';
 import {
   ArgumentError,
   isPart,
+  isSet,
   wordOf,
   type Arguments,
   type ObjectType,
@@ -45,6 +46,8 @@ interface Part {
   readonly instance: Instance;
   readonly type: PartType;
   readonly container: string;
+  /** Its own, when it says one. */
+  readonly project: string | undefined;
   readonly entry: JsonObject;
 }
 
@@ -64,6 +67,7 @@ export function makeDocuments(
           instance,
           type,
           container: wordOf(args[type.holder ?? 'container']),
+          project: isSet(args['project']) && args['project'] !== '' ? wordOf(args['project']) : undefined,
           entry: type.entry(args, instance.name),
         });
       } else drafts.push(draftOf(instance, type, args, providers.settingsOf(instance)));
@@ -142,11 +146,11 @@ function draftOf(instance: Instance, type: ObjectType, args: Arguments, settings
 }
 
 function place(
-  { instance, type, container, entry }: Part,
+  { instance, type, container, project, entry }: Part,
   drafts: ReadonlyMap<string, Draft>,
   settings: ProviderSettings,
 ): void {
-  const draft = drafts.get(addressOf('container', scopedName(container, settings.project)));
+  const draft = drafts.get(addressOf('container', scopedName(container, project ?? settings.project)));
   if (draft === undefined) {
     const names = [...drafts.values()]
       .filter(({ type: { kind } }) => kind === 'container')

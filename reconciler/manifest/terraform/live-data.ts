@@ -29,7 +29,15 @@ export async function readData(
 }
 
 async function answerTo(client: Client, request: DataRequest, signal?: AbortSignal): Promise<DataAnswer> {
-  const there = request.project === undefined ? client : client.inProject(request.project);
+  const { remote, project: own } = request.args;
+  if (typeof remote === 'string' && remote !== '') {
+    return {
+      error: `it is on the remote ${remote}: what is planned here is one server, which --host names`,
+      isMissing: false,
+    };
+  }
+  const project = typeof own === 'string' && own !== '' ? own : request.project;
+  const there = project === undefined ? client : client.inProject(project);
   const reader = readers[request.type];
   if (reader === undefined) return { error: `there is no data source ${request.type}`, isMissing: false };
   try {

@@ -6,7 +6,14 @@ import type { Members } from './argument-shapes.ts';
 
 const later = (): Value => unknown;
 
-const taking = (shapes: Members, ...told: readonly string[]): ReferableType => ({
+interface Taking {
+  readonly shapes: Members;
+  readonly told: readonly string[];
+}
+
+const taking = (shapes: Members, ...told: readonly string[]): Taking => ({ shapes, told });
+
+const typeOf = (shapes: Members, told: readonly string[]): ReferableType => ({
   arguments: new Set(Object.keys(shapes)),
   shapes,
   computed: Object.fromEntries(told.map((name) => [name, later] as const)),
@@ -25,7 +32,7 @@ const facts = [
   'ipv6_address',
 ];
 
-export const dataTypes: Readonly<Record<string, ReferableType>> = {
+const types: Readonly<Record<string, Taking>> = {
   gantry_container: taking(
     { name: 'text' },
     ...facts,
@@ -79,6 +86,23 @@ export const dataTypes: Readonly<Record<string, ReferableType>> = {
   gantry_resources: taking({}, 'cpu_total', 'memory_total_bytes', 'memory_used_bytes', 'cpu_names'),
   gantry_cluster: taking({}, 'enabled', 'server_name', 'members'),
 };
+
+/** Of the server as a whole. */
+const inNoProject: ReadonlySet<string> = new Set([
+  'gantry_storage_pool',
+  'gantry_project',
+  'gantry_server',
+  'gantry_resources',
+  'gantry_cluster',
+]);
+
+/** Every one says where it is. */
+export const dataTypes: Readonly<Record<string, ReferableType>> = Object.fromEntries(
+  Object.entries(types).map(([name, { shapes, told }]) => {
+    const scope: Members = { remote: 'text', ...(inNoProject.has(name) ? {} : { project: 'text' }) };
+    return [name, typeOf({ ...shapes, ...scope }, told)] as const;
+  }),
+);
 
 export const dataTypeOf = (name: string): ReferableType | undefined =>
   Object.hasOwn(dataTypes, name) ? dataTypes[name] : undefined;

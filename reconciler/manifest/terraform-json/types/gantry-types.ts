@@ -11,6 +11,7 @@ import {
   commandName,
   computedOf,
   configOf,
+  isPart,
   isSet,
   objects,
   refuse,
@@ -356,7 +357,7 @@ const snapshot: PartType = {
   entry: (args) => same('name', 'stateful', 'expires_at')(args),
 };
 
-export const gantryTypes: Readonly<Record<string, ObjectType | PartType>> = {
+const types: Readonly<Record<string, ObjectType | PartType>> = {
   gantry_storage_pool: simple({
     kind: 'storage_pool',
     shapes: { ...config, driver: 'text', member_overrides: overrides },
@@ -402,6 +403,42 @@ export const gantryTypes: Readonly<Record<string, ObjectType | PartType>> = {
   gantry_container_exec: containerExec,
   gantry_snapshot: snapshot,
 };
+
+/** Of the server as a whole. */
+const inNoProject: ReadonlySet<string> = new Set([
+  'gantry_storage_pool',
+  'gantry_certificate',
+  'gantry_project',
+  'gantry_server_config',
+]);
+
+const oneServer = { remote: 'one configuration is for one server here, which --host names' };
+
+/** Every type says where it is. The project of a part is that of its container. */
+function withScope(name: string, type: ObjectType | PartType): ObjectType | PartType {
+  const scope: Members = { remote: 'text', ...(inNoProject.has(name) ? {} : { project: 'text' }) };
+  const taken = {
+    shapes: { ...type.shapes, ...scope },
+    arguments: new Set([...type.arguments, ...Object.keys(scope)]),
+  };
+  const without = ({ remote, project: _project, ...args }: Arguments): Arguments => {
+    if (isSet(remote) && remote !== '') refuse({ remote }, oneServer);
+    return args;
+  };
+  if (isPart(type)) return { ...type, ...taken, entry: (args, own) => type.entry(without(args), own) };
+  return {
+    ...type,
+    ...taken,
+    document: (args, own, settings) => ({
+      ...type.document(without(args), own, settings),
+      ...(args['project'] === '' ? {} : same('project')(args)),
+    }),
+  };
+}
+
+export const gantryTypes: Readonly<Record<string, ObjectType | PartType>> = Object.fromEntries(
+  Object.entries(types).map(([name, type]) => [name, withScope(name, type)]),
+);
 
 /** What the provider has and documents cannot say, with what to do. */
 export const gantryRefused: Readonly<Record<string, string>> = {

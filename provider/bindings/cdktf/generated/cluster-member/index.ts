@@ -25,6 +25,12 @@ export interface ClusterMemberConfig extends cdktf.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#timeouts ClusterMember#timeouts}
   */
   readonly timeouts?: ClusterMemberTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#remote ClusterMember#remote}
+  */
+  readonly remote?: string;
 }
 export interface ClusterMemberTimeouts {
   /**
@@ -281,6 +287,7 @@ export class ClusterMember extends cdktf.TerraformResource {
     this._name = config.name;
     this._force = config.force;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
   }
 
   // ==========
@@ -347,6 +354,22 @@ export class ClusterMember extends cdktf.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -356,6 +379,7 @@ export class ClusterMember extends cdktf.TerraformResource {
       name: cdktf.stringToTerraform(this._name),
       force: cdktf.booleanToTerraform(this._force),
       timeouts: clusterMemberTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktf.stringToTerraform(this._remote),
     };
   }
 
@@ -378,6 +402,12 @@ export class ClusterMember extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "ClusterMemberTimeouts",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -73,6 +73,18 @@ export interface ContainerExecConfig extends cdktf.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#timeouts ContainerExec#timeouts}
   */
   readonly timeouts?: ContainerExecTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#remote ContainerExec#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#project ContainerExec#project}
+  */
+  readonly project?: string;
 }
 export interface ContainerExecTimeouts {
   /**
@@ -337,6 +349,8 @@ export class ContainerExec extends cdktf.TerraformResource {
     this._failOnError = config.failOnError;
     this._timeout = config.timeout;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -528,6 +542,38 @@ export class ContainerExec extends cdktf.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -545,6 +591,8 @@ export class ContainerExec extends cdktf.TerraformResource {
       fail_on_error: cdktf.booleanToTerraform(this._failOnError),
       timeout: cdktf.stringToTerraform(this._timeout),
       timeouts: containerExecTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktf.stringToTerraform(this._remote),
+      project: cdktf.stringToTerraform(this._project),
     };
   }
 
@@ -615,6 +663,18 @@ export class ContainerExec extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "ContainerExecTimeouts",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktf.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -67,6 +67,18 @@ export interface ContainerFileConfig extends cdktf.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#timeouts ContainerFile#timeouts}
   */
   readonly timeouts?: ContainerFileTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#remote ContainerFile#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#project ContainerFile#project}
+  */
+  readonly project?: string;
 }
 export interface ContainerFileTimeouts {
   /**
@@ -330,6 +342,8 @@ export class ContainerFile extends cdktf.TerraformResource {
     this._uid = config.uid;
     this._gid = config.gid;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -495,6 +509,38 @@ export class ContainerFile extends cdktf.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -511,6 +557,8 @@ export class ContainerFile extends cdktf.TerraformResource {
       uid: cdktf.numberToTerraform(this._uid),
       gid: cdktf.numberToTerraform(this._gid),
       timeouts: containerFileTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktf.stringToTerraform(this._remote),
+      project: cdktf.stringToTerraform(this._project),
     };
   }
 
@@ -575,6 +623,18 @@ export class ContainerFile extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "ContainerFileTimeouts",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktf.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -32,6 +32,18 @@ export interface DataGantryContainersConfig extends cdktf.TerraformMetaArguments
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/containers#config DataGantryContainers#config}
   */
   readonly config?: { [key: string]: string };
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/containers#remote DataGantryContainers#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/containers#project DataGantryContainers#project}
+  */
+  readonly project?: string;
 }
 export interface DataGantryContainersContainers {
 }
@@ -206,6 +218,8 @@ export class DataGantryContainers extends cdktf.TerraformDataSource {
     this._status = config.status;
     this._profile = config.profile;
     this._config = config.config;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -282,6 +296,38 @@ export class DataGantryContainers extends cdktf.TerraformDataSource {
     return this._containers;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -292,6 +338,8 @@ export class DataGantryContainers extends cdktf.TerraformDataSource {
       status: cdktf.stringToTerraform(this._status),
       profile: cdktf.stringToTerraform(this._profile),
       config: cdktf.hashMapper(cdktf.stringToTerraform)(this._config),
+      remote: cdktf.stringToTerraform(this._remote),
+      project: cdktf.stringToTerraform(this._project),
     };
   }
 
@@ -320,6 +368,18 @@ export class DataGantryContainers extends cdktf.TerraformDataSource {
         isBlock: false,
         type: "map",
         storageClassType: "stringMap",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktf.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -13,6 +13,12 @@ export interface DataGantryStoragePoolConfig extends cdktf.TerraformMetaArgument
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/storage_pool#name DataGantryStoragePool#name}
   */
   readonly name: string;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/storage_pool#remote DataGantryStoragePool#remote}
+  */
+  readonly remote?: string;
 }
 
 /**
@@ -66,6 +72,7 @@ export class DataGantryStoragePool extends cdktf.TerraformDataSource {
       forEach: config.forEach
     });
     this._name = config.name;
+    this._remote = config.remote;
   }
 
   // ==========
@@ -121,6 +128,22 @@ export class DataGantryStoragePool extends cdktf.TerraformDataSource {
     return this.getNumberAttribute('space_total_bytes');
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -128,6 +151,7 @@ export class DataGantryStoragePool extends cdktf.TerraformDataSource {
   protected synthesizeAttributes(): { [name: string]: any } {
     return {
       name: cdktf.stringToTerraform(this._name),
+      remote: cdktf.stringToTerraform(this._remote),
     };
   }
 
@@ -135,6 +159,12 @@ export class DataGantryStoragePool extends cdktf.TerraformDataSource {
     const attrs = {
       name: {
         value: cdktf.stringToHclTerraform(this._name),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

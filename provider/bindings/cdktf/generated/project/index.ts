@@ -31,6 +31,12 @@ export interface ProjectConfig extends cdktf.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/project#timeouts Project#timeouts}
   */
   readonly timeouts?: ProjectTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/project#remote Project#remote}
+  */
+  readonly remote?: string;
 }
 export interface ProjectTimeouts {
   /**
@@ -288,6 +294,7 @@ export class Project extends cdktf.TerraformResource {
     this._description = config.description;
     this._config = config.config;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
   }
 
   // ==========
@@ -361,6 +368,22 @@ export class Project extends cdktf.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -371,6 +394,7 @@ export class Project extends cdktf.TerraformResource {
       description: cdktf.stringToTerraform(this._description),
       config: cdktf.hashMapper(cdktf.stringToTerraform)(this._config),
       timeouts: projectTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktf.stringToTerraform(this._remote),
     };
   }
 
@@ -399,6 +423,12 @@ export class Project extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "ProjectTimeouts",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

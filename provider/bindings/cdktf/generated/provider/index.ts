@@ -62,12 +62,147 @@ export interface GantryProviderConfig {
   */
   readonly target?: string;
   /**
+  * Other servers, by names of your choice: resources and data sources are on one of them when their `remote` names it. Each has settings of its own; nothing of the environment counts for them.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#remotes GantryProvider#remotes}
+  */
+  readonly remotes?: { [key: string]: GantryProviderRemotes } | cdktf.IResolvable;
+  /**
   * Alias name
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#alias GantryProvider#alias}
   */
   readonly alias?: string;
 }
+export interface GantryProviderRemotes {
+  /**
+  * Where the daemon listens, as that of the provider.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#address GantryProvider#address}
+  */
+  readonly address: string;
+  /**
+  * Client certificate for https, as PEM.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#client_certificate GantryProvider#client_certificate}
+  */
+  readonly clientCertificate?: string;
+  /**
+  * Path of the client certificate, instead of `client_certificate`.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#client_certificate_file GantryProvider#client_certificate_file}
+  */
+  readonly clientCertificateFile?: string;
+  /**
+  * Key of the client certificate, as PEM.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#client_key GantryProvider#client_key}
+  */
+  readonly clientKey?: string;
+  /**
+  * Path of the key, instead of `client_key`.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#client_key_file GantryProvider#client_key_file}
+  */
+  readonly clientKeyFile?: string;
+  /**
+  * The only server certificate to accept: its SHA-256 fingerprint, or PEM.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#server_certificate GantryProvider#server_certificate}
+  */
+  readonly serverCertificate?: string;
+  /**
+  * With this the client certificate is added to the trusted ones when it is not among them yet.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#trust_password GantryProvider#trust_password}
+  */
+  readonly trustPassword?: string;
+  /**
+  * Project of all objects there that do not say one.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#project GantryProvider#project}
+  */
+  readonly project?: string;
+}
+
+export function gantryProviderRemotesToTerraform(struct?: GantryProviderRemotes | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  return {
+    address: cdktf.stringToTerraform(struct!.address),
+    client_certificate: cdktf.stringToTerraform(struct!.clientCertificate),
+    client_certificate_file: cdktf.stringToTerraform(struct!.clientCertificateFile),
+    client_key: cdktf.stringToTerraform(struct!.clientKey),
+    client_key_file: cdktf.stringToTerraform(struct!.clientKeyFile),
+    server_certificate: cdktf.stringToTerraform(struct!.serverCertificate),
+    trust_password: cdktf.stringToTerraform(struct!.trustPassword),
+    project: cdktf.stringToTerraform(struct!.project),
+  }
+}
+
+
+export function gantryProviderRemotesToHclTerraform(struct?: GantryProviderRemotes | cdktf.IResolvable): any {
+  if (!cdktf.canInspect(struct) || cdktf.Tokenization.isResolvable(struct)) { return struct; }
+  if (cdktf.isComplexElement(struct)) {
+    throw new Error("A complex element was used as configuration, this is not supported: https://cdk.tf/complex-object-as-configuration");
+  }
+  const attrs = {
+    address: {
+      value: cdktf.stringToHclTerraform(struct!.address),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_certificate: {
+      value: cdktf.stringToHclTerraform(struct!.clientCertificate),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_certificate_file: {
+      value: cdktf.stringToHclTerraform(struct!.clientCertificateFile),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key: {
+      value: cdktf.stringToHclTerraform(struct!.clientKey),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    client_key_file: {
+      value: cdktf.stringToHclTerraform(struct!.clientKeyFile),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    server_certificate: {
+      value: cdktf.stringToHclTerraform(struct!.serverCertificate),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    trust_password: {
+      value: cdktf.stringToHclTerraform(struct!.trustPassword),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    project: {
+      value: cdktf.stringToHclTerraform(struct!.project),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+  };
+
+  // remove undefined attributes
+  return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined));
+}
+
 
 /**
 * Represents a {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs gantry}
@@ -122,6 +257,7 @@ export class GantryProvider extends cdktf.TerraformProvider {
     this._trustPassword = config.trustPassword;
     this._project = config.project;
     this._target = config.target;
+    this._remotes = config.remotes;
     this._alias = config.alias;
   }
 
@@ -273,6 +409,22 @@ export class GantryProvider extends cdktf.TerraformProvider {
     return this._target;
   }
 
+  // remotes - computed: false, optional: true, required: false
+  private _remotes?: { [key: string]: GantryProviderRemotes } | cdktf.IResolvable; 
+  public get remotes() {
+    return this._remotes;
+  }
+  public set remotes(value: { [key: string]: GantryProviderRemotes } | cdktf.IResolvable | undefined) {
+    this._remotes = value;
+  }
+  public resetRemotes() {
+    this._remotes = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remotesInput() {
+    return this._remotes;
+  }
+
   // alias - computed: false, optional: true, required: false
   private _alias?: string; 
   public get alias() {
@@ -304,6 +456,7 @@ export class GantryProvider extends cdktf.TerraformProvider {
       trust_password: cdktf.stringToTerraform(this._trustPassword),
       project: cdktf.stringToTerraform(this._project),
       target: cdktf.stringToTerraform(this._target),
+      remotes: cdktf.hashMapper(gantryProviderRemotesToTerraform)(this._remotes),
       alias: cdktf.stringToTerraform(this._alias),
     };
   }
@@ -363,6 +516,12 @@ export class GantryProvider extends cdktf.TerraformProvider {
         isBlock: false,
         type: "simple",
         storageClassType: "string",
+      },
+      remotes: {
+        value: cdktf.hashMapperHcl(gantryProviderRemotesToHclTerraform)(this._remotes),
+        isBlock: true,
+        type: "map",
+        storageClassType: "GantryProviderRemotesMap",
       },
       alias: {
         value: cdktf.stringToHclTerraform(this._alias),

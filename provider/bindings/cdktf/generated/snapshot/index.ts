@@ -37,6 +37,18 @@ export interface SnapshotConfig extends cdktf.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#timeouts Snapshot#timeouts}
   */
   readonly timeouts?: SnapshotTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#remote Snapshot#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#project Snapshot#project}
+  */
+  readonly project?: string;
 }
 export interface SnapshotTimeouts {
   /**
@@ -295,6 +307,8 @@ export class Snapshot extends cdktf.TerraformResource {
     this._stateful = config.stateful;
     this._expiresAt = config.expiresAt;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -380,6 +394,38 @@ export class Snapshot extends cdktf.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -391,6 +437,8 @@ export class Snapshot extends cdktf.TerraformResource {
       stateful: cdktf.booleanToTerraform(this._stateful),
       expires_at: cdktf.stringToTerraform(this._expiresAt),
       timeouts: snapshotTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktf.stringToTerraform(this._remote),
+      project: cdktf.stringToTerraform(this._project),
     };
   }
 
@@ -425,6 +473,18 @@ export class Snapshot extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "SnapshotTimeouts",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktf.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -49,6 +49,18 @@ export interface StorageVolumeConfig extends cdktf.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#timeouts StorageVolume#timeouts}
   */
   readonly timeouts?: StorageVolumeTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#remote StorageVolume#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#project StorageVolume#project}
+  */
+  readonly project?: string;
 }
 export interface StorageVolumeSource {
   /**
@@ -437,6 +449,8 @@ export class StorageVolume extends cdktf.TerraformResource {
     this._source.internalValue = config.source;
     this._target = config.target;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -560,6 +574,38 @@ export class StorageVolume extends cdktf.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -573,6 +619,8 @@ export class StorageVolume extends cdktf.TerraformResource {
       source: storageVolumeSourceToTerraform(this._source.internalValue),
       target: cdktf.stringToTerraform(this._target),
       timeouts: storageVolumeTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktf.stringToTerraform(this._remote),
+      project: cdktf.stringToTerraform(this._project),
     };
   }
 
@@ -619,6 +667,18 @@ export class StorageVolume extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "StorageVolumeTimeouts",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktf.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

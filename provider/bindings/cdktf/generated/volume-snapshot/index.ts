@@ -37,6 +37,18 @@ export interface VolumeSnapshotConfig extends cdktf.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#timeouts VolumeSnapshot#timeouts}
   */
   readonly timeouts?: VolumeSnapshotTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#remote VolumeSnapshot#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#project VolumeSnapshot#project}
+  */
+  readonly project?: string;
 }
 export interface VolumeSnapshotTimeouts {
   /**
@@ -295,6 +307,8 @@ export class VolumeSnapshot extends cdktf.TerraformResource {
     this._name = config.name;
     this._description = config.description;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -372,6 +386,38 @@ export class VolumeSnapshot extends cdktf.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -383,6 +429,8 @@ export class VolumeSnapshot extends cdktf.TerraformResource {
       name: cdktf.stringToTerraform(this._name),
       description: cdktf.stringToTerraform(this._description),
       timeouts: volumeSnapshotTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktf.stringToTerraform(this._remote),
+      project: cdktf.stringToTerraform(this._project),
     };
   }
 
@@ -417,6 +465,18 @@ export class VolumeSnapshot extends cdktf.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "VolumeSnapshotTimeouts",
+      },
+      remote: {
+        value: cdktf.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktf.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -25,6 +25,12 @@ export interface CertificateConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#timeouts Certificate#timeouts}
   */
   readonly timeouts?: CertificateTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#remote Certificate#remote}
+  */
+  readonly remote?: string;
 }
 export interface CertificateTimeouts {
   /**
@@ -281,6 +287,7 @@ export class Certificate extends cdktn.TerraformResource {
     this._name = config.name;
     this._certificate = config.certificate;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
   }
 
   // ==========
@@ -334,6 +341,22 @@ export class Certificate extends cdktn.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -343,6 +366,7 @@ export class Certificate extends cdktn.TerraformResource {
       name: cdktn.stringToTerraform(this._name),
       certificate: cdktn.stringToTerraform(this._certificate),
       timeouts: certificateTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktn.stringToTerraform(this._remote),
     };
   }
 
@@ -365,6 +389,12 @@ export class Certificate extends cdktn.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "CertificateTimeouts",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

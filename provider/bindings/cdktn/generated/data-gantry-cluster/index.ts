@@ -7,6 +7,12 @@ import * as cdktn from 'cdktn';
 // Configuration
 
 export interface DataGantryClusterConfig extends cdktn.TerraformMetaArguments {
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/cluster#remote DataGantryCluster#remote}
+  */
+  readonly remote?: string;
 }
 export interface DataGantryClusterMembers {
 }
@@ -149,6 +155,7 @@ export class DataGantryCluster extends cdktn.TerraformDataSource {
       connection: config.connection,
       forEach: config.forEach
     });
+    this._remote = config.remote;
   }
 
   // ==========
@@ -171,18 +178,43 @@ export class DataGantryCluster extends cdktn.TerraformDataSource {
     return this._members;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
   // =========
   // SYNTHESIS
   // =========
 
   protected synthesizeAttributes(): { [name: string]: any } {
     return {
+      remote: cdktn.stringToTerraform(this._remote),
     };
   }
 
   protected synthesizeHclAttributes(): { [name: string]: any } {
     const attrs = {
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
     };
-    return attrs;
+
+    // remove undefined attributes
+    return Object.fromEntries(Object.entries(attrs).filter(([_, value]) => value !== undefined && value.value !== undefined ))
   }
 }

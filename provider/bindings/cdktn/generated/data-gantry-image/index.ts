@@ -19,6 +19,18 @@ export interface DataGantryImageConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/image#fingerprint DataGantryImage#fingerprint}
   */
   readonly fingerprint?: string;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/image#remote DataGantryImage#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/image#project DataGantryImage#project}
+  */
+  readonly project?: string;
 }
 
 /**
@@ -73,6 +85,8 @@ export class DataGantryImage extends cdktn.TerraformDataSource {
     });
     this._alias = config.alias;
     this._fingerprint = config.fingerprint;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -147,6 +161,38 @@ export class DataGantryImage extends cdktn.TerraformDataSource {
     return this.getStringAttribute('uploaded_at');
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -155,6 +201,8 @@ export class DataGantryImage extends cdktn.TerraformDataSource {
     return {
       alias: cdktn.stringToTerraform(this._alias),
       fingerprint: cdktn.stringToTerraform(this._fingerprint),
+      remote: cdktn.stringToTerraform(this._remote),
+      project: cdktn.stringToTerraform(this._project),
     };
   }
 
@@ -168,6 +216,18 @@ export class DataGantryImage extends cdktn.TerraformDataSource {
       },
       fingerprint: {
         value: cdktn.stringToHclTerraform(this._fingerprint),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktn.stringToHclTerraform(this._project),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -13,6 +13,18 @@ export interface DataGantryNetworkLeasesConfig extends cdktn.TerraformMetaArgume
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/network_leases#network DataGantryNetworkLeases#network}
   */
   readonly network: string;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/network_leases#remote DataGantryNetworkLeases#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/network_leases#project DataGantryNetworkLeases#project}
+  */
+  readonly project?: string;
 }
 export interface DataGantryNetworkLeasesLeases {
 }
@@ -161,6 +173,8 @@ export class DataGantryNetworkLeases extends cdktn.TerraformDataSource {
       forEach: config.forEach
     });
     this._network = config.network;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -186,6 +200,38 @@ export class DataGantryNetworkLeases extends cdktn.TerraformDataSource {
     return this._leases;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -193,6 +239,8 @@ export class DataGantryNetworkLeases extends cdktn.TerraformDataSource {
   protected synthesizeAttributes(): { [name: string]: any } {
     return {
       network: cdktn.stringToTerraform(this._network),
+      remote: cdktn.stringToTerraform(this._remote),
+      project: cdktn.stringToTerraform(this._project),
     };
   }
 
@@ -200,6 +248,18 @@ export class DataGantryNetworkLeases extends cdktn.TerraformDataSource {
     const attrs = {
       network: {
         value: cdktn.stringToHclTerraform(this._network),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktn.stringToHclTerraform(this._project),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

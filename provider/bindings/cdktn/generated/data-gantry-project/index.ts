@@ -13,6 +13,12 @@ export interface DataGantryProjectConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/project#name DataGantryProject#name}
   */
   readonly name: string;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/project#remote DataGantryProject#remote}
+  */
+  readonly remote?: string;
 }
 
 /**
@@ -66,6 +72,7 @@ export class DataGantryProject extends cdktn.TerraformDataSource {
       forEach: config.forEach
     });
     this._name = config.name;
+    this._remote = config.remote;
   }
 
   // ==========
@@ -101,6 +108,22 @@ export class DataGantryProject extends cdktn.TerraformDataSource {
     return this.getListAttribute('used_by');
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -108,6 +131,7 @@ export class DataGantryProject extends cdktn.TerraformDataSource {
   protected synthesizeAttributes(): { [name: string]: any } {
     return {
       name: cdktn.stringToTerraform(this._name),
+      remote: cdktn.stringToTerraform(this._remote),
     };
   }
 
@@ -115,6 +139,12 @@ export class DataGantryProject extends cdktn.TerraformDataSource {
     const attrs = {
       name: {
         value: cdktn.stringToHclTerraform(this._name),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -31,6 +31,18 @@ export interface ImageAliasConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#timeouts ImageAlias#timeouts}
   */
   readonly timeouts?: ImageAliasTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#remote ImageAlias#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#project ImageAlias#project}
+  */
+  readonly project?: string;
 }
 export interface ImageAliasTimeouts {
   /**
@@ -288,6 +300,8 @@ export class ImageAlias extends cdktn.TerraformResource {
     this._description = config.description;
     this._target = config.target;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -352,6 +366,38 @@ export class ImageAlias extends cdktn.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -362,6 +408,8 @@ export class ImageAlias extends cdktn.TerraformResource {
       description: cdktn.stringToTerraform(this._description),
       target: cdktn.stringToTerraform(this._target),
       timeouts: imageAliasTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktn.stringToTerraform(this._remote),
+      project: cdktn.stringToTerraform(this._project),
     };
   }
 
@@ -390,6 +438,18 @@ export class ImageAlias extends cdktn.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "ImageAliasTimeouts",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktn.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

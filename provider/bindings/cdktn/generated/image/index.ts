@@ -37,6 +37,18 @@ export interface ImageConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#timeouts Image#timeouts}
   */
   readonly timeouts?: ImageTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#remote Image#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#project Image#project}
+  */
+  readonly project?: string;
 }
 export interface ImageSource {
   /**
@@ -668,6 +680,8 @@ export class Image extends cdktn.TerraformResource {
     this._public = config.public;
     this._autoUpdate = config.autoUpdate;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -774,6 +788,38 @@ export class Image extends cdktn.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -785,6 +831,8 @@ export class Image extends cdktn.TerraformResource {
       public: cdktn.booleanToTerraform(this._public),
       auto_update: cdktn.booleanToTerraform(this._autoUpdate),
       timeouts: imageTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktn.stringToTerraform(this._remote),
+      project: cdktn.stringToTerraform(this._project),
     };
   }
 
@@ -819,6 +867,18 @@ export class Image extends cdktn.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "ImageTimeouts",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktn.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -37,6 +37,18 @@ export interface ProfileConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#timeouts Profile#timeouts}
   */
   readonly timeouts?: ProfileTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#remote Profile#remote}
+  */
+  readonly remote?: string;
+  /**
+  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#project Profile#project}
+  */
+  readonly project?: string;
 }
 export interface ProfileTimeouts {
   /**
@@ -295,6 +307,8 @@ export class Profile extends cdktn.TerraformResource {
     this._config = config.config;
     this._devices = config.devices;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
+    this._project = config.project;
   }
 
   // ==========
@@ -378,6 +392,38 @@ export class Profile extends cdktn.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -389,6 +435,8 @@ export class Profile extends cdktn.TerraformResource {
       config: cdktn.hashMapper(cdktn.stringToTerraform)(this._config),
       devices: cdktn.hashMapper(cdktn.hashMapper(cdktn.stringToTerraform))(this._devices),
       timeouts: profileTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktn.stringToTerraform(this._remote),
+      project: cdktn.stringToTerraform(this._project),
     };
   }
 
@@ -423,6 +471,18 @@ export class Profile extends cdktn.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "ProfileTimeouts",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      project: {
+        value: cdktn.stringToHclTerraform(this._project),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -31,6 +31,12 @@ export interface ServerConfigConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#timeouts ServerConfig#timeouts}
   */
   readonly timeouts?: ServerConfigTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#remote ServerConfig#remote}
+  */
+  readonly remote?: string;
 }
 export interface ServerConfigTimeouts {
   /**
@@ -288,6 +294,7 @@ export class ServerConfig extends cdktn.TerraformResource {
     this._trustPassword = config.trustPassword;
     this._trustPasswordVersion = config.trustPasswordVersion;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
   }
 
   // ==========
@@ -363,6 +370,22 @@ export class ServerConfig extends cdktn.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -373,6 +396,7 @@ export class ServerConfig extends cdktn.TerraformResource {
       trust_password: this.markWriteOnlyAttribute(cdktn.stringToTerraform(this._trustPassword)),
       trust_password_version: cdktn.numberToTerraform(this._trustPasswordVersion),
       timeouts: serverConfigTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktn.stringToTerraform(this._remote),
     };
   }
 
@@ -401,6 +425,12 @@ export class ServerConfig extends cdktn.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "ServerConfigTimeouts",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -44,6 +44,12 @@ export interface StoragePoolConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#timeouts StoragePool#timeouts}
   */
   readonly timeouts?: StoragePoolTimeouts;
+  /**
+  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#remote StoragePool#remote}
+  */
+  readonly remote?: string;
 }
 export interface StoragePoolMemberOverrides {
   /**
@@ -416,6 +422,7 @@ export class StoragePool extends cdktn.TerraformResource {
     this._config = config.config;
     this._memberOverrides.internalValue = config.memberOverrides;
     this._timeouts.internalValue = config.timeouts;
+    this._remote = config.remote;
   }
 
   // ==========
@@ -523,6 +530,22 @@ export class StoragePool extends cdktn.TerraformResource {
     return this._timeouts.internalValue;
   }
 
+  // remote - computed: false, optional: true, required: false
+  private _remote?: string; 
+  public get remote() {
+    return this.getStringAttribute('remote');
+  }
+  public set remote(value: string) {
+    this._remote = value;
+  }
+  public resetRemote() {
+    this._remote = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get remoteInput() {
+    return this._remote;
+  }
+
   // =========
   // SYNTHESIS
   // =========
@@ -535,6 +558,7 @@ export class StoragePool extends cdktn.TerraformResource {
       config: cdktn.hashMapper(cdktn.stringToTerraform)(this._config),
       member_overrides: cdktn.hashMapper(storagePoolMemberOverridesToTerraform)(this._memberOverrides.internalValue),
       timeouts: storagePoolTimeoutsToTerraform(this._timeouts.internalValue),
+      remote: cdktn.stringToTerraform(this._remote),
     };
   }
 
@@ -575,6 +599,12 @@ export class StoragePool extends cdktn.TerraformResource {
         isBlock: true,
         type: "struct",
         storageClassType: "StoragePoolTimeouts",
+      },
+      remote: {
+        value: cdktn.stringToHclTerraform(this._remote),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
       },
     };
 

@@ -1,0 +1,166 @@
+// What lets every resource and data source be on a server and in a project of its own: the attributes `remote` and `project`, which
+// choose what it talks through, and their places in import ids.
+import { projectName } from '../../server/api/names.ts';
+import { text, type Attributes } from '../framework/attribute.ts';
+import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
+import type { AnyDataSource, AnyResource, Context, DataSource, PlanHook, Resource } from '../framework/provider.ts';
+import { isUnknown, type Value, type ValueMap } from '../framework/value.ts';
+import { noRemote } from './connect.ts';
+import type { Link, Scope } from './link.ts';
+import { remoteName } from './remotes.ts';
+
+export interface Scoping {
+  /** Server-wide objects, such as certificates and pools, are in no project. */
+  readonly inProjects: boolean;
+}
+
+const remote = text({
+  doc: "One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.",
+  check: (name: string) => (name === '' || remoteName.test(name) ? undefined : 'must name a remote of the provider'),
+});
+const project = text({
+  doc: 'The project that it is in, on servers with projects. Left out: that of the provider.',
+  check: (name: string) => (name === '' ? undefined : projectName(name)),
+});
+const elsewhere = 'Another one makes another object.';
+
+const attributesFor = ({ inProjects }: Scoping, note: string): Attributes => ({
+  remote: { ...remote, doc: `${remote.doc}${note}` },
+  ...(inProjects ? { project: { ...project, doc: `${project.doc}${note}` } } : {}),
+});
+
+const known = (value: Value | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+const scopeOf = (values: ValueMap): Scope => ({ remote: known(values['remote']), project: known(values['project']) });
+
+async function inScope<X extends Context<Link>>(context: X, values: ValueMap): Promise<X> {
+  const scope = scopeOf(values);
+  if (scope.remote === null && scope.project === null) return context;
+  return { ...context, client: await context.client.reach.at(scope) };
+}
+
+/** The same resource, its operations in the scope that its attributes say. */
+export function scopedResource<A extends Attributes>(
+  definition: Resource<A, Link>,
+  scoping: Scoping,
+): AnyResource<Link> {
+  // The framework calls the operations with values of its attributes only.
+  const inner = definition as unknown as AnyResource<Link>;
+  const names = scoping.inProjects ? (['remote', 'project'] as const) : (['remote'] as const);
+  return {
+    ...inner,
+    attributes: { ...inner.attributes, ...attributesFor(scoping, ` ${elsewhere}`) },
+    optionalIdentity: names,
+    plan: (hook) => planInScope(inner, hook, names),
+    read: async (state, context) => inner.read(state, await inScope(context, state as ValueMap)),
+    create: async (wanted, context) => inner.create(wanted, await inScope(context, wanted.planned as ValueMap)),
+    update: async (wanted, prior, context) => inner.update(wanted, prior, await inScope(context, prior as ValueMap)),
+    delete: async (prior, context) => inner.delete(prior, await inScope(context, prior as ValueMap)),
+    importing: {
+      ...inner.importing,
+      doc: `${inner.importing.doc}. \`${names.map((name) => `,${name}=<name>`).join('')}\` at its end, or \`<remote>:\` before it, say where it is`,
+      parse(id, link) {
+        const { rest, scope } = splitScope(id, link, inner.typeName);
+        const { project: before = null, ...found } = inner.importing.parse(rest, link) as Record<string, unknown>;
+        checkScope(id, [known(before as Value), scope.project ?? null], scoping, inner.typeName);
+        const place = (named: string | null): string =>
+          link.reach.placeOf({ remote: scope.remote ?? null, project: named });
+        // Said before the name it may be what the provider says anyway; configurations then do not say it.
+        const isOther =
+          scope.project === undefined &&
+          known(before as Value) !== null &&
+          place(known(before as Value)) !== place(null);
+        return { ...found, ...(isOther ? { project: before } : {}), ...scope };
+      },
+      id: (identity) => {
+        const where = names.flatMap((name) => (known(identity[name]) === null ? [] : [`,${name}=${identity[name]}`]));
+        return `${inner.importing.id(identity)}${where.join('')}`;
+      },
+    },
+  };
+}
+
+/** `projects`: what the id says in its two places. */
+function checkScope(
+  id: string,
+  projects: readonly [string | null, string | null],
+  { inProjects }: Scoping,
+  typeName: string,
+): void {
+  const [before, after] = projects;
+  const said = before ?? after;
+  if (said === null || (inProjects && (before === null || after === null || before === after))) return;
+  const detail = inProjects ? `It names both ${before} and ${after}.` : `A ${typeName} is in no project; leave it out.`;
+  throw new DiagnosticError([failure(`The project in the import id ${JSON.stringify(id)} is wrong`, detail)]);
+}
+
+async function planInScope(
+  inner: AnyResource<Link>,
+  hook: PlanHook<Attributes, Link>,
+  names: readonly ('remote' | 'project')[],
+): Promise<void> {
+  const { prior, client } = hook;
+  const planned = hook.planned as ValueMap;
+  const isKnown = names.every((name) => !isUnknown(planned[name] ?? null));
+  const scope = scopeOf(planned);
+  if (client !== undefined && scope.remote !== null && !client.reach.remotes.includes(scope.remote)) {
+    hook.add(noRemote(scope.remote, client.reach.remotes));
+    return;
+  }
+  if (prior !== null) {
+    const before = scopeOf(prior as ValueMap);
+    const isSame =
+      isKnown && client !== undefined
+        ? client.reach.placeOf(before) === client.reach.placeOf(scope)
+        : isKnown && before.remote === scope.remote && before.project === scope.project;
+    if (!isSame) {
+      for (const name of names)
+        if (isUnknown(planned[name] ?? null) || before[name] !== scope[name]) hook.replace(at(name));
+    }
+  }
+  if (inner.plan === undefined) return;
+  const isElsewhere = scope.remote !== null || scope.project !== null;
+  await inner.plan({
+    ...hook,
+    client: !isKnown ? undefined : isElsewhere ? await client?.reach.at(scope) : client,
+  });
+}
+
+/** Options at the end come first, since what stands before them is the resource's own and may hold commas and colons. */
+function splitScope(
+  id: string,
+  { reach }: Link,
+  typeName: string,
+): { readonly rest: string; readonly scope: Partial<Record<'remote' | 'project', string>> } {
+  const scope: Partial<Record<'remote' | 'project', string>> = {};
+  let rest = id;
+  for (;;) {
+    const [whole = '', name, value] = /,(remote|project)=([^,]+)$/.exec(rest) ?? [];
+    if (whole === '') break;
+    scope[name as 'remote' | 'project'] = value ?? '';
+    rest = rest.slice(0, -whole.length);
+  }
+  const [head = '', before = ''] = /^([A-Za-z0-9][\w.-]*):/.exec(rest) ?? [];
+  if (reach.remotes.includes(before) && scope.remote === undefined) {
+    scope.remote = before;
+    rest = rest.slice(head.length);
+  } else if (before !== '' && typeName !== 'gantry_image_alias')
+    throw new DiagnosticError([noRemote(before, reach.remotes)]);
+  if (scope.remote !== undefined && !reach.remotes.includes(scope.remote)) {
+    throw new DiagnosticError([noRemote(scope.remote, reach.remotes)]);
+  }
+  return { rest, scope };
+}
+
+/** The same data source, read in the scope that its attributes say. */
+export function scopedData<A extends Attributes>(
+  definition: DataSource<A, Link>,
+  scoping: Scoping,
+): AnyDataSource<Link> {
+  const inner = definition as unknown as AnyDataSource<Link>;
+  return {
+    ...inner,
+    attributes: { ...inner.attributes, ...attributesFor(scoping, '') },
+    read: async (config, context) => inner.read(config, await inScope(context, config as ValueMap)),
+  };
+}

@@ -1,0 +1,180 @@
+// Objects on several servers from one provider block: `remote` on resources, data sources and in import ids, with certificates, and
+// what is said of remotes that there are not or that do not answer.
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { makeClient } from '../../support/daemon-tls.ts';
+import { packImage } from '../../support/e2e-bench.ts';
+import { useTerraform, type TerraformWorld } from '../../support/terraform-world.ts';
+import { terraformMissing } from '../../support/terraform.ts';
+
+const missing = terraformMissing('resources on several servers');
+
+describe.skipIf(missing !== undefined)('a remote of the provider', { timeout: 120_000 }, () => {
+  let world: TerraformWorld;
+  let west: TestDaemon;
+  let remotes = '';
+  useTerraform((own) => (world = own));
+  beforeEach(async () => {
+    west = await makeDaemon({ https: '127.0.0.1:0' });
+    const client = await makeClient('terraform');
+    const { dir } = world.terraform;
+    writeFileSync(join(dir, 'client.crt'), client.certPem);
+    writeFileSync(join(dir, 'client.key'), client.keyPem);
+    const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    await west.call('POST', '/1.0/certificates', { type: 'client', name: 'terraform', certificate });
+    const pin = (await west.get('/1.0')).environment.certificate_fingerprint as string;
+    remotes = `
+    west = {
+      address                 = "https://${west.daemon.httpsAddress() ?? ''}"
+      server_certificate      = "${pin}"
+      client_certificate_file = "${dir}/client.crt"
+      client_key_file         = "${dir}/client.key"
+    }
+`;
+  });
+  afterEach(() => west?.cleanUp());
+
+  const write = (body: string, more = ''): void =>
+    world.terraform.write(`
+provider "gantry" {
+  address = "unix://${world.daemon.socketPath}"
+  remotes = {${remotes}${more}}
+}
+${body}`);
+
+  const onBoth = `
+locals {
+  places = { here = null, west = "west" }
+}
+resource "gantry_storage_pool" "p" {
+  for_each = local.places
+  remote   = each.value
+  name     = "fast"
+  driver   = "dir"
+}
+resource "gantry_container" "c" {
+  for_each = local.places
+  remote   = each.value
+  name     = each.key
+  profiles = []
+  config   = { "user.at" = each.key }
+  devices  = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p[each.key].name } }
+}
+resource "gantry_container_file" "f" {
+  for_each  = local.places
+  remote    = each.value
+  container = gantry_container.c[each.key].name
+  path      = "/etc/at"
+  content   = each.key
+}
+data "gantry_containers" "all" {
+  for_each   = local.places
+  remote     = each.value
+  depends_on = [gantry_container.c]
+}
+output "names" {
+  value = { for place, found in data.gantry_containers.all : place => keys(found.containers) }
+}
+`;
+
+  test('has objects of its own beside those of the provider block, imported and destroyed there', async () => {
+    const { terraform, daemon } = world;
+    write(onBoth);
+    expect(await terraform.apply()).toContain('6 added, 0 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect(await terraform.outputs()).toEqual({ names: { here: ['here'], west: ['west'] } });
+    expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/here']);
+    expect(await west.get('/1.0/containers')).toEqual(['/1.0/containers/west']);
+    const file = await west.call('GET', '/1.0/containers/west/files?path=/etc/at');
+    expect(file.bytes.toString()).toBe('west');
+
+    // What changed there is seen and healed there.
+    await west.call('PATCH', '/1.0/containers/west', { config: { 'user.at': 'elsewhere' } });
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+    expect((await west.get('/1.0/containers/west')).config['user.at']).toBe('west');
+
+    await terraform.forget(
+      'gantry_container.c["west"]',
+      'gantry_container_file.f["west"]',
+      'gantry_storage_pool.p["west"]',
+    );
+    await terraform.import('gantry_container.c["west"]', 'west:west');
+    await terraform.import('gantry_container_file.f["west"]', 'west//etc/at,remote=west');
+    await terraform.import('gantry_storage_pool.p["west"]', 'fast,remote=west');
+    const { output } = await terraform.plan();
+    expect(output).not.toMatch(/must be replaced|will be created|will be destroyed/);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await terraform.state('gantry_container.c["west"]')).remote).toBe('west');
+    await terraform.destroy();
+    expect(await west.get('/1.0/containers')).toEqual([]);
+    expect(await daemon.get('/1.0/containers')).toEqual([]);
+  });
+
+  test('that changes makes another object there, and null means the server of the provider block', async () => {
+    const { terraform, daemon } = world;
+    const profile = (remote: string): string =>
+      `resource "gantry_profile" "p" {\n  name = "p"\n  remote = ${remote}\n}\n`;
+    write(profile('null'));
+    await terraform.apply();
+    write(profile('"west"'));
+    expect((await terraform.plan()).output).toMatch(/remote += "west" # forces replacement/);
+    expect(await terraform.apply()).toContain('1 added, 0 changed, 1 destroyed');
+    expect(await daemon.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
+    expect(await west.get('/1.0/profiles')).toContain('/1.0/profiles/p');
+    await terraform.expectNoChanges();
+    write(profile('""'));
+    expect(await terraform.apply()).toContain('1 added, 0 changed, 1 destroyed');
+    expect(await daemon.get('/1.0/profiles')).toContain('/1.0/profiles/p');
+  });
+
+  test('has images of its own, made from local files', async () => {
+    const { terraform, daemon } = world;
+    packImage(terraform.dir, 'image.tar.gz', 'one');
+    write(`
+resource "gantry_image" "i" {
+  remote = "west"
+  source = { type = "file", file = "${terraform.dir}/image.tar.gz" }
+}
+resource "gantry_image_alias" "a" {
+  remote = "west"
+  name   = "base:1"
+  target = gantry_image.i.fingerprint
+}
+data "gantry_image" "i" {
+  remote = "west"
+  alias  = gantry_image_alias.a.name
+}`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await daemon.get('/1.0/images')).toEqual([]);
+    await terraform.forget('gantry_image_alias.a');
+    await terraform.import('gantry_image_alias.a', 'base:1,remote=west');
+    await terraform.expectNoChanges();
+  });
+
+  test('that there is not, that is named wrongly or that does not answer is an error of what is there only', async () => {
+    const { terraform, daemon } = world;
+    write(`resource "gantry_profile" "p" {\n  name = "p"\n  remote = "wets"\n}\n`);
+    const unknown = await terraform.fails('plan');
+    expect(unknown).toContain('The provider has no remote "wets" (did you mean west?)');
+    const dead = `    dead = { address = "unix:///nonexistent/socket" }\n`;
+    write(
+      `resource "gantry_profile" "p" {\n  name = "p"\n}\nresource "gantry_profile" "q" {\n  name = "q"\n  remote = "dead"\n}\n`,
+      dead,
+    );
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('The remote dead cannot be used');
+    await terraform.apply('-target=gantry_profile.p');
+    expect(await daemon.get('/1.0/profiles')).toContain('/1.0/profiles/p');
+    write(`resource "gantry_profile" "p" {\n  name = "p"\n}\n`, `    "a b" = { address = "unix:///x" }\n`);
+    expect(await terraform.fails('plan')).toContain('must consist of letters');
+    write('', `    half = { address = "https://h", client_key = "x" }\n`);
+    expect(await terraform.fails('plan')).toMatch(/Client certificate and key belong together/);
+    write('resource "gantry_profile" "p" {\n  name = "p"\n}\n');
+    expect(await terraform.fails('import', 'gantry_profile.p', 'east:p')).toContain(
+      'The provider has no remote "east"',
+    );
+  });
+});
