@@ -128,7 +128,9 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   // Before the store, which cannot be opened without any room.
   const room = isCopy ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   closers.push(() => room?.close());
-  const store = options.copy ?? (await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0 }));
+  const store =
+    options.copy ??
+    (await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0, history: noHistory }));
   closers.push(() => store.close());
   const records = await Records.open(store);
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir: options.stateDir, log });
@@ -239,6 +241,8 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   };
 }
 
+/** Nobody here watches the store, and what was replaced may be a secret. */
+const noHistory = { minRevisions: 1, maxAgeMs: 0, maxRevisions: 1 };
 const noListener: AddressListener = { address: undefined, listen: () => Promise.resolve() };
 const noMinutes: MinuteTimer = () => ({ stop() {} });
 

@@ -65,6 +65,8 @@ function configure(db: Connection): void {
   expectPragma(db, 'journal_mode', 'wal');
   expectPragma(db, 'synchronous', 2);
   db.exec('PRAGMA cache_size = -512; PRAGMA journal_size_limit = 8388608; PRAGMA trusted_schema = OFF');
+  // What is deleted or replaced may be a secret: its bytes are overwritten, also where pages become free.
+  db.exec('PRAGMA secure_delete = ON');
   db.exec('BEGIN EXCLUSIVE; COMMIT');
 }
 

@@ -7,7 +7,7 @@ import { SqliteHistory } from './sqlite-history.ts';
 import { packRecords } from './sqlite-packing.ts';
 import type { Calls, OpenRequest, StatusReply } from './sqlite-protocol.ts';
 import { SqliteReader } from './sqlite-reader.ts';
-import { checkStructure, type Meta, prepareSchema } from './sqlite-schema.ts';
+import { checkStructure, cleanFormat, type Meta, prepareSchema } from './sqlite-schema.ts';
 import { SqliteWriter } from './sqlite-writer.ts';
 import { storeErrors } from './store-errors.ts';
 import { StoreError } from './store.ts';
@@ -17,6 +17,8 @@ type Handlers = { readonly [K in keyof Calls]: (request: Calls[K]['request']) =>
 export interface Engine extends Omit<Handlers, 'open'> {
   /** Compaction, and giving space back, between writes; true while more is to do. */
   readonly tidyStep: () => boolean;
+  /** After tidying: what was replaced or deleted is in no file any more. */
+  readonly forget: () => void;
 }
 
 /** Revisions a page of history covers; bounds the memory of a watcher that starts far back. */
@@ -75,7 +77,15 @@ function makeEngine(parts: EngineParts): Engine {
       return undefined;
     },
     tidyStep: () => writer.tidyStep(),
+    forget: () => forget(db),
   };
+}
+
+/** The log holds earlier versions of pages until it is cut. */
+function forget(db: Connection): void {
+  if (Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0) < cleanFormat)
+    db.exec(`VACUUM; PRAGMA user_version = ${cleanFormat}`);
+  db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
 }
 
 function readStatus({ db, path, meta, writer }: EngineParts): StatusReply {

@@ -8,6 +8,9 @@ import { type Rev, StoreError, type StoreEvent, type StoreRecord } from './store
 /** Written into meta; a file of another schema is refused. */
 const schemaVersion = 1;
 
+/** user_version of files in which deleted bytes have always been overwritten; older ones are written anew once. */
+export const cleanFormat = 1;
+
 // Current state and history are apart, so that history can be forgotten without touching records.
 const tables = `
   CREATE TABLE meta (rev INTEGER NOT NULL, compact_rev INTEGER NOT NULL, schema INTEGER NOT NULL, store_uuid TEXT NOT NULL);
@@ -37,7 +40,9 @@ export function prepareSchema(db: Connection, path: string): Meta {
 }
 
 function createSchema(db: Connection): void {
-  db.exec(`BEGIN; ${tables}; INSERT INTO meta VALUES (0, 0, ${schemaVersion}, '${randomUUID()}'); COMMIT`);
+  db.exec(
+    `BEGIN; ${tables}; INSERT INTO meta VALUES (0, 0, ${schemaVersion}, '${randomUUID()}'); PRAGMA user_version = ${cleanFormat}; COMMIT`,
+  );
 }
 
 /** Finds damage in the structure (a key hidden by a broken index); damage in data is found by the sums when it is read. */

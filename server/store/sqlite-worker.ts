@@ -58,6 +58,7 @@ function tidy(): void {
   tidyTimer = undefined;
   try {
     if (engine?.tidyStep()) scheduleTidy(tidyPauseMs);
+    else engine?.forget();
   } catch {
     // A full disk is told to the next writer; tidying is tried again after it.
   }
