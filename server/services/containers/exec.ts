@@ -1,9 +1,7 @@
 // Running a command in a container (spec 4.4): what is asked for is checked and settled here; carrying bytes is exec-streams.ts.
-import { createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import type { ExecPost } from '../../api/container-exec.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -18,8 +16,9 @@ import { relayPipes, relayTerminal } from './exec-streams.ts';
 import { readyContainer } from './find.ts';
 import { idMapKeys } from './id-maps.ts';
 import { execLogName } from './logs.ts';
+import { maxRecordedBytes, recordOutput } from './record-output.ts';
 
-type ExecDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'view' | 'logsDir'> & {
+type ExecDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'operations' | 'events' | 'view' | 'logsDir' | 'log'> & {
   /** Default 5 s, as in the real system. */
   readonly connectTimeoutMs?: number;
 };
@@ -188,17 +187,28 @@ async function runRecorded(
   const process = await deps.runtime.spawn(name, command, signal);
   return killedBy(signal, process, async () => {
     process.stdin?.end();
-    const store = async (stream: Readable | undefined, output: 'stdout' | 'stderr'): Promise<string> => {
+    const store = async (stream: Readable | undefined, output: 'stdout' | 'stderr') => {
       const file = execLogName(handle.id, output);
-      await pipeline(stream ?? [], createWriteStream(join(dir, file), { mode: 0o600 }));
-      return `${urlOf(name)}/logs/${file}`;
+      const dropped = await recordOutput(stream, join(dir, file));
+      if (dropped > 0)
+        deps.log.warn(
+          `${output} of the command ${handle.id} in ${name} was cut: ${dropped} bytes more than ${maxRecordedBytes}`,
+        );
+      return { url: `${urlOf(name)}/logs/${file}`, dropped };
     };
     const [stdout, stderr, code] = await Promise.all([
       store(process.stdout, 'stdout'),
       store(process.stderr, 'stderr'),
       process.exited,
     ]);
-    return { output: { '1': stdout, '2': stderr }, return: code };
+    return {
+      output: { '1': stdout.url, '2': stderr.url },
+      // Only of a command that said more than is kept.
+      ...(stdout.dropped + stderr.dropped > 0
+        ? { output_dropped_bytes: { '1': stdout.dropped, '2': stderr.dropped } }
+        : {}),
+      return: code,
+    };
   });
 }
 

@@ -1,0 +1,49 @@
+// Recorded output of a command is bounded: what goes beyond is left out and said so, and the command runs to its end.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { maxRecordedBytes, recordOutput } from '../../../server/services/containers/record-output.ts';
+import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemon.ts';
+import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
+
+test('a stream is cut at the limit, in the middle of a piece, and the rest is counted', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gtya-recorded-'));
+  try {
+    const record = async (pieces: string[]): Promise<[number, string]> => {
+      const dropped = await recordOutput(Readable.from(pieces.map((piece) => Buffer.from(piece))), join(dir, 'f'), 5);
+      return [dropped, readFileSync(join(dir, 'f'), 'utf8')];
+    };
+    expect(await record(['abc', 'def', 'ghi'])).toEqual([4, 'abcde']);
+    expect(await record(['abcde'])).toEqual([0, 'abcde']);
+    expect(await record([])).toEqual([0, '']);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+});
+
+const missing = await realRuntimeMissing();
+
+describe.skipIf(missing !== undefined)('a command in a real container', () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await makeDaemon({ runtime: 'lxc' });
+    await seed(daemon);
+    await busyboxContainer(daemon, 'c1', 'lxc');
+    expect((await setState(daemon, 'c1', 'start')).err).toBe('');
+  }, 120_000);
+  afterAll(() => daemon?.cleanUp());
+
+  test('that says more than is kept runs to its end; metadata and log say how much was left out', async () => {
+    const more = 100_000;
+    const script = `head -c ${maxRecordedBytes + more} /dev/zero; echo end >&2; exit 3`;
+    const body = { command: ['sh', '-c', script], 'record-output': true };
+    const { metadata } = await daemon.ok('POST', '/1.0/containers/c1/exec', body);
+    expect(metadata).toMatchObject({ return: 3, output_dropped_bytes: { '1': more, '2': 0 } });
+    const output = metadata?.['output'] as Record<string, string>;
+    expect((await daemon.call('GET', output['1'] ?? '')).bytes.length).toBe(maxRecordedBytes);
+    expect((await daemon.call('GET', output['2'] ?? '')).bytes.toString()).toBe('end\n');
+    expect(daemon.logged.some((line) => /stdout of the command .* was cut: 100000 bytes/.test(line))).toBe(true);
+  });
+});
