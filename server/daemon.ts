@@ -304,6 +304,7 @@ function buildServices(parts: Parts) {
     clock,
     log,
     dialect: svcDialect,
+    ownFileSystems: runtime.name === 'lxc',
     loop: parts.loop,
     ...(runtime.peer === undefined ? {} : { peerOf: (name, socketFd) => runtime.peer?.(name, socketFd) ?? 'stranger' }),
   });

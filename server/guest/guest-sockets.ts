@@ -6,6 +6,7 @@ import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import type { GuestSockets } from '../services/containers/guest-access.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { GuestEvents, type GuestEventsDeps } from './guest-events.ts';
+import { mountSmall, removePlace } from './socket-place.ts';
 import { GuestListener, type GuestListenerDeps } from './guest-listener.ts';
 
 export type GuestSocketsDeps = Omit<GuestListenerDeps, 'events' | 'websockets'> &
@@ -13,6 +14,8 @@ export type GuestSocketsDeps = Omit<GuestListenerDeps, 'events' | 'websockets'> 
     readonly hub: GuestEventsDeps['events'];
     /** One directory for each running container; only root of the host gets through it. */
     readonly dir: string;
+    /** The host's containers are real: directories of privileged ones are file systems of their own. */
+    readonly ownFileSystems: boolean;
   };
 
 interface Open {
@@ -26,6 +29,7 @@ const longestPath = 107;
 
 export class GuestSocketServer implements GuestSockets {
   readonly #dir: string;
+  readonly #ownFileSystems: boolean;
   readonly #deps: GuestListenerDeps;
   readonly #mutex = new KeyedMutex();
   /** By uuid. */
@@ -33,8 +37,9 @@ export class GuestSocketServer implements GuestSockets {
   /** Guests have nothing to say on it. */
   readonly #websockets = new WebSocketServer({ noServer: true, maxPayload: 4096, perMessageDeflate: false });
 
-  constructor({ dir, hub, clock, ...deps }: GuestSocketsDeps) {
+  constructor({ dir, hub, clock, ownFileSystems, ...deps }: GuestSocketsDeps) {
     this.#dir = dir;
+    this.#ownFileSystems = ownFileSystems;
     const events = new GuestEvents({ events: hub, view: deps.view, clock });
     this.#deps = { ...deps, events, websockets: this.#websockets };
   }
@@ -43,11 +48,12 @@ export class GuestSocketServer implements GuestSockets {
     return join(this.#dir, uuid);
   }
 
-  async open(guest: Guest): Promise<void> {
+  async open(guest: Guest, { isolated }: { readonly isolated: boolean }): Promise<void> {
     await this.#mutex.run(guest.uuid, async () => {
       if (this.#open.has(guest.uuid)) return;
       await mkdir(this.#dir, { recursive: true, mode: 0o700 });
       await mkdir(this.dirOf(guest), { recursive: true });
+      if (isolated && this.#ownFileSystems) await mountSmall(this.dirOf(guest));
       // For the container's root, who is somebody else on the host.
       await chmod(this.dirOf(guest), 0o755);
       await rm(join(this.dirOf(guest), 'sock'), { force: true });
@@ -74,7 +80,7 @@ export class GuestSocketServer implements GuestSockets {
   async close(guest: Guest): Promise<void> {
     await this.#mutex.run(guest.uuid, async () => {
       await this.#end(guest.uuid);
-      await rm(this.dirOf(guest), { recursive: true, force: true });
+      await removePlace(this.dirOf(guest));
     });
   }
 
@@ -82,7 +88,7 @@ export class GuestSocketServer implements GuestSockets {
     const found = await readdir(this.#dir).catch(() => []);
     for (const uuid of found) {
       await this.#mutex.run(uuid, async () => {
-        if (!this.#open.has(uuid)) await rm(join(this.#dir, uuid), { recursive: true, force: true });
+        if (!this.#open.has(uuid)) await removePlace(join(this.#dir, uuid));
       });
     }
   }

@@ -14,8 +14,9 @@ import type { ContainerEntry } from './view.ts';
 export interface GuestSockets {
   /** Directory of the host that holds the socket, shown in the container. Named after the uuid: it outlives renames. */
   dirOf(guest: Guest): string;
-  /** Makes the directory and listens in it. Idempotent. */
-  open(guest: Guest): Promise<void>;
+  /** Makes the directory and listens in it. Idempotent. `isolated`: the directory is a small file system of its own, since this guest
+   *  may be able to write there whatever flags its mount has. To be asked for while no container shows the directory. */
+  open(guest: Guest, options: { readonly isolated: boolean }): Promise<void>;
   /** Ends all connections and removes the directory. Idempotent. */
   close(guest: Guest): Promise<void>;
   /** Removes what earlier daemons left of containers that have none open. */
@@ -54,7 +55,7 @@ export class GuestAccess {
   /** Its socket is there before its init runs, and gone again when the start fails. */
   async whileStarting<T>(entry: ContainerEntry, start: () => Promise<T>): Promise<T> {
     if (!isWanted(this.#deps.view.expanded(entry).config)) return start();
-    await this.#mutex.run(entry.name, () => this.#listen(entry));
+    await this.#mutex.run(entry.name, () => this.#listen(entry, true));
     try {
       return await start();
     } catch (error) {
@@ -73,12 +74,12 @@ export class GuestAccess {
       if (entry === undefined || live === undefined || !isOn) return;
       if (live.plugged(name) === undefined) {
         // What it shows is not known, and cannot be changed: it may be the socket of its start.
-        if (isWanted(view.expanded(entry).config)) await this.#listen(entry);
+        if (isWanted(view.expanded(entry).config)) await this.#listen(entry, false);
         return;
       }
       const isShown = live.shown(name).includes(guestDir);
       if (isWanted(view.expanded(entry).config)) {
-        await this.#listen(entry);
+        await this.#listen(entry, !isShown);
         if (!isShown) await live.show(name, this.#mountOf(guestOf(entry)));
         return;
       }
@@ -103,9 +104,12 @@ export class GuestAccess {
     this.#stopListening();
   }
 
-  async #listen(entry: ContainerEntry): Promise<void> {
+  /** `isUnseen`: the directory is not in the container yet. */
+  async #listen(entry: ContainerEntry, isUnseen: boolean): Promise<void> {
     const guest = guestOf(entry);
-    await this.#deps.sockets.open(guest);
+    // Root of such a container is root of the kernel, and can make a read-only mount writable.
+    const isPrivileged = isTrue(this.#deps.view.expanded(entry).config['security.privileged'] ?? '');
+    await this.#deps.sockets.open(guest, { isolated: isUnseen && isPrivileged });
     this.#open.set(guest.name, guest);
   }
 

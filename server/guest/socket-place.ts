@@ -1,0 +1,29 @@
+// The directory of one guest socket as a small file system of its own: what a privileged guest writes there, having made its mount
+// writable, is bounded and on no disk of the host.
+import { rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { exec } from '../lib/exec.ts';
+
+/** Room for the socket and little more. */
+const options = 'size=64k,nr_inodes=16,mode=0755,nosuid,nodev,noexec';
+
+/** Idempotent. */
+export async function mountSmall(dir: string): Promise<void> {
+  if (await isMountPoint(dir)) return;
+  await exec(['mount', '-t', 'tmpfs', '-o', options, 'gantry-guest', dir]);
+}
+
+/** The directory is gone afterwards, with all that is in it. Idempotent. */
+export async function removePlace(dir: string): Promise<void> {
+  // A stopping container may still hold it: the file system goes with its last user.
+  if (await isMountPoint(dir)) await exec(['umount', '--lazy', dir]);
+  await rm(dir, { recursive: true, force: true });
+}
+
+async function isMountPoint(dir: string): Promise<boolean> {
+  const [own, parent] = await Promise.all([
+    stat(dir).catch(() => undefined),
+    stat(dirname(dir)).catch(() => undefined),
+  ]);
+  return own !== undefined && parent !== undefined && own.dev !== parent.dev;
+}
