@@ -30,7 +30,12 @@ function addRun({ add, program, withHost, withManifests, withApply }: HistoryPar
     'keep the host as declared: apply, watch, and put right what changes, until it is told to end',
     (command) =>
       withHostSelector(withSet(withApply(withHost(withManifests(command)))))
-        .addOption(new Option('--interval <duration>', 'read and look at everything again so often (default 1m)'))
+        .addOption(
+          new Option(
+            '--interval <duration>',
+            'read and look at everything again so often (default 1m, longer for thousands of objects)',
+          ),
+        )
         .addOption(new Option('--for <duration>', 'end after this long'))
         .addOption(
           new Option('--window <from-to>', 'put right only then, UTC, as in 22:00-06:00; may be repeated').argParser(

@@ -6,7 +6,20 @@ import { CliError, usageError } from './usage-error.ts';
 
 export interface WatchTimes {
   readonly intervalMs: number;
+  /** --interval was given: it is kept whatever a look costs. */
+  readonly isIntervalGiven: boolean;
   readonly limitMs?: number;
+}
+
+/** Looks at everything take at most 2 % of a processor, as long as that makes nobody wait for more than five minutes. */
+const mostOfProcessor = 0.02;
+const longestPaceMs = 300_000;
+
+/** The time until the next look at everything; `lookCpuMs` is the processor time that the last one took. Between two of them, events
+ *  tell of changes at once. */
+export function pacedIntervalMs({ intervalMs, isIntervalGiven }: WatchTimes, lookCpuMs: number): number {
+  if (isIntervalGiven) return intervalMs;
+  return Math.max(intervalMs, Math.min(longestPaceMs, lookCpuMs / mostOfProcessor));
 }
 
 export function timesOf(
@@ -17,7 +30,7 @@ export function timesOf(
   if (intervalMs < 1000)
     throw usageError('--interval is at least 1s: between two looks events tell of changes at once');
   const limitMs = parseDuration('--for', options.for);
-  return { intervalMs, ...(limitMs === undefined ? {} : { limitMs }) };
+  return { intervalMs, isIntervalGiven: options.interval !== undefined, ...(limitMs === undefined ? {} : { limitMs }) };
 }
 
 /** Ctrl-C, or the time is over. */

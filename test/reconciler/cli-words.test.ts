@@ -42,8 +42,9 @@ describe('flags of pipelines', () => {
 
   it('--no-wait does not wait', async () => {
     const container =
-      'kind: container\nname: c\nprofiles: []\nsource: { type: none }\nstate: stopped\nmanage: { wait: [running] }\n';
-    const path = world.manifest(container.replace('state: stopped\n', ''));
+      'kind: container\nname: c\nprofiles: []\nsource: { type: none }\nmanage: { wait: [running] }\n' +
+      'devices: { root: { type: disk, path: /, pool: p } }\n---\nkind: storage_pool\nname: p\ndriver: dir\n';
+    const path = world.manifest(container);
     const steps = async (...more: readonly string[]): Promise<string> =>
       (await gantry('plan', path, '-o', 'json', ...more)).stdout;
     expect(await steps()).toContain('container/c#wait');

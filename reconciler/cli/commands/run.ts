@@ -20,7 +20,7 @@ import { loadSet, planOf, printPlan, withClient, type Planned } from '../session
 import { setNameOf } from '../set-name.ts';
 import { toldOnce } from '../told-once.ts';
 import { CliError, usageError } from '../usage-error.ts';
-import { endOf, timesOf, type WatchTimes } from '../watch-times.ts';
+import { endOf, pacedIntervalMs, timesOf, type WatchTimes } from '../watch-times.ts';
 import { carryOut, resume } from './apply.ts';
 
 export interface RunOptions extends CliOptions {
@@ -106,6 +106,8 @@ export class Keeper {
   #told = '';
   readonly #heals = new HealLog();
   #waitMs: number | undefined;
+  /** Of the last look at everything. */
+  #lookCpuMs = 0;
   #lookNow = (): void => {};
 
   constructor(context: OpenContext, client: Client, wanted: Kept) {
@@ -125,11 +127,11 @@ export class Keeper {
     await watch(
       {
         events: (signal, eventOptions) => client.events(['lifecycle'], signal, eventOptions),
-        look: (occasion) => this.#look(occasion),
+        look: (occasion) => this.#measured(occasion),
         onStart: (lookNow) => void (this.#lookNow = lookNow),
         onConnection: (state) => this.#context.note(`The connection for events is ${state}`),
         onFailure: (error) => this.#failed(error),
-        intervalMs: () => this.#patienceMs(this.#wanted.intervalMs),
+        intervalMs: () => this.#patienceMs(pacedIntervalMs(this.#wanted, this.#lookCpuMs)),
         ...(project === undefined ? {} : { project }),
       },
       end,
@@ -145,6 +147,13 @@ export class Keeper {
   /** Sooner than usual when something waits to be put right. */
   #patienceMs(usualMs: number): number {
     return this.#waitMs === undefined ? usualMs : Math.min(usualMs, Math.max(1000, this.#waitMs));
+  }
+
+  async #measured(occasion: Occasion): Promise<void> {
+    const before = process.cpuUsage();
+    await this.#look(occasion);
+    const { user, system } = process.cpuUsage(before);
+    if (occasion.isWhole) this.#lookCpuMs = (user + system) / 1000;
   }
 
   async #look({ seen, isWhole }: Occasion): Promise<void> {
