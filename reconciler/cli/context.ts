@@ -12,6 +12,8 @@ import { version } from '../../server/api/version.ts';
 
 /** Of a command that works on several hosts: which of them this part of it is for. */
 export interface HostScope {
+  /** The same for all hosts of this command. */
+  readonly rollout?: string;
   readonly view: HostView;
   readonly vars: Readonly<Record<string, string>>;
   /** Read once for all hosts. */

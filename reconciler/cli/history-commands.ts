@@ -87,7 +87,11 @@ function addHistory({ add, program, withHost, withApply }: HistoryParts): void {
     (command) =>
       withHostSelector(
         withSet(
-          withApply(withHost(command.argument('[number]', 'of the revision (default: the last good one before this)'))),
+          withApply(
+            withHost(
+              command.argument('[revision]', 'its number, commit or message (default: the last good one before this)'),
+            ),
+          ),
         ),
       )
         .addOption(dryRunOption())

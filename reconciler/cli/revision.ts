@@ -52,6 +52,8 @@ export async function revisionNotes(
     who: whoAmI(),
     ...(message === undefined ? {} : { message }),
     ...(commit === undefined ? {} : { commit }),
+    // A run that stays rolls out more than once under one scope.
+    ...(revision.onlyNew === true || context.host?.rollout === undefined ? {} : { rollout: context.host.rollout }),
     ...(revision.onlyNew === true ? { onlyNew: true } : {}),
     ...(revision.rollbackOf === undefined ? {} : { rollbackOf: revision.rollbackOf }),
     isPartial: plan.isPartial === true || written.length < revision.written.length,

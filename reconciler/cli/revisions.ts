@@ -1,6 +1,7 @@
 // Finds revisions of a set on its server and reads their documents; says what there is when there is no such one.
 import type { Client } from '../../server/client/client.ts';
 import { documentsText, readHistory, setsWithHistory, type Revision, type WrittenDocument } from '../core/history.ts';
+import { isNamed } from '../core/fleet-revision.ts';
 import { unpackDocuments } from '../engine/history.ts';
 import { lockIn } from '../engine/lock.ts';
 import { configOf, type ServerConfig } from '../engine/server-notes.ts';
@@ -46,6 +47,16 @@ export function revisionAt({ all, set }: Revisions, number: number): Revision {
   const known =
     first === undefined ? 'it has none' : first === last ? `it has ${first}` : `it has ${first} to ${String(last)}`;
   throw new CliError(`The set ${set} has no revision ${number}: ${known} (gantry history)`, exitCodes.error);
+}
+
+/** The newest that ended well with this commit or message. */
+export function revisionNamed({ all, set }: Revisions, text: string): Revision {
+  const found = all.findLast((one) => one.outcome === 'done' && one.mode === 'apply' && isNamed(text)(one));
+  if (found !== undefined) return found;
+  throw new CliError(
+    `The set ${set} has no revision with the commit or message ${JSON.stringify(text)} that ended well (gantry history)`,
+    exitCodes.error,
+  );
 }
 
 /** Throws when they are not there, or damaged. */

@@ -21,6 +21,8 @@ export interface Revision {
   readonly message?: string;
   /** Of the work tree that the manifests lay in; `+` at its end: with changes that are not in it. */
   readonly commit?: string;
+  /** The same on all hosts of one rollout. */
+  readonly rollout?: string;
   /** The revision that it went back to. */
   readonly rollbackOf?: number;
   /** --target left something out: only its own documents are in it. */
@@ -95,7 +97,7 @@ export function readHistory(config: Config, set: string): History {
 const outcomes: readonly RevisionOutcome[] = ['running', 'done', 'failed', 'interrupted', 'partial'];
 
 function revisionOf(value: JsonObject): Revision | undefined {
-  const { n, run, at, who, message, commit, of, documents, failed } = value;
+  const { n, run, at, who, message, commit, rollout, of, documents, failed } = value;
   if (typeof n !== 'number' || typeof at !== 'string') return undefined;
   const [add = 0, change = 0, destroy = 0] = Array.isArray(value['counts'])
     ? (value['counts'] as readonly number[])
@@ -109,6 +111,7 @@ function revisionOf(value: JsonObject): Revision | undefined {
     outcome: outcomes.find((one) => one === value['outcome']) ?? 'running',
     ...(typeof message === 'string' ? { message } : {}),
     ...(typeof commit === 'string' ? { commit } : {}),
+    ...(typeof rollout === 'string' ? { rollout } : {}),
     ...(typeof of === 'number' ? { rollbackOf: of } : {}),
     ...(value['partial'] === true ? { isPartial: true } : {}),
     counts: { add, change, destroy },
@@ -131,6 +134,7 @@ const revisionText = (one: Revision): JsonObject => ({
   outcome: one.outcome,
   ...(one.message === undefined ? {} : { message: one.message }),
   ...(one.commit === undefined ? {} : { commit: one.commit }),
+  ...(one.rollout === undefined ? {} : { rollout: one.rollout }),
   ...(one.rollbackOf === undefined ? {} : { of: one.rollbackOf }),
   ...(one.isPartial === true ? { partial: true } : {}),
   counts: [one.counts.add, one.counts.change, one.counts.destroy],

@@ -25,6 +25,8 @@ export interface RevisionDraft {
   readonly who: string;
   readonly message?: string;
   readonly commit?: string;
+  /** The same on all hosts of one rollout. */
+  readonly rollout?: string;
   readonly rollbackOf?: number;
   /** Objects were left out of the run. */
   readonly isPartial: boolean;
@@ -57,7 +59,7 @@ export class RevisionNotes implements RunNotes {
   }
 
   opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch {
-    const { who, message, commit, rollbackOf, images, isPartial } = this.#draft;
+    const { who, message, commit, rollout, rollbackOf, images, isPartial } = this.#draft;
     const documents = plan.mode === 'apply' ? this.#packed : undefined;
     const newest = readHistory(config, this.#set).revisions.at(-1);
     if (this.#draft.onlyNew === true && newest?.documents === documents?.hash) return {};
@@ -74,6 +76,7 @@ export class RevisionNotes implements RunNotes {
       outcome: 'running',
       ...(message === undefined ? {} : { message }),
       ...(commit === undefined ? {} : { commit }),
+      ...(rollout === undefined ? {} : { rollout }),
       ...(rollbackOf === undefined ? {} : { rollbackOf }),
       ...(isPartial ? { isPartial } : {}),
       counts: { add, change, destroy },

@@ -13,7 +13,7 @@ import { confirm } from '../confirm.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { dryRunKind, planOptionsOf } from '../options.ts';
-import { documentsOf, parseRevision, readRevisions, revisionAt, type Revisions } from '../revisions.ts';
+import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from '../revisions.ts';
 import { refuseInPart } from '../refused.ts';
 import { messageOf } from '../revision.ts';
 import { loadSet, planFor, printPlan, withClient, type Planned } from '../session.ts';
@@ -23,23 +23,32 @@ import { carryOutOr, resume } from './apply.ts';
 export async function rollback(context: OpenContext, number: string | undefined): Promise<ExitCode> {
   messageOf(context);
   dryRunKind(context.options);
-  const wanted = number === undefined ? undefined : parseRevision(number);
+  const wanted = wantedRevision(number);
   const given = (context.options.file ?? []).length === 0 ? undefined : await loadSet(context, []);
   return withClient(context, async (client) =>
     once(context, client, await readBack(context, client, wanted, given?.documents ?? []), 1),
   );
 }
 
+/** A number, or what names a commit or a message. */
+export const wantedRevision = (text: string | undefined): number | string | undefined =>
+  text === undefined ? undefined : /^#?\d{1,6}$/.test(text) ? parseRevision(text) : text;
+
 /** The revision to go back to; without a number the last good one before the newest. Throws when there is none. */
 export async function readBack(
   context: OpenContext,
   client: Client,
-  wanted: number | undefined,
+  wanted: number | string | undefined,
   given: readonly Document[],
 ): Promise<Back> {
   const revisions = await readRevisions(context, client);
   await resume(context, client, revisions.set);
-  const revision = wanted === undefined ? previous(revisions) : revisionAt(revisions, wanted);
+  const revision =
+    wanted === undefined
+      ? previous(revisions)
+      : typeof wanted === 'number'
+        ? revisionAt(revisions, wanted)
+        : revisionNamed(revisions, wanted);
   const written = documentsOf(revisions, revision);
   if (revision.isPartial === true && context.options.prune === true)
     throw usageError(

@@ -1,5 +1,6 @@
 // The context of a command for one host of several: its connection and variables in the options, its name before everything that is
 // said, its diagnostics kept until all hosts have been heard.
+import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
@@ -16,6 +17,7 @@ export interface HostContext extends OpenContext {
 
 /** Everything that the loads of all hosts share. */
 export interface FleetScope {
+  readonly rollout: string;
   readonly all: HostView['all'];
   readonly names: HostView['names'];
   readonly images: HostView['images'];
@@ -24,13 +26,21 @@ export interface FleetScope {
 
 export function scopeOf(hosts: readonly Host[], stdin: string | undefined): FleetScope {
   const names = [...new Set(hosts.flatMap(({ vars }) => Object.keys(vars)))];
-  return { all: hosts, names: [hostVariable, ...names], images: new Map(), ...(stdin === undefined ? {} : { stdin }) };
+  const rollout = randomBytes(6).toString('hex');
+  return {
+    rollout,
+    all: hosts,
+    names: [hostVariable, ...names],
+    images: new Map(),
+    ...(stdin === undefined ? {} : { stdin }),
+  };
 }
 
 /** The name of the host, for documents. */
 const hostVariable = 'GANTRY_HOST_NAME';
 
-const scopeFor = (host: Host, { stdin, ...shared }: FleetScope): HostScope => ({
+const scopeFor = (host: Host, { stdin, rollout, ...shared }: FleetScope): HostScope => ({
+  rollout,
   view: { ...shared, facts: host },
   vars: { [hostVariable]: host.name, ...host.vars },
   ...(stdin === undefined ? {} : { stdin }),

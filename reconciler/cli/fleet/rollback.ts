@@ -1,15 +1,16 @@
 // `gantry rollback --hosts`: plans on each host the documents of a revision of its own, asks once, and rolls back batch by batch as
 // `apply` rolls out.
 import type { Host } from '../../manifest/hosts-file.ts';
-import { planBack, readBack, type Back } from '../commands/rollback.ts';
+import { namedInFleet, previousOfFleet, type FleetRevision } from '../../core/fleet-revision.ts';
+import { planBack, readBack, wantedRevision, type Back } from '../commands/rollback.ts';
 import type { OpenContext } from '../context.ts';
 import { confirm } from '../confirm.ts';
-import type { ExitCode } from '../exit-codes.ts';
+import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { dryRunKind } from '../options.ts';
 import { messageOf } from '../revision.ts';
-import { parseRevision } from '../revisions.ts';
+import { readRevisions } from '../revisions.ts';
 import { withClient } from '../session.ts';
-import { usageError } from '../usage-error.ts';
+import { CliError, usageError } from '../usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost } from './each-host.ts';
 import { hostsToHear } from './hear.ts';
@@ -23,9 +24,10 @@ export async function rollBackFleet(context: OpenContext, fleet: Fleet, number: 
   messageOf(context);
   checkRolloutFlags(context);
   const dryRun = dryRunKind(context.options);
-  const wanted = number === undefined ? undefined : parseRevision(number);
+  const wanted = wantedRevision(number);
   const targets: readonly Target[] =
     (context.options.file ?? []).length === 0 ? hostsToHear(context, fleet) : await loadHosts(context, fleet, []);
+  const choice = typeof wanted === 'number' ? undefined : await chooseRevision(context, targets, wanted);
   const backs = new Map<Host, Back>();
   const outcomes = await eachHost(
     targets.map(({ host }) => host),
@@ -34,7 +36,8 @@ export async function rollBackFleet(context: OpenContext, fleet: Fleet, number: 
       if (target === undefined) throw new Error(`the host ${host.name} was not chosen`);
       const own = target.context;
       return withClient(own, async (client) => {
-        const back = await readBack(own, client, wanted, target.loaded?.documents ?? []);
+        const number = choice === undefined ? wanted : numberOn(host, choice);
+        const back = await readBack(own, client, number, target.loaded?.documents ?? []);
         backs.set(host, back);
         const planned = await planBack(own, client, back);
         return { host, context: own, isUnselected: false, planned, replan: (again) => planBack(own, again, back) };
@@ -47,7 +50,7 @@ export async function rollBackFleet(context: OpenContext, fleet: Fleet, number: 
     targets.map(({ host, context: own }) => ({ host, diagnostics: own.collected })),
     targets.length,
   );
-  if (wanted !== undefined) refuseStrangers(wanted, backs);
+  if (typeof wanted === 'number') refuseStrangers(wanted, backs);
   for (const { host, context: own } of targets) tellRevision(own, backs.get(host));
   if (dryRun !== undefined) return showMaybeTried(context, outcomes, 'text');
   await showPlans(context, outcomes, 'apply');
@@ -55,6 +58,43 @@ export async function rollBackFleet(context: OpenContext, fleet: Fleet, number: 
   return carryOutAll(context, outcomes, 'apply', (batches, hosts) =>
     confirm(context, `Do you want to go back ${wherein(hosts, batches)}?`),
   );
+}
+
+/** One for all hosts that can be asked. Undefined when nothing tells which revisions of the hosts belong together: each has its own then. */
+async function chooseRevision(
+  context: OpenContext,
+  targets: readonly Target[],
+  wanted: string | undefined,
+): Promise<FleetRevision | undefined> {
+  const read = await eachHost(
+    targets.map(({ host }) => host),
+    async (host) => {
+      const own = targets.find((one) => one.host === host)?.context ?? context;
+      return withClient(own, async (client) => (await readRevisions(own, client)).all);
+    },
+    context.stop,
+  );
+  const histories = read.flatMap((one) =>
+    one.failure === undefined ? [{ host: one.host.name, revisions: one.value }] : [],
+  );
+  const choice = wanted === undefined ? previousOfFleet(histories) : namedInFleet(histories, wanted);
+  if (choice === undefined && wanted !== undefined && histories.length > 0) {
+    throw new CliError(
+      `No host has a revision with the commit or message ${JSON.stringify(wanted)} that ended well (gantry history --hosts)`,
+      exitCodes.error,
+    );
+  }
+  if (choice === undefined) return undefined;
+  context.note(`Back to ${choice.title} on all hosts`);
+  if (choice.lacking.length > 0) context.note(`These hosts lack it: ${choice.lacking.join(', ')}`);
+  return choice;
+}
+
+function numberOn(host: Host, { title, numbers }: FleetRevision): number {
+  const number = numbers.get(host.name);
+  if (number !== undefined) return number;
+  const advice = 'name another commit or message, leave the host out with --host, or as it is with --keep-going';
+  throw new CliError(`${host.name} has no revision of ${title} that ended well: ${advice}`, exitCodes.error);
 }
 
 function tellRevision(own: OpenContext, back: Back | undefined): void {
@@ -84,6 +124,6 @@ function refuseStrangers(number: number, backs: ReadonlyMap<Host, Back>): void {
   );
   throw usageError(
     `revision ${number} is not the same on all hosts, for each counts its own:${list.join('')}\n` +
-      'leave the number out (each goes back to its last good one), or choose hosts that agree with --host',
+      'leave the number out (all go back to the last good rollout), give a commit or a message instead, or choose hosts that agree with --host',
   );
 }

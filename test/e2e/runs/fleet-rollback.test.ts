@@ -1,0 +1,118 @@
+// Several hosts go back together: to one rollout of all, also when the last one did not reach every host.
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { previousOfFleet } from '../../../reconciler/core/fleet-revision.ts';
+import type { Revision } from '../../../reconciler/core/history.ts';
+import { cli, type CliRun } from '../../support/cli-io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+
+let daemons: TestDaemon[] = [];
+let dir: string;
+beforeEach(async () => {
+  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gfr-'));
+  daemons = [await makeDaemon(), await makeDaemon(), await makeDaemon()];
+  const hosts = daemons.map(({ socketPath }, index) => `- { name: h${index + 1}, address: "unix://${socketPath}" }`);
+  writeFileSync(join(dir, 'hosts.yaml'), `kind: hosts\nhosts:\n${hosts.join('\n')}\n`);
+});
+afterEach(async () => {
+  for (const daemon of daemons) await daemon.cleanUp();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const gantry = (...words: readonly string[]): Promise<CliRun> => cli([...words, '--hosts', join(dir, 'hosts.yaml')]);
+
+async function apply(text: string, ...more: readonly string[]): Promise<void> {
+  writeFileSync(join(dir, 'stack.yaml'), `kind: profile\nname: p\nconfig: { user.text: ${text} }\n`);
+  const run = await gantry('apply', '-f', join(dir, 'stack.yaml'), '-y', ...more);
+  expect(run.code, run.stderr).toBe(0);
+}
+
+const texts = (): Promise<readonly string[]> =>
+  Promise.all(
+    daemons.map(
+      async (daemon) =>
+        ((await daemon.get('/1.0/profiles/p')) as { config: Record<string, string> }).config['user.text'] ?? '',
+    ),
+  );
+
+describe('rollback of a fleet', { timeout: 120_000 }, () => {
+  test('without a number leaves all hosts on one rollout after one that did not reach them all', async () => {
+    await apply('one');
+    await apply('two');
+    await apply('three', '--host', 'h1', '--host', 'h2');
+    const back = await gantry('rollback', '-y');
+    expect(back.code, back.stderr).toBe(0);
+    expect(back.stderr).toContain('Back to the rollout of');
+    expect(await texts()).toEqual(['two', 'two', 'two']);
+  });
+
+  test('takes a commit or a message instead of a number, also where the numbers differ', async () => {
+    await apply('other', '--host', 'h3', '-m', 'alone');
+    await apply('one', '-m', 'release 1');
+    await apply('two', '-m', 'release 2');
+    const back = await gantry('rollback', 'release 1', '-y');
+    expect(back.code, back.stderr).toBe(0);
+    expect(await texts()).toEqual(['one', 'one', 'one']);
+    const unknown = await gantry('rollback', 'release 9', '-y');
+    expect([unknown.code, unknown.stderr]).toEqual([
+      1,
+      expect.stringContaining('No host has a revision with the commit or message "release 9"'),
+    ]);
+    const single = await cli(['rollback', 'release 2', '-y', '--host', `unix://${daemons[0]?.socketPath}`]);
+    expect(single.code, single.stderr).toBe(0);
+    expect(await texts()).toEqual(['two', 'one', 'one']);
+  });
+
+  test('names the hosts that lack the rollout, changes nothing, and with --keep-going leaves those as they are', async () => {
+    await apply('one', '-m', 'release 1', '--host', 'h1', '--host', 'h2');
+    await apply('two', '-m', 'release 2');
+    const refused = await gantry('rollback', '-y');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('These hosts lack it: h3');
+    expect(refused.stdout + refused.stderr).toContain('h3 has no revision of the rollout of');
+    expect(await texts()).toEqual(['two', 'two', 'two']);
+    expect((await gantry('rollback', '-y', '--keep-going')).code).toBe(1);
+    expect(await texts()).toEqual(['one', 'one', 'two']);
+  });
+});
+
+test('revisions of older versions belong together by commit and message; without either each host decides for itself', () => {
+  const revision = (number: number, more: Partial<Revision>): Revision => ({
+    number,
+    run: `r${number}`,
+    at: `2030-01-0${number}T00:00:00Z`,
+    who: 'a@b',
+    mode: 'apply',
+    outcome: 'done',
+    counts: { add: 0, change: 0, destroy: 0 },
+    changes: [],
+    documents: `d${number}`,
+    images: {},
+    ...more,
+  });
+  const [one, two] = [revision(1, { commit: 'c1' }), revision(2, { commit: 'c2' })];
+  expect(
+    previousOfFleet([
+      { host: 'a', revisions: [one, two] },
+      { host: 'b', revisions: [one] },
+    ]),
+  ).toMatchObject({
+    title: 'the rollout of 2030-01-01 00:00:00 (c1)',
+    lacking: [],
+  });
+  expect(previousOfFleet([{ host: 'a', revisions: [revision(1, {}), revision(2, {})] }])).toBeUndefined();
+  const failed = revision(2, { rollout: 'x', outcome: 'failed' });
+  const choice = previousOfFleet([
+    {
+      host: 'a',
+      revisions: [revision(1, { rollout: 'w' }), revision(2, { rollout: 'x' }), revision(3, { rollout: 'y' })],
+    },
+    { host: 'b', revisions: [revision(1, { rollout: 'w' }), failed, revision(3, { rollout: 'y' })] },
+  ]);
+  expect([...(choice?.numbers ?? [])]).toEqual([
+    ['a', 1],
+    ['b', 1],
+  ]);
+});
