@@ -1,4 +1,5 @@
 // The client of a daemon: one typed call per thing to do, over a unix socket or TLS. Composes the parts; holds no logic of its own.
+import type { LinkWatch } from './link-watch.ts';
 import type { WebSocket } from 'ws';
 import type { ContainerState, ContainerStatePut } from '../api/container.ts';
 import type { NetworkLease } from '../api/network.ts';
@@ -32,6 +33,8 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Sent with every call, to servers with projects. */
   readonly project?: string;
+  /** Notices dead links to https hosts; tests give their own. */
+  readonly link?: LinkWatch;
 }
 
 export interface WriteOptions {
@@ -115,6 +118,7 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
   const transport = new Transport(endpoint, {
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.connections === undefined ? {} : { connections: options.connections }),
+    ...(options.link === undefined ? {} : { link: options.link }),
   });
   return clientOver(transport, endpoint, options);
 }

@@ -81,7 +81,8 @@ export function createHttp(deps: HttpDeps): Http {
 }
 
 const isTransient = (error: unknown): boolean =>
-  error instanceof ClientError && (error.status === 503 || !/ENOENT|EACCES|ENOTFOUND/.test(String(errno(error))));
+  error instanceof ClientError &&
+  (error.status === 503 || !/ENOENT|EACCES|ENOTFOUND|ERR_GANTRY_LINK/.test(String(errno(error))));
 
 const errno = (error: ClientError): unknown =>
   error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';

@@ -6,6 +6,7 @@ import type { Readable } from 'node:stream';
 import { Pool, type Dispatcher } from 'undici';
 import { WebSocket } from 'ws';
 import type { Endpoint } from './endpoint.ts';
+import { linkWatch, type LinkWatch } from './link-watch.ts';
 import { exchange, type ExchangeLimits, type WholeReply } from './exchange.ts';
 
 export interface TlsOptions {
@@ -23,6 +24,8 @@ export interface TransportOptions {
   /** Connections kept at most; default 8. */
   readonly connections?: number;
   readonly connectTimeoutMs?: number;
+  /** Tests give their own. */
+  readonly link?: LinkWatch;
 }
 
 export interface RawCall {
@@ -39,11 +42,17 @@ export class Transport {
   readonly endpoint: Endpoint;
   readonly #pool: Pool;
   readonly #connectTls: (done: Connected) => void;
+  /** Absent on a unix socket, where no link can die. */
+  readonly #link: LinkWatch | undefined;
 
   constructor(endpoint: Endpoint, options: TransportOptions = {}) {
     this.endpoint = endpoint;
     const timeoutMs = options.connectTimeoutMs ?? 10_000;
-    this.#connectTls = (done) => openTls(endpoint, options.tls ?? {}, timeoutMs, done);
+    this.#link = endpoint.kind === 'unix' ? undefined : (options.link ?? linkWatch(endpoint));
+    this.#connectTls = (done) => {
+      // Also while it connects: what waits for that ends with the link, too.
+      this.#link?.add(openTls(endpoint, options.tls ?? {}, timeoutMs, done));
+    };
     const shared = { connections: options.connections ?? 8, pipelining: 1, keepAliveTimeout: 30_000 };
     this.#pool =
       endpoint.kind === 'unix'
@@ -57,13 +66,23 @@ export class Transport {
   }
 
   /** Rejects with what the connection reported; any HTTP status resolves. The body must be read or destroyed. */
-  request(call: RawCall, signal: AbortSignal): Promise<RawReply> {
-    return this.#pool.request({ ...optionsOf(call), signal });
+  async request(call: RawCall, signal: AbortSignal): Promise<RawReply> {
+    const ended = this.#link?.begin();
+    try {
+      const reply = await this.#pool.request({ ...optionsOf(call), signal });
+      if (ended !== undefined) reply.body.once('close', ended);
+      return reply;
+    } catch (error) {
+      ended?.();
+      throw error;
+    }
   }
 
   /** The same with its body, read to the end. Rejects also as `exchange` does. */
   exchange(call: RawCall, limits: ExchangeLimits, signal: AbortSignal | undefined): Promise<WholeReply> {
-    return exchange(this.#pool, optionsOf(call), limits, signal);
+    const ended = this.#link?.begin();
+    const reply = exchange(this.#pool, optionsOf(call), limits, signal);
+    return ended === undefined ? reply : reply.finally(ended);
   }
 
   /** A websocket that is still connecting. */
@@ -116,7 +135,7 @@ export function pinOf(serverCertificate: string): string {
 
 type Connected = (result: Error | TLSSocket) => void;
 
-function openTls(endpoint: Endpoint, tls: TlsOptions, timeoutMs: number, done: Connected): void {
+function openTls(endpoint: Endpoint, tls: TlsOptions, timeoutMs: number, done: Connected): TLSSocket {
   if (endpoint.kind !== 'https') throw new Error('TLS is for https endpoints only');
   const pin = tls.serverCertificate === undefined ? undefined : pinOf(tls.serverCertificate);
   const socket = connectTls({
@@ -151,6 +170,7 @@ function openTls(endpoint: Endpoint, tls: TlsOptions, timeoutMs: number, done: C
     connected = true;
     done(socket);
   });
+  return socket;
 }
 
 function withCode(code: string, message: string): Error {

@@ -1,0 +1,100 @@
+// Notices that the link to a host is dead while an answer is awaited: the kernel alone resends for a quarter of an hour.
+import { connect, type Socket } from 'node:net';
+
+export interface LinkLimits {
+  /** Nothing heard for this long while an answer is awaited: the link is tried. */
+  readonly silentMs: number;
+  /** How long a new connection may take; two in a row that take longer mean that the link is dead. */
+  readonly probeMs: number;
+}
+
+export interface LinkWatchDeps {
+  readonly limits: LinkLimits;
+  /** Opens a connection and closes it; false when none came about in time. */
+  readonly probe: (timeoutMs: number) => Promise<boolean>;
+}
+
+const usualLimits: LinkLimits = { silentMs: 10_000, probeMs: 5_000 };
+/** The kernel asks an idle peer after this long, then ten times, a second apart. */
+const keepAliveMs = 5_000;
+
+export const linkWatch = (endpoint: { readonly host: string; readonly port: number }): LinkWatch =>
+  new LinkWatch({ limits: usualLimits, probe: (timeoutMs) => connects(endpoint, timeoutMs) });
+
+/** A server that answers late is alive as long as its host takes connections: only the lack of those ends what is awaited. */
+export class LinkWatch {
+  readonly #deps: LinkWatchDeps;
+  readonly #sockets = new Set<Socket>();
+  #bytes = 0;
+  #heardAt = 0;
+  #awaited = 0;
+  #isProbing = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(deps: LinkWatchDeps) {
+    this.#deps = deps;
+  }
+
+  add(socket: Socket): void {
+    // Connections on which nothing is awaited, such as those for events, are watched by the kernel.
+    socket.setKeepAlive(true, keepAliveMs);
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  /** Call what it returns when the answer has come, or is awaited no more. */
+  begin(): () => void {
+    let isOpen = true;
+    this.#awaited += 1;
+    if (this.#awaited === 1) this.#start();
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      this.#awaited -= 1;
+      if (this.#awaited === 0) clearInterval(this.#timer);
+    };
+  }
+
+  #start(): void {
+    this.#heardAt = performance.now();
+    this.#timer = setInterval(() => void this.#look(), this.#deps.limits.silentMs / 4);
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<void> {
+    const bytes = [...this.#sockets].reduce((sum, socket) => sum + socket.bytesRead, 0);
+    if (bytes !== this.#bytes) this.#heardAt = performance.now();
+    this.#bytes = bytes;
+    const { silentMs, probeMs } = this.#deps.limits;
+    if (this.#isProbing || performance.now() - this.#heardAt < silentMs) return;
+    this.#isProbing = true;
+    const isAlive = (await this.#deps.probe(probeMs)) || (await this.#deps.probe(probeMs));
+    this.#isProbing = false;
+    const heardMs = performance.now() - this.#heardAt;
+    this.#heardAt = performance.now();
+    if (!isAlive && this.#awaited > 0) this.#end(heardMs);
+  }
+
+  #end(silentMs: number): void {
+    const message = `the connection is dead: nothing was heard for ${Math.round(silentMs / 1000)} s, and no new one can be made`;
+    for (const socket of this.#sockets) socket.destroy(Object.assign(new Error(message), { code: 'ERR_GANTRY_LINK' }));
+  }
+}
+
+function connects(
+  { host, port }: { readonly host: string; readonly port: number },
+  timeoutMs: number,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const end = (isAlive: boolean): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(isAlive);
+    };
+    const timer = setTimeout(() => end(false), timeoutMs);
+    socket.once('connect', () => end(true));
+    // A refusal comes from a host that can be reached: it ends the connections itself that it no longer knows.
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED'));
+  });
+}
