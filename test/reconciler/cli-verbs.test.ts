@@ -84,7 +84,9 @@ describe('get and diff', () => {
     cli(['get', ...argv, '--host', `unix://${bench.daemon.socketPath}`]);
 
   it('lists one kind in every format', async () => {
-    expect((await get('containers')).stdout).toMatch(/^NAME +STATUS +PROFILES.*\nc1 +Running +small/);
+    expect((await get('containers')).stdout).toMatch(
+      /^NAME +STATUS +ADDRESSES +IMAGE +PROFILES.*\nc1 +Running .*small/,
+    );
     expect((await get('container', '-o', 'name')).stdout).toBe('c1\n');
     expect((await get('container/c1', '-o', 'yaml')).stdout).toContain('kind: container\n');
     expect(JSON.parse((await get('pool', 'p1', '-o', 'json')).stdout)).toMatchObject({

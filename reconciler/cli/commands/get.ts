@@ -1,4 +1,7 @@
 // `gantry get KIND [NAME]`: live objects of one kind, as a table, names, YAML or JSON.
+import type { Container, ContainerState } from '../../../server/api/container.ts';
+import type { Client } from '../../../server/client/client.ts';
+import { globalAddresses } from '../../../server/client/describe-state.ts';
 import { hint } from '../../../server/api/nearest.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { CliContext } from '../context.ts';
@@ -13,12 +16,16 @@ import { yamlText } from '../../manifest/yaml-text.ts';
 
 const formats = ['table', 'yaml', 'json', 'name'] as const;
 
-export async function get(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+/** `isShown`: objects go into a table in the end, which has columns that plain lists do not know. */
+export async function get(context: CliContext, args: readonly string[], isShown = false): Promise<ExitCode> {
   const format = context.isJson ? 'json' : formats.find((one) => one === (context.options.output ?? 'table'));
   if (format === undefined)
     throw usageError(`--output ${JSON.stringify(context.options.output)} is none of ${formats.join(', ')}`);
   const { kind, names } = wantedOf(args);
-  const listed = await withClient(context, (client) => client.list(kind, context.stop));
+  const hasStates = kind === 'container' && (isShown || format === 'table');
+  const listed = await withClient(context, (client) =>
+    hasStates ? containersWithState(client, context.stop) : client.list(kind, context.stop),
+  );
   const objects = filterLive(context.options, listed);
   const named = objects
     .map((object) => ({ name: nameOf(kind, object), object: { kind, ...object } as Shown }))
@@ -98,7 +105,7 @@ const heads: Readonly<Record<Kind, readonly string[]>> = {
   profile: ['NAME', 'USED BY', 'DESCRIPTION'],
   image: ['FINGERPRINT', 'ALIASES', 'ARCHITECTURE', 'UPLOADED'],
   image_alias: ['NAME', 'TARGET', 'DESCRIPTION'],
-  container: ['NAME', 'STATUS', 'PROFILES', 'DESCRIPTION'],
+  container: ['NAME', 'STATUS', 'ADDRESSES', 'IMAGE', 'PROFILES', 'DESCRIPTION'],
 };
 const users = (object: Shown): string => String(Array.isArray(object['used_by']) ? object['used_by'].length : 0);
 const cells: Readonly<Record<Kind, (object: Shown) => readonly string[]>> = {
@@ -125,5 +132,33 @@ const cells: Readonly<Record<Kind, (object: Shown) => readonly string[]>> = {
     text(object, 'uploaded_at').slice(0, 10),
   ],
   image_alias: (object) => [text(object, 'target').slice(0, 12), text(object, 'description')],
-  container: (object) => [text(object, 'status'), text(object, 'profiles'), text(object, 'description')],
+  container: (object) => [
+    text(object, 'status'),
+    addressesOf(object),
+    imageOf(object),
+    text(object, 'profiles'),
+    text(object, 'description'),
+  ],
 };
+
+/** One call for all of them; servers that know no such list leave `state` out. */
+async function containersWithState(client: Client, signal: AbortSignal): Promise<readonly Container[]> {
+  const call = { method: 'GET', path: '/1.0/containers', query: { recursion: 2 } } as const;
+  const { metadata } = await client.http.send<readonly Container[] | null>(call, signal);
+  return metadata ?? [];
+}
+
+const addressesOf = ({ state }: Shown): string =>
+  state === undefined || state === null
+    ? ''
+    : globalAddresses(state as ContainerState)
+        .map(({ address }) => address)
+        .join(' ');
+
+/** What the image says of itself, else the begin of its fingerprint. */
+function imageOf({ config }: Shown): string {
+  const { 'image.description': description, 'volatile.base_image': fingerprint } = (config ?? {}) as Partial<
+    Record<string, string>
+  >;
+  return description ?? fingerprint?.slice(0, 12) ?? '';
+}

@@ -86,7 +86,7 @@ export async function getFleet(context: OpenContext, fleet: Fleet, args: readonl
   const { get } = await import('../commands/get.ts');
   const format = context.isJson ? 'json' : (context.options.output ?? 'table');
   const columns = columnsOf(args, format);
-  const heard = await hear(context, hostsToHear(context, fleet), (own) => get(own, args), {
+  const heard = await hear(context, hostsToHear(context, fleet), (own) => get(own, args, format === 'table'), {
     isJson: false,
     output: 'json',
   });
