@@ -27,6 +27,8 @@ function remedyOf(error: unknown): string {
       return 'It was changed at the same time by someone else: plan again.';
     case 'exists':
       return 'Choose another name, or take the existing object over with terraform import. Of create_before_destroy both have to have names of their own.';
+    case 'inUse':
+      return 'Terraform deletes it before it updates what referred to it. Apply that update first (terraform apply -target=<the user>), then the rest; with lifecycle { create_before_destroy = true } on it, applied before it goes, Terraform keeps the other order by itself.';
     case 'notImplemented':
       return 'This server does not do that.';
     default:

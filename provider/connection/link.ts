@@ -36,6 +36,9 @@ export interface Link {
 
 export const hasExtension = (link: Link, extension: string): boolean => isKnown(link.server.api_extensions, extension);
 
+/** Servers that are not ours have their own keys, limits and oddities. */
+export const isGantry = (link: Link): boolean => link.server.environment.server === 'gantry';
+
 export const isClustered = (link: Link): boolean => link.server.environment.server_clustered;
 
 /** Throws DiagnosticError when the server lacks what `what` needs. */

@@ -27,6 +27,7 @@ const facts = {
   created_at: shownText('When it was made.'),
   ipv4_address: shownText('Its first IPv4 address others can reach.'),
   ipv6_address: shownText('Its first IPv6 address others can reach.'),
+  mac_address: shownText('MAC address of its first interface.'),
 } as const;
 
 type Seen = Container & { readonly state?: ContainerState | null };
@@ -44,6 +45,7 @@ function factsOf(live: Seen) {
     created_at: live.created_at,
     ipv4_address: seen.flatMap((each) => each.ipv4_addresses)[0] ?? null,
     ipv6_address: seen.flatMap((each) => each.ipv6_addresses)[0] ?? null,
+    mac_address: seen[0]?.mac_address ?? null,
   };
 }
 

@@ -9,6 +9,7 @@ import { ClientError } from '../../server/client/client-error.ts';
 import { lacking } from '../connection/link.ts';
 import { flag, integer, objects, text, shownTextMaps, textMap, texts } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import { addressIn } from '../resources/network.ts';
 import { gantryData, serverWideData, shownMap, shownMaps } from '../resources/shared.ts';
 import { find, nameToFind, shownText } from './find.ts';
 
@@ -97,6 +98,8 @@ export const networkData = gantryData({
     type: shownText('Kind of network.'),
     managed: flag({ doc: 'Whether the server made it.', computed: true }),
     config,
+    ipv4_address: shownText('IPv4 address of the server in it.'),
+    ipv6_address: shownText('IPv6 address of the server in it.'),
     used_by: usedBy,
     locations: texts({ doc: 'Cluster members that have it.', computed: true }),
   },
@@ -107,6 +110,8 @@ export const networkData = gantryData({
       type: live.type,
       managed: live.managed,
       config: shownMap(live.config),
+      ipv4_address: addressIn(live, 'ipv4'),
+      ipv6_address: addressIn(live, 'ipv6'),
       used_by: live.used_by ?? [],
       locations: live.locations ?? [],
     };

@@ -27,7 +27,7 @@ export interface AttributeOptions<T> extends AttributeFacts {
   /** Values that mean the same: the stored spelling stays, without a difference. */
   readonly same?: (before: T, after: T) => boolean;
   /** Whether the object has what is asked for already, although this attribute of it does not say so. */
-  readonly fulfilled?: (after: T, prior: ValueMap) => boolean;
+  readonly fulfilled?: (after: T, prior: ValueMap, isImported: boolean) => boolean;
   readonly check?: Check<T>;
 }
 
@@ -45,7 +45,7 @@ export interface Attribute<out T> extends AttributeFacts {
   readonly default?: Value;
   readonly replace?: true | ((before: Value, after: Value) => boolean);
   readonly same?: (before: Value, after: Value) => boolean;
-  readonly fulfilled?: (after: Value, prior: ValueMap) => boolean;
+  readonly fulfilled?: (after: Value, prior: ValueMap, isImported: boolean) => boolean;
   readonly check?: Check<Value>;
   /** Only for the compiler. */
   readonly value?: T;

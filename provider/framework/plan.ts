@@ -24,30 +24,42 @@ export interface PlannedChange {
  * In this order: what is configured, defaults, write-only values to null, and when anything differs computed values that nobody
  * configured become unknown, save those an update keeps. A configured value is never rewritten: Terraform would refuse the plan.
  */
-export function planChange(attributes: Attributes, config: ValueMap, prior: ValueMap | null): PlannedChange {
-  const wanted = wantedObject(attributes, config, prior);
+export function planChange(
+  attributes: Attributes,
+  config: ValueMap,
+  prior: ValueMap | null,
+  isImported = false,
+): PlannedChange {
+  const wanted = wantedObject(attributes, config, prior, isImported);
   const differs = prior === null || !equalValues(wanted, prior);
   const planned = differs ? withUnknowns(attributes, config, wanted, prior) : wanted;
   return { planned, differs, replace: prior === null ? [] : replacing(attributes, planned, prior) };
 }
 
-function wantedObject(attributes: Attributes, config: ValueMap, prior: ValueMap | null): ValueMap {
+function wantedObject(attributes: Attributes, config: ValueMap, prior: ValueMap | null, isImported = false): ValueMap {
   const wanted: Record<string, Value> = {};
   for (const name in attributes) {
     const attribute = attributes[name];
     if (attribute !== undefined)
-      wanted[name] = wantedValue(attribute, config[name] ?? null, prior?.[name] ?? null, prior);
+      wanted[name] = wantedValue(attribute, config[name] ?? null, prior?.[name] ?? null, { prior, isImported });
   }
   return wanted;
 }
 
-function wantedValue(attribute: Attribute<unknown>, config: Value, prior: Value, object: ValueMap | null): Value {
+function wantedValue(
+  attribute: Attribute<unknown>,
+  config: Value,
+  prior: Value,
+  object: { readonly prior: ValueMap | null; readonly isImported: boolean },
+): Value {
   if (attribute.writeOnly === true) return null;
   if (config === null) return attribute.default ?? (attribute.computed === true ? prior : null);
   if (isUnknown(config)) return config;
   if (prior !== null && attribute.same?.(prior, config) === true) return prior;
   // Terraform takes what the state has for an answer to any configuration.
-  if (object !== null && isWhollyKnown(config) && attribute.fulfilled?.(config, object) === true) return prior;
+  const { prior: before, isImported } = object;
+  if (before !== null && isWhollyKnown(config) && attribute.fulfilled?.(config, before, isImported) === true)
+    return prior;
   return attribute.nested === undefined
     ? config
     : eachObject(attribute.nested, config, prior, (item, before) =>

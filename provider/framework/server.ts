@@ -4,6 +4,7 @@ import type { Attributes } from './attribute.ts';
 import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnostic.ts';
 import { begin } from './operation.ts';
 import type { Path } from './path.ts';
+import { isImported } from './import-mark.ts';
 import { plannedNullEntries, withNullEntries, withoutNullEntries } from './null-entries.ts';
 import { planChange } from './plan.ts';
 import type {
@@ -16,6 +17,7 @@ import type {
   PrivateData,
   ProviderFunction,
 } from './provider.ts';
+import { redacted } from './redact.ts';
 import { readStoredState, StoredStateError, type JsonObject } from './stored-state.ts';
 import { timeoutMs } from './timeouts.ts';
 import { validateAttributes, type ValidateFacts } from './validate.ts';
@@ -91,7 +93,8 @@ export class ProviderServer<C> {
     const resource = this.resource(typeName);
     const config = withoutNullEntries(resource.attributes, written);
     const found = validateAttributes(resource.attributes, config, facts);
-    return [...found, ...(resource.validate?.(asConfig(config)) ?? [])];
+    const all = [...found, ...(resource.validate?.(asConfig(config)) ?? [])];
+    return redacted(all, resource.attributes, [config]);
   }
 
   validateDataSource(typeName: string, config: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {
@@ -137,7 +140,12 @@ export class ProviderServer<C> {
     }
   }
 
-  async plan(typeName: string, config: ValueMap | null, prior: ValueMap | null): Promise<PlanResult> {
+  async plan(
+    typeName: string,
+    config: ValueMap | null,
+    prior: ValueMap | null,
+    privateData: PrivateData = {},
+  ): Promise<PlanResult> {
     const { attributes } = this.resource(typeName);
     const before = prior === null ? null : withoutNullEntries(attributes, prior);
     if (config === null) {
@@ -145,14 +153,20 @@ export class ProviderServer<C> {
       return { planned: null, replace: [], diagnostics };
     }
     const wanted = withoutNullEntries(attributes, config);
-    const result = await this.#planKnown(typeName, wanted, before);
+    const known = await this.#planKnown(typeName, wanted, before, isImported(privateData));
+    const result = { ...known, diagnostics: redacted(known.diagnostics, attributes, [wanted, before]) };
     if ((wanted === config && before === prior) || result.planned === null) return result;
     return { ...result, planned: plannedNullEntries(attributes, result.planned, { config, prior }) };
   }
 
-  async #planKnown(typeName: string, config: ValueMap, prior: ValueMap | null): Promise<PlanResult> {
+  async #planKnown(
+    typeName: string,
+    config: ValueMap,
+    prior: ValueMap | null,
+    wasImported: boolean,
+  ): Promise<PlanResult> {
     const resource = this.resource(typeName);
-    const change = planChange(resource.attributes, config, prior);
+    const change = planChange(resource.attributes, config, prior, wasImported);
     if (resource.plan === undefined) return { planned: change.planned, replace: change.replace, diagnostics: [] };
     const planned = { ...change.planned };
     const replace = [...change.replace];
@@ -183,7 +197,10 @@ export class ProviderServer<C> {
         diagnostics: [this.#unconfigured(`apply ${typeName}`)],
       };
     }
-    return applyChange({ provider: this.provider, resource, client, stopping: this.#stopping.signal }, input);
+    const deps = { provider: this.provider, resource, client, stopping: this.#stopping.signal };
+    const applied = await applyChange(deps, input);
+    const { config, planned, prior } = input;
+    return { ...applied, diagnostics: redacted(applied.diagnostics, resource.attributes, [config, planned, prior]) };
   }
 
   /** Only what the id says: Terraform reads the rest at once. */

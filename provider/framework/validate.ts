@@ -44,7 +44,7 @@ function visit(attribute: Attribute<unknown>, value: Value, path: Path, facts: V
 }
 
 /** A check sees whole values only, except maps, whose known entries are worth a look by themselves. */
-function checked({ check, sensitive }: Attribute<unknown>, value: Value, path: Path): Diagnostic[] {
+function checked({ check }: Attribute<unknown>, value: Value, path: Path): Diagnostic[] {
   if (check === undefined) return [];
   const whole = isWhollyKnown(value) ? value : isMap(value) ? knownEntries(value) : undefined;
   if (whole === undefined) return [];
@@ -52,8 +52,8 @@ function checked({ check, sensitive }: Attribute<unknown>, value: Value, path: P
   if (result === undefined) return [];
   const name = renderPath(path);
   if (typeof result === 'string') {
-    const given = typeof whole === 'string' && sensitive !== true ? ` It is ${JSON.stringify(whole)}.` : '';
-    return [failure(`Invalid value of ${name}`, `${name} ${result}.${given}`, path)];
+    // The value may come from a variable that is sensitive; Terraform shows the line with what it may show of it.
+    return [failure(`Invalid value of ${name}`, `${name} ${result}.`, path)];
   }
   return result.map((problem) => {
     const full = [...path, ...problem.path];

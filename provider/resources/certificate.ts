@@ -1,27 +1,22 @@
 // gantry_certificate: a client certificate that the server trusts.
 import { X509Certificate } from 'node:crypto';
-import { text } from '../framework/attribute.ts';
+import type { Certificate } from '../../server/api/certificate.ts';
+import { isGantry, needExtension, type Link } from '../connection/link.ts';
+import { flag, text, texts, type StateOf } from '../framework/attribute.ts';
+import { failure } from '../framework/diagnostic.ts';
+import { at } from '../framework/path.ts';
+import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './by-kind.ts';
+import { oneOf, pemCheck } from './container-attributes.ts';
 import { serverResource } from './shared.ts';
 import { edit, editOf, performCreate } from './write.ts';
 
 const fingerprintOf = (pem: string): string =>
   new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
 
-function certificateCheck(pem: string): string | undefined {
-  try {
-    fingerprintOf(pem);
-    return undefined;
-  } catch {
-    return 'must be an X.509 certificate in PEM form';
-  }
-}
-
 const isSameCertificate = (before: string, after: string): boolean =>
-  certificateCheck(before) === undefined &&
-  certificateCheck(after) === undefined &&
-  fingerprintOf(before) === fingerprintOf(after);
+  pemCheck(before) === undefined && pemCheck(after) === undefined && fingerprintOf(before) === fingerprintOf(after);
 
 const attributes = {
   name: text({ doc: 'A name for people.', required: true }),
@@ -29,12 +24,52 @@ const attributes = {
     doc: 'The certificate, as PEM.',
     required: true,
     replace: true,
-    check: certificateCheck,
+    check: pemCheck,
     same: isSameCertificate,
   }),
+  type: text({
+    doc: '`client`, or `metrics` for who may read metrics only, on servers that have it.',
+    default: 'client',
+    check: oneOf('client', 'metrics'),
+  }),
+  restricted: flag({
+    doc: 'Whether it may use the projects in `projects` only, on servers that have projects.',
+    default: false,
+  }),
+  projects: texts({ doc: 'The projects that it may use while it is restricted.' }),
   fingerprint: text({ doc: 'SHA-256 of the certificate.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
+
+type State = StateOf<typeof attributes>;
+
+/** What servers with projects have beside. */
+interface Rights {
+  readonly restricted?: boolean;
+  readonly projects?: readonly string[] | null;
+}
+
+/** The written order of the same names. */
+function sameOrder(written: readonly string[] | null, live: readonly string[] | null): readonly string[] {
+  const names = live ?? [];
+  const isSame = written?.length === names.length && written.every((name) => names.includes(name));
+  return isSame ? written : names;
+}
+
+/** Throws DiagnosticError when the server has no such rights: it would give more than was asked for. */
+function bodyOf(
+  { name, type, restricted, projects }: State,
+  { client }: Context<Link>,
+): Pick<Certificate, 'name' | 'type'> {
+  const has = { name, type: type ?? 'client' };
+  if (type === 'metrics') needExtension(client, 'metrics', 'trust a certificate for metrics only');
+  if (restricted !== true && (projects ?? []).length === 0)
+    return isGantry(client) ? has : { ...has, ...nothingRestricted };
+  needExtension(client, 'certificate_project', 'restrict a certificate to projects');
+  const rights: Rights = { restricted: restricted ?? false, projects: [...(projects ?? [])] };
+  return { ...has, ...rights };
+}
+const nothingRestricted: Rights = { restricted: false, projects: [] };
 
 export const certificate = serverResource({
   typeName: 'gantry_certificate',
@@ -53,21 +88,36 @@ export const certificate = serverResource({
     parse: (id) => ({ fingerprint: id }),
     id: ({ fingerprint = '' }) => fingerprint,
   },
+  validate: ({ restricted, projects }) =>
+    (restricted === false || restricted === null) && Array.isArray(projects) && projects.length > 0
+      ? [failure('The projects would not count', 'Set restricted to true, or leave projects out.', at('projects'))]
+      : [],
   plan({ planned }) {
-    if (typeof planned.certificate === 'string' && certificateCheck(planned.certificate) === undefined) {
+    if (typeof planned.certificate === 'string' && pemCheck(planned.certificate) === undefined) {
       planned.fingerprint = fingerprintOf(planned.certificate);
     }
   },
   async read(state, context) {
     const seen = await readKind(context, 'certificate', state.fingerprint ?? '');
     if (seen === undefined) return null;
-    const { name, certificate: live, fingerprint } = seen;
+    const { name, certificate: live, fingerprint, type } = seen;
+    const { restricted = false, projects: given }: Certificate & Rights = seen;
+    const projects = given ?? [];
     const isAsWritten = state.certificate !== null && isSameCertificate(state.certificate, live);
-    return { name, certificate: isAsWritten ? state.certificate : live, fingerprint };
+    // Written as null or as nothing: it has none.
+    const shown = state.projects === null && projects.length === 0 ? null : sameOrder(state.projects, projects);
+    return {
+      name,
+      certificate: isAsWritten ? state.certificate : live,
+      fingerprint,
+      type,
+      restricted,
+      projects: shown,
+    };
   },
   async create({ planned }, context) {
     const der = new X509Certificate(planned.certificate).raw.toString('base64');
-    const body = { type: 'client', name: planned.name, certificate: der };
+    const body = { ...bodyOf(planned, context), certificate: der };
     await performCreate(context, () => context.client.client.create('certificate', body, {}, context.signal));
   },
   async update({ planned }, prior, context) {
@@ -75,7 +125,10 @@ export const certificate = serverResource({
       context,
       editOf(context, 'certificate', prior.fingerprint ?? '', {
         changedSince: (live) => (live.name === prior.name ? [] : ['name']),
-        body: () => ({ type: 'client', name: planned.name }),
+        body: (live) => ({
+          ...bodyOf(planned, context),
+          ...(isGantry(context.client) ? {} : { certificate: live.certificate }),
+        }),
       }),
     );
   },

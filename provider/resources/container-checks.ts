@@ -1,4 +1,5 @@
 // What is wrong with a configuration of a container beyond single values. Pure.
+import { validateContainerConfig } from '../../server/api/container-config.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import { isMap, isUnknown, type Value } from '../framework/value.ts';
@@ -18,7 +19,20 @@ export function sourceProblems(source: Value): readonly Diagnostic[] {
 const policyNames = ['snapshots.schedule', 'snapshots.pattern', 'snapshots.expiry', 'snapshots.schedule.stopped'];
 
 export function policyProblems(snapshots: Value, config: Value): readonly Diagnostic[] {
-  if (!isMap(snapshots) || !isMap(config)) return [];
+  if (!isMap(snapshots)) return [];
+  const wrong = (['schedule', 'pattern', 'expiry'] as const).flatMap((name) => {
+    const value = snapshots[name];
+    if (typeof value !== 'string') return [];
+    const problems = validateContainerConfig({ [`snapshots.${name}`]: value }, { profile: false });
+    return problems.map(({ message }) =>
+      failure(`Invalid value of snapshots.${name}`, `${message}.`, at('snapshots', name)),
+    );
+  });
+  return [...wrong, ...givenTwice(config)];
+}
+
+function givenTwice(config: Value): readonly Diagnostic[] {
+  if (!isMap(config)) return [];
   return policyNames
     .filter((key) => key in config)
     .map((key) =>

@@ -3,7 +3,8 @@ import type { Link } from '../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
 import { parseDuration } from '../framework/duration.ts';
 import type { Path } from '../framework/path.ts';
-import type { Context, PrivateData } from '../framework/provider.ts';
+import { endImport } from '../framework/import-mark.ts';
+import type { Context } from '../framework/provider.ts';
 import { equalValues, type Value } from '../framework/value.ts';
 import type { ExecSpec } from './container-attributes.ts';
 import { runCommand } from './run-command.ts';
@@ -51,17 +52,12 @@ export function dueCommands({ wanted, prior, hasStarted, noted }: Commands): rea
     });
 }
 
-const importedKey = 'imported';
 const notedKey = 'noted_commands';
-
-/** Said by the first read of an import: what its commands are only the configuration knows, and none of them may run. */
-export const noteImport = (privateData: PrivateData): void => void (privateData[importedKey] = 'true');
 
 /** Names of the commands that count as run because the container was imported; with those of the first apply after it. */
 export function notedCommands({ privateData, warn }: Context<Link>, container: string, wanted: Execs | null) {
   const noted = new Set((privateData[notedKey] ?? '').split('\n').filter((name) => name !== ''));
-  if (privateData[importedKey] === undefined) return [...noted];
-  delete privateData[importedKey];
+  if (!endImport(privateData)) return [...noted];
   const names = Object.keys(wanted ?? {}).toSorted();
   if (names.length === 0) return [...noted];
   for (const name of names) noted.add(name);

@@ -6,13 +6,16 @@ import { dirname } from 'node:path/posix';
 import { Readable } from 'node:stream';
 import { makeDirectories, readIfThere, sha256Of } from '../../server/client/file-work.ts';
 import { filesOf, type Files } from '../../server/client/files.ts';
-import type { Link } from '../connection/link.ts';
+import { isGantry, type Link } from '../connection/link.ts';
+import { replacingFiles } from './replacing-files.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { Context } from '../framework/provider.ts';
 import type { FileSpec } from './container-attributes.ts';
 
-export const filesIn = (context: Context<Link>, container: string): Files =>
-  filesOf(context.client.client.http, container);
+export function filesIn(context: Context<Link>, container: string): Files {
+  const files = filesOf(context.client.client.http, container);
+  return isGantry(context.client) ? files : replacingFiles(files, container);
+}
 
 /** Of the content that the configuration asks for; undefined while it is not known. */
 export async function wantedHash(file: {

@@ -3,15 +3,16 @@ import type { Container } from '../../server/api/container.ts';
 import { ClientError, isNotFound } from '../../server/client/client-error.ts';
 import { pause } from '../../server/client/deadline.ts';
 import { deleteIfThere } from '../../server/client/file-work.ts';
-import { needCluster, needExtension, type Link } from '../connection/link.ts';
+import { isGantry, needCluster, needExtension, type Link } from '../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
+import { markImport } from '../framework/import-mark.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
 import { asDynamicJson } from '../framework/stored-state.ts';
 import type { Value } from '../framework/value.ts';
 import { containerAttributes, type ContainerState, type FileSpec, type Source } from './container-attributes.ts';
 import { fileProblems, policyProblems, sourceProblems, waitProblems } from './container-checks.ts';
-import { dueCommands, notedCommands, noteImport, runDue } from './container-exec.ts';
+import { dueCommands, notedCommands, runDue } from './container-exec.ts';
 import { filesIn, readFileSpec, writeFileSpec } from './container-files.ts';
 import { planContainer } from './container-plan.ts';
 import { awaitAddress, startContainer, stopContainer, thawContainer, waitForAll } from './container-power.ts';
@@ -92,7 +93,7 @@ export const container = gantryResource({
     const seen = await context.client.reader.read('container', state.name, context.signal);
     if (seen === undefined) return null;
     keepEtag(context.privateData, seen);
-    if (state.running === null) noteImport(context.privateData);
+    if (state.running === null) markImport(context.privateData);
     return { ...readContainer(seen.object, state), files: await readFiles(context, state) };
   },
 
@@ -103,7 +104,8 @@ export const container = gantryResource({
     if (planned.instance_type !== null) needExtension(client, 'instance_types', 'take instance_type');
     const target = planned.target ?? client.target;
     const write = target === undefined ? {} : { target };
-    await performCreate(context, () => client.client.create('container', createBody(planned), write, signal));
+    const body = { ...createBody(planned), ...(await inherited(context, planned)) };
+    await performCreate(context, () => client.client.create('container', body, write, signal));
     if (planned.source?.type === 'copy') await keepOnlyOwn(context, planned);
     await writeFiles(context, name, planned.files, null);
     return afterStart(context, planned, null, planned.running !== false);
@@ -155,6 +157,14 @@ function sourceOf({ image, copy }: ImportId['options'], id: string): Source | un
   const source = copy === undefined ? parseImageReference(image ?? '') : undefined;
   if (source !== undefined) return source;
   throw badId(id, shape);
+}
+
+/** What a copy gets of its source when the configuration leaves it out. LXD leaves that to its clients, and gives it `default`. */
+async function inherited({ client, signal }: Context<Link>, { source, profiles }: ContainerState) {
+  if (source?.type !== 'copy' || profiles !== null || isGantry(client)) return {};
+  const [name = ''] = (source.source ?? '').split('/');
+  const { metadata } = await client.client.get('container', name, signal);
+  return { profiles: [...metadata.profiles] };
 }
 
 /** A copy begins with all that its source has; here, as everywhere, what is not written is not there. */

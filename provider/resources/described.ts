@@ -14,14 +14,18 @@ export const completedConfigAttribute = (doc: string, rules: MapRules) =>
     doc,
     default: {},
     same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
-    fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
+    fulfilled: (after: TextMap, prior: ValueMap, isImported: boolean) => isFulfilled(after, prior, rules, isImported),
   });
+
+const withoutFilledIn = (config: TextMap | null, rules: MapRules): TextMap =>
+  Object.fromEntries(Object.entries(config ?? {}).filter(([key]) => !rules.isComputed(key)));
 
 /** The change of both to what is planned; `read` gives them as the state would hold them. */
 export const describedChange = <O extends { readonly config: TextMap }, S extends Described>(
   { prior, planned }: { readonly prior: S; readonly planned: S },
   rules: MapRules,
   read: (live: O, state: S) => Described,
+  wasImported = false,
 ): Pick<
   Edit<O, { readonly description: string; readonly config: Record<string, string> }>,
   'body' | 'changedSince'
@@ -30,6 +34,12 @@ export const describedChange = <O extends { readonly config: TextMap }, S extend
     conflicting<Described>({ prior, planned }, (state) => read(live, state as S), ['description', 'config']),
   body: (live) => ({
     description: planned.description ?? '',
-    config: writtenMap(live.config, planned.config, prior.config, rules),
+    // Of what an import found nobody said that it was wanted: what the server fills in by itself stays.
+    config: writtenMap(
+      live.config,
+      planned.config,
+      wasImported ? withoutFilledIn(prior.config, rules) : prior.config,
+      rules,
+    ),
   }),
 });

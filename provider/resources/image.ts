@@ -1,50 +1,35 @@
 // gantry_image: an image in the store of the server, from files here, a URL, another server, or a container.
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import type { Image, ImageCreate } from '../../server/api/image.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
 import { uploadImage, type ImageUpload } from '../../server/client/images.ts';
 import type { Reply } from '../../server/client/reply.ts';
 import type { Link } from '../connection/link.ts';
 import { flag, integer, object, text, textMap, type StateOf } from '../framework/attribute.ts';
-import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
+import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { isMap, isUnknown, type Value } from '../framework/value.ts';
-import { oneOf } from './container-attributes.ts';
+import {
+  fingerprintOf,
+  imageSourceAttributes,
+  imageSourceProblems,
+  importedSource,
+  isSameImageSource,
+  remoteSource,
+  type ImageSource,
+} from './image-source.ts';
+import { imagesBefore, removeOwn, useFound } from './image-owner.ts';
+import { architectureName } from '../../server/api/architectures.ts';
+import { said } from './maps.ts';
 import { parseImportId } from './ids.ts';
 import { gantryResource } from './shared.ts';
-import {
-  differing,
-  edit,
-  editOf,
-  hasUnknownOutcome,
-  keepEtag,
-  perform,
-  performCreate,
-  performDelete,
-} from './write.ts';
-
-const sourceAttributes = {
-  type: text({
-    doc: '`file`, `url`, `remote` or `container`.',
-    required: true,
-    check: oneOf('file', 'url', 'remote', 'container'),
-  }),
-  file: text({ doc: 'file: path of the image, or of its root file system when `metadata` is given.' }),
-  metadata: text({ doc: 'file: path of the metadata of a split image.' }),
-  url: text({ doc: 'url: where the server fetches it.' }),
-  server: text({ doc: 'remote: URL of the server that has it.' }),
-  protocol: text({ doc: 'remote: its protocol.' }),
-  alias: text({ doc: 'remote: its alias there.' }),
-  fingerprint: text({ doc: 'remote: its fingerprint there.' }),
-  container: text({ doc: 'container: name of the stopped container to make it from.' }),
-} as const;
+import { differing, edit, editOf, hasUnknownOutcome, keepEtag, perform, performCreate } from './write.ts';
 
 const attributes = {
-  source: object(sourceAttributes, {
+  source: object(imageSourceAttributes, {
     doc: 'Where it comes from. Another source, or another content of a file, is another image.',
+    same: isSameImageSource,
   }),
   properties: textMap({
     doc: 'Properties; those of its metadata are the ones it begins with.',
@@ -54,6 +39,10 @@ const attributes = {
   }),
   public: flag({ doc: 'Whether clients without trust may fetch it.', default: false }),
   auto_update: flag({ doc: 'Whether the server keeps it current.', default: false }),
+  copy_aliases: flag({
+    doc: 'remote: whether the names that it has there are made here as well, as far as they are free. At creation only; they go with it.',
+    default: false,
+  }),
   fingerprint: text({ doc: 'SHA-256 of its files.', computed: true, keep: true }),
   architecture: text({ doc: 'Its architecture.', computed: true, keep: true }),
   size_bytes: integer({ doc: 'Bytes of its files.', computed: true, keep: true }),
@@ -61,7 +50,6 @@ const attributes = {
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
-type Source = NonNullable<State['source']>;
 
 const readImage = (live: Image, fingerprint: string) => ({
   properties: live.properties ?? {},
@@ -75,7 +63,7 @@ const readImage = (live: Image, fingerprint: string) => ({
 
 export const image = gantryResource({
   typeName: 'gantry_image',
-  doc: 'An image to make containers from. Its identity is its content: a changed file is a new image, which replaces this one.',
+  doc: 'An image to make containers from. Its identity is its content: a changed file is a new image, which replaces this one. An image that the server had already is used, with a warning, and stays when this is destroyed; of its names only those go that came with this.',
   example: `resource "gantry_image" "base" {
   source = { type = "remote", server = "https://images.example.org:8443", protocol = "lxd", alias = "debian/12" }
 }
@@ -89,25 +77,22 @@ export const image = gantryResource({
     example: '3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa',
     parse(id) {
       const shape = '[project/]fingerprint[,<member of source>=<value>]';
-      const { parts, options, scope } = parseImportId(id, 1, shape, Object.keys(sourceAttributes));
-      return { fingerprint: parts[0] ?? '', ...sourceOf(options), ...scope };
+      const { parts, options, scope } = parseImportId(id, 1, shape, Object.keys(imageSourceAttributes));
+      const source = importedSource(options);
+      return { fingerprint: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
     },
     id: ({ fingerprint = '' }) => fingerprint,
   },
-  validate: ({ source }) => sourceProblems(source as Value),
+  validate: ({ source }) => imageSourceProblems(source as Value),
   async plan({ prior, planned, replace }) {
     const source = planned.source as Value;
     if (!isMap(source) || Object.values(source).some(isUnknown)) return;
-    const wanted = source as unknown as Source;
+    const wanted = source as unknown as ImageSource;
     if (wanted.type === 'file') {
       const fingerprint = await fingerprintOf(wanted);
       if (prior !== null && prior.fingerprint !== fingerprint) replace(at('fingerprint'));
       planned.fingerprint = fingerprint;
-    } else if (
-      prior !== null &&
-      prior.source !== null &&
-      JSON.stringify(sorted(prior.source)) !== JSON.stringify(sorted(wanted))
-    ) {
+    } else if (prior !== null && prior.source !== null && !isSameImageSource(prior.source, wanted)) {
       replace(at('source'));
     }
   },
@@ -117,7 +102,7 @@ export const image = gantryResource({
     const seen = await context.client.reader.read('image', fingerprint, context.signal);
     if (seen === undefined) return null;
     keepEtag(context.privateData, seen);
-    return readImage(seen.object, seen.object.fingerprint);
+    return { ...readImage(seen.object, seen.object.fingerprint), copy_aliases: state.copy_aliases ?? false };
   },
   async create({ planned }, context) {
     const { source } = planned;
@@ -125,9 +110,20 @@ export const image = gantryResource({
       const detail = 'An image that exists already is taken over with terraform import; a new one needs a source.';
       throw new DiagnosticError([failure('Where the image comes from is missing', detail, at('source'))]);
     }
+    const before = await imagesBefore(context);
     const fingerprint =
       source.type === 'file' ? await uploadFiles(source, planned, context) : await fetchImage(source, planned, context);
-    await writeProperties(context, fingerprint, planned);
+    const found = before.get(fingerprint);
+    try {
+      const live = (await context.client.client.get('image', fingerprint, context.signal)).metadata;
+      checkArchitecture(source, live);
+      if (found !== undefined) await useFound(context, found, live, planned);
+      else await writeProperties(context, fingerprint, planned);
+    } catch (error) {
+      // Nobody else knows of it, and the state cannot: its fingerprint was not known when it was planned.
+      if (found === undefined && source.type !== 'file') await removeOwn(context, fingerprint).catch(() => {});
+      throw error;
+    }
     return { fingerprint, ...(await readBack(context, fingerprint)) };
   },
   async update({ planned }, prior, context) {
@@ -142,20 +138,9 @@ export const image = gantryResource({
     );
   },
   async delete({ fingerprint }, context) {
-    if (fingerprint === null) return;
-    await performDelete(context, () => context.client.client.delete('image', fingerprint, context.signal));
+    if (fingerprint !== null) await removeOwn(context, fingerprint);
   },
 });
-
-function sourceOf(options: Readonly<Record<string, string>>): Partial<State> {
-  const type = Object.entries(needs).find(([, member]) => member in options)?.[0];
-  if (type === undefined) return {};
-  const members = Object.keys(sourceAttributes).map((name) => [name, options[name] ?? null]);
-  return { source: { ...(Object.fromEntries(members) as Source), type } };
-}
-
-const sorted = (source: Source): readonly (readonly [string, unknown])[] =>
-  Object.entries(source).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 const propertiesBody = ({ properties, public: isPublic, auto_update: autoUpdate }: State) => ({
   properties: { ...properties },
@@ -167,24 +152,9 @@ async function readBack({ client, signal }: Context<Link>, fingerprint: string):
   return readImage((await client.client.get('image', fingerprint, signal)).metadata, fingerprint);
 }
 
-/** The fingerprint of a split image is that of metadata and root file system one after the other. */
-async function fingerprintOf({ file, metadata }: Source): Promise<string> {
-  const hash = createHash('sha256');
-  for (const path of [metadata, file]) {
-    if (path === null) continue;
-    try {
-      for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw new DiagnosticError([failure(`Cannot read the image file ${path}`, `${why}.`, at('source'))], error);
-    }
-  }
-  return hash.digest('hex');
-}
-
 type Creating = Parameters<typeof performCreate>[0];
 
-async function uploadFiles(source: Source, planned: State, context: Creating): Promise<string> {
+async function uploadFiles(source: ImageSource, planned: State, context: Creating): Promise<string> {
   const { client } = context.client;
   const fingerprint = await fingerprintOf(source);
   const files: ImageUpload['files'] =
@@ -194,11 +164,12 @@ async function uploadFiles(source: Source, planned: State, context: Creating): P
   return fingerprint;
 }
 
-async function fetchImage(source: Source, planned: State, context: Creating): Promise<string> {
+async function fetchImage(source: ImageSource, planned: State, context: Creating): Promise<string> {
   const { client } = context.client;
   const body: ImageCreate = {
     public: planned.public ?? false,
     auto_update: planned.auto_update ?? false,
+    ...(planned.copy_aliases === true ? { copy_aliases: true } : {}),
     source: remoteSource(source),
   };
   const reply = await imageCreated(context, () => client.create('image', body, {}, context.signal));
@@ -221,17 +192,10 @@ async function imageCreated<T>(context: Creating, begin: () => Promise<Reply<T>>
   }
 }
 
-function remoteSource(source: Source): ImageCreate['source'] {
-  const pick = (...names: readonly (keyof Source)[]): Record<string, string> =>
-    Object.fromEntries(names.flatMap((name) => (source[name] === null ? [] : [[name, source[name]]])));
-  switch (source.type) {
-    case 'url':
-      return { type: 'url', ...pick('url') };
-    case 'container':
-      return { type: 'container', name: source.container ?? '' };
-    default:
-      return { type: 'image', mode: 'pull', ...pick('server', 'protocol', 'alias', 'fingerprint') };
-  }
+function checkArchitecture({ architecture, alias, server }: ImageSource, live: Image): void {
+  if (said(architecture) === null || live.architecture === architectureName(architecture ?? '')) return;
+  const detail = `${alias ?? 'It'} of ${server ?? 'the server'} is for ${live.architecture}. Name an alias or a fingerprint of the image for ${architecture}, or leave architecture out.`;
+  throw new DiagnosticError([failure(`The image is not for ${architecture}`, detail, at('source', 'architecture'))]);
 }
 
 /** Uploads and fetches cannot carry all of it. */
@@ -246,13 +210,4 @@ async function writeProperties(context: Context<Link>, fingerprint: string, plan
   await perform(context, () =>
     client.put('image', fingerprint, body, etag === undefined ? {} : { ifMatch: etag }, context.signal),
   );
-}
-
-const needs: Readonly<Record<string, string>> = { file: 'file', url: 'url', remote: 'server', container: 'container' };
-
-function sourceProblems(source: Value): readonly Diagnostic[] {
-  if (!isMap(source) || typeof source['type'] !== 'string') return [];
-  const member = needs[source['type']];
-  if (member === undefined || source[member] !== null) return [];
-  return [failure(`source.${member} is missing`, `A source of type ${source['type']} needs it.`, at('source', member))];
 }

@@ -77,11 +77,11 @@ export const writtenMaps = (wanted: TextMaps | null): Record<string, Record<stri
  * Whether an object has all that is asked for although its state holds less of it: after an import, when nobody can know which of
  * the keys that the server may fill in are somebody's wish.
  */
-export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules): boolean {
+export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules, isImported = false): boolean {
   const effective = (prior['effective_config'] ?? {}) as TextMap;
   const before = (prior['config'] ?? {}) as TextMap;
   return (
-    Object.keys(before).every((key) => key in wanted) &&
+    Object.keys(before).every((key) => key in wanted || (isImported && rules.isComputed(key))) &&
     Object.entries(wanted).every(([key, value]) => {
       const live = effective[key];
       if (value === '' && rules.isComputed(key)) return true;

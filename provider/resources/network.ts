@@ -2,7 +2,8 @@
 import type { Network } from '../../server/api/network.ts';
 import { networkName } from '../../server/api/names.ts';
 import { validateNetworkConfig } from '../../server/api/network-validate.ts';
-import { text, textMap, texts, type StateOf } from '../framework/attribute.ts';
+import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { endImport, isImported, markImport } from '../framework/import-mark.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { unknownValue } from '../framework/value.ts';
 import { deleteKind, readKind } from './by-kind.ts';
@@ -36,16 +37,30 @@ const attributes = {
   ),
   member_overrides: memberOverridesAttribute,
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  ipv4_address: text({ doc: 'IPv4 address of the server in it.', computed: true }),
+  ipv6_address: text({ doc: 'IPv6 address of the server in it.', computed: true }),
   locations: texts({ doc: 'Cluster members that have it.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 
+const ownConfig = ({ config }: Network): TextMap =>
+  Object.fromEntries(Object.entries(config).filter(([key, value]) => value !== '' && !key.startsWith('volatile.')));
+
+/** Without the length of its prefix; null: the network has none. */
+export function addressIn({ config }: Network, family: 'ipv4' | 'ipv6'): string | null {
+  const [address = ''] = (config[`${family}.address`] ?? '').split('/');
+  return ['', 'none', 'auto'].includes(address) ? null : address;
+}
+
 const readNetwork = (live: Network, state: State) => ({
   description: live.description,
   type: live.type,
-  config: readMap(live.config, state.config, rules),
+  // Imported: all of it, for a configuration that is generated from it has to make the same network again.
+  config: state.config === null ? ownConfig(live) : readMap(live.config, state.config, rules),
   effective_config: shownMap(live.config),
+  ipv4_address: addressIn(live, 'ipv4'),
+  ipv6_address: addressIn(live, 'ipv6'),
   locations: live.locations ?? [],
 });
 
@@ -84,7 +99,9 @@ export const network = gantryResource({
   },
   async read(state, context) {
     const live = await readKind(context, 'network', state.name);
-    return live?.managed === true ? readNetwork(live, state) : null;
+    if (live?.managed !== true) return null;
+    if (state.config === null) markImport(context.privateData);
+    return readNetwork(live, state);
   },
   async create({ planned }, context) {
     const { name, description, type } = planned;
@@ -94,8 +111,9 @@ export const network = gantryResource({
     );
   },
   async update({ planned }, prior, context) {
-    const change = describedChange({ prior, planned }, rules, readNetwork);
+    const change = describedChange({ prior, planned }, rules, readNetwork, isImported(context.privateData));
     await edit(context, editOf(context, 'network', prior.name, change));
+    endImport(context.privateData);
     await renameKind(context, 'network', prior, planned);
   },
   delete: (prior, context) => deleteKind(context, 'network', prior.name),

@@ -4,13 +4,14 @@ import type { Project } from '../../server/api/cluster.ts';
 import { projectName } from '../../server/api/names.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';
-import { textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { flag, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import type { ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
 import { descriptionAttribute, serverResource, nameAttribute, shownMap } from './shared.ts';
+import { emptyProject } from './project-contents.ts';
 import { renamePath } from './rename.ts';
 import { differing, keepEtag, performCreate } from './write.ts';
 
@@ -24,6 +25,10 @@ const attributes = {
     same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
     fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
   }),
+  force_destroy: flag({
+    doc: 'Whether destroying it deletes what is in it: containers, images, profiles, volumes and networks.',
+    default: false,
+  }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   timeouts: timeoutsAttribute,
 };
@@ -34,6 +39,7 @@ const readProject = (live: Live, state: State) => ({
   description: live.description,
   config: readMap(live.config, state.config, rules),
   effective_config: shownMap(live.config),
+  force_destroy: state.force_destroy ?? false,
 });
 
 export const project = serverResource({
@@ -85,5 +91,8 @@ export const project = serverResource({
     });
     await renamePath(context, pathOf(prior.name), prior, planned);
   },
-  delete: (prior, context) => deletePath(context, pathOf(prior.name)),
+  async delete(prior, context) {
+    if (prior.force_destroy === true) await emptyProject(context, prior.name);
+    await deletePath(context, pathOf(prior.name));
+  },
 });

@@ -12,6 +12,9 @@ import { isOtherOwner, otherOwner, renamePath } from './rename.ts';
 import { perform, performCreate } from './write.ts';
 
 const never = '0001-01-01T00:00:00Z';
+/** Null: never, unless the configuration has a word for it. */
+const shownExpiry = (live: string, before: string | null): string | null =>
+  !isNever(live) ? live : before !== null && isNever(before) ? before : null;
 const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
 
 const attributes = {
@@ -59,7 +62,7 @@ export const snapshot = gantryResource({
     const found = await readPath<Snapshot>(context, pathOf(state));
     if (found === undefined) return null;
     const { stateful, expires_at: expires, created_at: created } = found.metadata;
-    return { stateful, expires_at: isNever(expires) ? never : expires, created_at: created };
+    return { stateful, expires_at: shownExpiry(expires, state.expires_at), created_at: created };
   },
   async create({ planned }, context) {
     const { http } = context.client.client;

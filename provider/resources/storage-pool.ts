@@ -4,6 +4,9 @@ import { poolDrivers } from '../../server/api/pool-drivers.ts';
 import { poolName } from '../../server/api/names.ts';
 import { poolConfigKeys, validatePoolConfig, type StorageConfigKey } from '../../server/api/storage-config.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
+import { lxdPoolDrivers } from '../../server/api/lxd-keys.ts';
+import { hint } from '../../server/api/nearest.ts';
+import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { isMap, isUnknown } from '../framework/value.ts';
@@ -70,11 +73,28 @@ export const storagePool = serverResource({
     id: ({ name = '' }) => name,
   },
   validate({ driver, config }) {
-    if (typeof driver !== 'string' || !isMap(config)) return [];
+    if (typeof driver !== 'string') return [];
+    if (!poolDrivers.some((name) => name === driver)) {
+      if (Object.hasOwn(lxdPoolDrivers, driver)) return [];
+      const detail = `There is no storage driver ${driver}${hint(driver, poolDrivers)}. There are ${poolDrivers.join(', ')}.`;
+      return [failure('Invalid value of driver', detail, at('driver'))];
+    }
+    if (!isMap(config)) return [];
     const known = Object.entries(config).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
     return problemsIn(validatePoolConfig(driver, Object.fromEntries(known)), 'config', ['config']);
   },
-  plan({ prior, planned, differs, replace }) {
+  plan({ prior, planned, differs, replace, client, add }) {
+    const supported = client?.server.environment.storage_supported_drivers?.map(({ Name }) => Name);
+    const { driver } = planned;
+    if (
+      supported !== undefined &&
+      typeof driver === 'string' &&
+      prior?.driver !== driver &&
+      !supported.includes(driver)
+    ) {
+      const detail = `It has ${supported.join(', ')}. Use one of them, or install what ${driver} needs on the server.`;
+      add(failure(`This server has no storage driver ${driver}`, detail, at('driver')));
+    }
     if (prior === null || !differs) return;
     if (isUnknown(planned.config)) return;
     const [before, after] = [prior.config ?? {}, (planned.config ?? {}) as TextMap];

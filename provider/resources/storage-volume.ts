@@ -1,17 +1,20 @@
 // gantry_storage_volume: custom storage that outlives containers. gantry_volume_snapshot is beside it.
 import { volumeName } from '../../server/api/names.ts';
 import type { StorageVolume } from '../../server/api/volume.ts';
-import { needCluster } from '../connection/link.ts';
+import { isGantry, needCluster, needExtension, type Link } from '../connection/link.ts';
 import { object, text, textMap, type StateOf } from '../framework/attribute.ts';
 import { warning } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { isUnknown } from '../framework/value.ts';
+import type { PlanHook } from '../framework/provider.ts';
+import { poolDrivers } from '../../server/api/pool-drivers.ts';
+import { validateVolumeConfig } from '../../server/api/storage-config.ts';
+import { isMap, isUnknown, type ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { completedConfigAttribute, describedChange } from './described.ts';
 import { parseImportId } from './ids.ts';
 import { onceSaid, present, readMap, said, type MapRules } from './maps.ts';
-import { descriptionAttribute, gantryResource, nameAttribute, shownMap } from './shared.ts';
+import { descriptionAttribute, gantryResource, nameAttribute, problemsIn, shownMap } from './shared.ts';
 import { isOtherOwner, renamePath } from './rename.ts';
 import { keepEtag, performCreate } from './write.ts';
 
@@ -28,13 +31,15 @@ const rules: MapRules = { isComputed: (key) => filledIn.has(key) || key.startsWi
 interface Origin {
   readonly pool: string | null;
   readonly name: string;
+  readonly project: string | null;
 }
 
 /** A pool that is not said is the one that it is in: no reason to lose what the volume holds. The plan judges another name. */
 function isOther(before: Origin | null, after: Origin | null): boolean {
   if (before === null) return false;
   const [from, to] = [said(before.pool), said(after?.pool ?? null)];
-  return after === null || (from !== null && to !== null && from !== to);
+  const [was, is] = [said(before.project), said(after?.project ?? null)];
+  return after === null || (from !== null && to !== null && from !== to) || (was !== null && is !== null && was !== is);
 }
 
 const attributes = {
@@ -46,6 +51,7 @@ const attributes = {
     {
       pool: text({ doc: 'Its pool; the same one when left out.' }),
       name: text({ doc: 'Name of the volume to copy.', required: true }),
+      project: text({ doc: 'Its project, on servers that have projects; the one of this volume when left out.' }),
     },
     { doc: 'The volume that it begins as a copy of, without its snapshots.', replace: isOther },
   ),
@@ -65,6 +71,20 @@ const readVolume = (live: StorageVolume, state: State) => ({
   effective_config: shownMap(live.config),
   location: live.location,
 });
+
+/** What the pool of the volume does not take, as far as there is one already; other servers have keys that are not known here. */
+async function planConfig({ planned, client, differs, add }: PlanHook<typeof attributes, Link>): Promise<void> {
+  const { pool, config } = planned;
+  if (client === undefined || !isGantry(client) || !differs || typeof pool !== 'string') return;
+  const seen = await client.reader.read('storage_pool', pool, AbortSignal.timeout(30_000));
+  const driver = poolDrivers.find((name) => name === seen?.object.driver);
+  if (driver === undefined || !isMap(config)) return;
+  const known = Object.entries(config as ValueMap).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  const problems = validateVolumeConfig(driver, Object.fromEntries(known));
+  for (const problem of problemsIn(problems, 'config', ['config'])) add(problem);
+}
 
 export const storageVolume = gantryResource({
   typeName: 'gantry_storage_volume',
@@ -86,13 +106,21 @@ export const storageVolume = gantryResource({
       const { parts, options, scope } = parseImportId(id, 2, shape, ['copy']);
       const [pool = '', name = ''] = parts;
       const [volume = '', from = null] = options['copy']?.split('/').toReversed() ?? [];
-      return { pool, name, ...scope, ...(volume === '' ? {} : { source: { pool: from, name: volume } }) };
+      return {
+        pool,
+        name,
+        ...scope,
+        ...(volume === '' ? {} : { source: { pool: from, name: volume, project: null } }),
+      };
     },
     id: ({ pool = '', name = '' }) => `${pool}/${name}`,
   },
-  async plan({ prior, planned, client, replace, add }) {
+  async plan(hook) {
+    const { prior, planned, client, replace, add } = hook;
+    await planConfig(hook);
     const [before, after] = [prior?.source ?? null, planned.source];
     if (prior === null || before === null || after === null || isUnknown(after)) return;
+    if (said(before.project) !== null) return after.name === before.name ? undefined : replace(at('source'));
     const path = (name: string): string => volumePath({ pool: said(before.pool) ?? prior.pool, name });
     const owner = { attribute: 'source', before: before.name, after: after.name, path };
     if (after.name === before.name) return;
@@ -113,8 +141,13 @@ export const storageVolume = gantryResource({
     const { name, description, config, source } = planned;
     // Snapshots of the other volume are nothing that is declared here, and would be in the way of its end.
     const copy = { type: 'copy', volume_only: true };
+    const other = said(source?.project ?? null);
+    if (other !== null) needExtension(context.client, 'storage_api_project', 'copy volumes of other projects');
+    const within = other === null ? {} : { project: other };
     const from =
-      source === null ? {} : { source: { ...copy, name: source.name, pool: said(source.pool) ?? planned.pool } };
+      source === null
+        ? {}
+        : { source: { ...copy, ...within, name: source.name, pool: said(source.pool) ?? planned.pool } };
     const json = { name, type: 'custom', description: description ?? '', config: present(config ?? {}), ...from };
     const path = `/1.0/storage-pools/${segment(planned.pool)}/volumes/custom`;
     const target = planned.target ?? context.client.target;

@@ -52,16 +52,21 @@ export async function performCreate<T>(
   }
 }
 
+const inUse = (error: unknown): unknown =>
+  error instanceof ClientError && error.code !== 'inUse'
+    ? new ClientError('inUse', error.message, { status: error.status, details: error.details, cause: error })
+    : error;
+
 /** gantryd has a code for it; LXD says it in words: "The network is currently in use". */
 const isInUse = (error: unknown): boolean =>
   error instanceof ClientError && (error.code === 'inUse' || /\b(in use|being used|used by)\b/i.test(error.message));
 
-/** Who uses an object is let go of it by an update beside its deletion. When nothing has been written for so long, none will come. */
-const quietMs = 10_000;
+/** When nothing has been written for so long, no update comes that ends a use. */
+const quietMs = 5_000;
 
 /**
  * For operations that take an object away: one that is gone is gone. One that is in use is tried again as long as this provider
- * changes other objects, for Terraform deletes it beside the update that ends the use.
+ * changes other objects, for Terraform may delete it beside the update that ends the use.
  */
 export async function performDelete<T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<void> {
   const { activity } = context.client;
@@ -74,7 +79,7 @@ export async function performDelete<T>(context: Context<Link>, begin: () => Prom
     } catch (error) {
       if (isNotFound(error)) return;
       if (!isInUse(error)) throw error;
-      if (Math.min(activity.quietMs(), Date.now() - startedMs) >= quietMs) throw error;
+      if (Math.min(activity.quietMs(), Date.now() - startedMs) >= quietMs) throw inUse(error);
       await pause(busyPauseMs, context.signal);
     }
   }

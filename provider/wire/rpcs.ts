@@ -187,7 +187,8 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
       return caughtLater(async () => {
         const type = types.resource(request.typeName);
         const prior = objectOf(decodeValue(type, request.prior));
-        const plan = await server.plan(request.typeName, objectOf(decodeValue(type, request.config)), prior);
+        const config = objectOf(decodeValue(type, request.config));
+        const plan = await server.plan(request.typeName, config, prior, readPrivate(request.privateData));
         return wire.PlanReply.encode({
           planned: asDynamic(type, plan.planned),
           replace: plan.replace.map(wirePath),

@@ -33,6 +33,10 @@ export const ServerEnvironment = Type.Object({
   server_pid: Type.Integer(),
   server_version: Type.String(),
   storage: Type.String(),
+  /** Those that pools may be made with here. Older servers do not say. */
+  storage_supported_drivers: Type.Optional(
+    Type.Array(Type.Object({ Name: Type.String(), Version: Type.String(), Remote: Type.Boolean() })),
+  ),
   storage_version: Type.String(),
 });
 export type ServerEnvironment = Static<typeof ServerEnvironment>;

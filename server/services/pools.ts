@@ -133,6 +133,11 @@ export class Pools {
     return driver.resources(pool);
   }
 
+  /** Names of those that pools may be made with. */
+  drivers(): readonly string[] {
+    return Object.keys(this.#deps.drivers).toSorted();
+  }
+
   /** Driver names of the pools there are, for the server's environment. */
   driversInUse(): readonly string[] {
     return [...new Set(this.#deps.records.pools.list().map((entry) => entry.document.driver))].sort();

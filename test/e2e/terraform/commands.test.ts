@@ -61,7 +61,7 @@ resource "gantry_container" "c" {
   test('whose start Terraform makes shows what the commands of this start left', async () => {
     const dated = (running: boolean): string =>
       container(`running = ${running}
-  exec = { seen = { command = ["cat", "/etc/seen"], on = "start", fail_on_error = false } }`);
+  exec = { seen = { command = ["cat", "/seen"], on = "start", fail_on_error = false } }`);
     terraform.write(dated(true));
     await terraform.apply();
     terraform.write(dated(false));
@@ -73,9 +73,8 @@ resource "gantry_container" "c" {
     await terraform.expectNoChanges();
     // Stopped from outside, and started by the next apply.
     await daemon.ok('PUT', '/1.0/containers/web/state', { action: 'stop', force: true });
-    await daemon.call('POST', '/1.0/containers/web/files?path=/etc/seen', 'seen at this start', {
-      'X-LXD-type': 'file',
-    });
+    const written = await daemon.call('POST', '/1.0/containers/web/files?path=/seen', 'seen at this start');
+    expect(written.status).toBe(200);
     await terraform.apply();
     await terraform.expectNoChanges();
     expect((await execs()).seen.stdout).toContain('seen at this start');

@@ -32,6 +32,12 @@ export interface ImageConfig extends cdktf.TerraformMetaArguments {
   */
   readonly autoUpdate?: boolean | cdktf.IResolvable;
   /**
+  * remote: whether the names that it has there are made here as well, as far as they are free. At creation only; they go with it.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#copy_aliases Image#copy_aliases}
+  */
+  readonly copyAliases?: boolean | cdktf.IResolvable;
+  /**
   * How long operations may take.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#timeouts Image#timeouts}
@@ -88,6 +94,12 @@ export interface ImageSource {
   */
   readonly protocol?: string;
   /**
+  * remote: certificate of `server`, as PEM, when no authority vouches for it.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#certificate Image#certificate}
+  */
+  readonly certificate?: string;
+  /**
   * remote: its alias there.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#alias Image#alias}
@@ -99,6 +111,12 @@ export interface ImageSource {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#fingerprint Image#fingerprint}
   */
   readonly fingerprint?: string;
+  /**
+  * remote: the architecture that the image must have, such as `aarch64`. Another one is refused: name it by an alias or fingerprint of its own.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#architecture Image#architecture}
+  */
+  readonly architecture?: string;
   /**
   * container: name of the stopped container to make it from.
   *
@@ -119,8 +137,10 @@ export function imageSourceToTerraform(struct?: ImageSource | cdktf.IResolvable)
     url: cdktf.stringToTerraform(struct!.url),
     server: cdktf.stringToTerraform(struct!.server),
     protocol: cdktf.stringToTerraform(struct!.protocol),
+    certificate: cdktf.stringToTerraform(struct!.certificate),
     alias: cdktf.stringToTerraform(struct!.alias),
     fingerprint: cdktf.stringToTerraform(struct!.fingerprint),
+    architecture: cdktf.stringToTerraform(struct!.architecture),
     container: cdktf.stringToTerraform(struct!.container),
   }
 }
@@ -168,6 +188,12 @@ export function imageSourceToHclTerraform(struct?: ImageSource | cdktf.IResolvab
       type: "simple",
       storageClassType: "string",
     },
+    certificate: {
+      value: cdktf.stringToHclTerraform(struct!.certificate),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
     alias: {
       value: cdktf.stringToHclTerraform(struct!.alias),
       isBlock: false,
@@ -176,6 +202,12 @@ export function imageSourceToHclTerraform(struct?: ImageSource | cdktf.IResolvab
     },
     fingerprint: {
       value: cdktf.stringToHclTerraform(struct!.fingerprint),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    architecture: {
+      value: cdktf.stringToHclTerraform(struct!.architecture),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -234,6 +266,10 @@ export class ImageSourceOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.protocol = this._protocol;
     }
+    if (this._certificate !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.certificate = this._certificate;
+    }
     if (this._alias !== undefined) {
       hasAnyValues = true;
       internalValueResult.alias = this._alias;
@@ -241,6 +277,10 @@ export class ImageSourceOutputReference extends cdktf.ComplexObject {
     if (this._fingerprint !== undefined) {
       hasAnyValues = true;
       internalValueResult.fingerprint = this._fingerprint;
+    }
+    if (this._architecture !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.architecture = this._architecture;
     }
     if (this._container !== undefined) {
       hasAnyValues = true;
@@ -259,8 +299,10 @@ export class ImageSourceOutputReference extends cdktf.ComplexObject {
       this._url = undefined;
       this._server = undefined;
       this._protocol = undefined;
+      this._certificate = undefined;
       this._alias = undefined;
       this._fingerprint = undefined;
+      this._architecture = undefined;
       this._container = undefined;
     }
     else if (cdktf.Tokenization.isResolvable(value)) {
@@ -276,8 +318,10 @@ export class ImageSourceOutputReference extends cdktf.ComplexObject {
       this._url = value.url;
       this._server = value.server;
       this._protocol = value.protocol;
+      this._certificate = value.certificate;
       this._alias = value.alias;
       this._fingerprint = value.fingerprint;
+      this._architecture = value.architecture;
       this._container = value.container;
     }
   }
@@ -375,6 +419,22 @@ export class ImageSourceOutputReference extends cdktf.ComplexObject {
     return this._protocol;
   }
 
+  // certificate - computed: false, optional: true, required: false
+  private _certificate?: string; 
+  public get certificate() {
+    return this.getStringAttribute('certificate');
+  }
+  public set certificate(value: string) {
+    this._certificate = value;
+  }
+  public resetCertificate() {
+    this._certificate = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get certificateInput() {
+    return this._certificate;
+  }
+
   // alias - computed: false, optional: true, required: false
   private _alias?: string; 
   public get alias() {
@@ -405,6 +465,22 @@ export class ImageSourceOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get fingerprintInput() {
     return this._fingerprint;
+  }
+
+  // architecture - computed: false, optional: true, required: false
+  private _architecture?: string; 
+  public get architecture() {
+    return this.getStringAttribute('architecture');
+  }
+  public set architecture(value: string) {
+    this._architecture = value;
+  }
+  public resetArchitecture() {
+    this._architecture = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get architectureInput() {
+    return this._architecture;
   }
 
   // container - computed: false, optional: true, required: false
@@ -679,6 +755,7 @@ export class Image extends cdktf.TerraformResource {
     this._properties = config.properties;
     this._public = config.public;
     this._autoUpdate = config.autoUpdate;
+    this._copyAliases = config.copyAliases;
     this._timeouts.internalValue = config.timeouts;
     this._remote = config.remote;
     this._project = config.project;
@@ -750,6 +827,22 @@ export class Image extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get autoUpdateInput() {
     return this._autoUpdate;
+  }
+
+  // copy_aliases - computed: true, optional: true, required: false
+  private _copyAliases?: boolean | cdktf.IResolvable; 
+  public get copyAliases() {
+    return this.getBooleanAttribute('copy_aliases');
+  }
+  public set copyAliases(value: boolean | cdktf.IResolvable) {
+    this._copyAliases = value;
+  }
+  public resetCopyAliases() {
+    this._copyAliases = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get copyAliasesInput() {
+    return this._copyAliases;
   }
 
   // fingerprint - computed: true, optional: false, required: false
@@ -830,6 +923,7 @@ export class Image extends cdktf.TerraformResource {
       properties: cdktf.hashMapper(cdktf.stringToTerraform)(this._properties),
       public: cdktf.booleanToTerraform(this._public),
       auto_update: cdktf.booleanToTerraform(this._autoUpdate),
+      copy_aliases: cdktf.booleanToTerraform(this._copyAliases),
       timeouts: imageTimeoutsToTerraform(this._timeouts.internalValue),
       remote: cdktf.stringToTerraform(this._remote),
       project: cdktf.stringToTerraform(this._project),
@@ -858,6 +952,12 @@ export class Image extends cdktf.TerraformResource {
       },
       auto_update: {
         value: cdktf.booleanToHclTerraform(this._autoUpdate),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
+      },
+      copy_aliases: {
+        value: cdktf.booleanToHclTerraform(this._copyAliases),
         isBlock: false,
         type: "simple",
         storageClassType: "boolean",

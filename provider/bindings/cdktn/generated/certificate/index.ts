@@ -20,6 +20,24 @@ export interface CertificateConfig extends cdktn.TerraformMetaArguments {
   */
   readonly certificate: string;
   /**
+  * `client`, or `metrics` for who may read metrics only, on servers that have it.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#type Certificate#type}
+  */
+  readonly type?: string;
+  /**
+  * Whether it may use the projects in `projects` only, on servers that have projects.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#restricted Certificate#restricted}
+  */
+  readonly restricted?: boolean | cdktn.IResolvable;
+  /**
+  * The projects that it may use while it is restricted.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#projects Certificate#projects}
+  */
+  readonly projects?: string[];
+  /**
   * How long operations may take.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#timeouts Certificate#timeouts}
@@ -286,6 +304,9 @@ export class Certificate extends cdktn.TerraformResource {
     });
     this._name = config.name;
     this._certificate = config.certificate;
+    this._type = config.type;
+    this._restricted = config.restricted;
+    this._projects = config.projects;
     this._timeouts.internalValue = config.timeouts;
     this._remote = config.remote;
   }
@@ -318,6 +339,54 @@ export class Certificate extends cdktn.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get certificateInput() {
     return this._certificate;
+  }
+
+  // type - computed: true, optional: true, required: false
+  private _type?: string; 
+  public get type() {
+    return this.getStringAttribute('type');
+  }
+  public set type(value: string) {
+    this._type = value;
+  }
+  public resetType() {
+    this._type = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get typeInput() {
+    return this._type;
+  }
+
+  // restricted - computed: true, optional: true, required: false
+  private _restricted?: boolean | cdktn.IResolvable; 
+  public get restricted() {
+    return this.getBooleanAttribute('restricted');
+  }
+  public set restricted(value: boolean | cdktn.IResolvable) {
+    this._restricted = value;
+  }
+  public resetRestricted() {
+    this._restricted = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get restrictedInput() {
+    return this._restricted;
+  }
+
+  // projects - computed: false, optional: true, required: false
+  private _projects?: string[]; 
+  public get projects() {
+    return this.getListAttribute('projects');
+  }
+  public set projects(value: string[]) {
+    this._projects = value;
+  }
+  public resetProjects() {
+    this._projects = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectsInput() {
+    return this._projects;
   }
 
   // fingerprint - computed: true, optional: false, required: false
@@ -365,6 +434,9 @@ export class Certificate extends cdktn.TerraformResource {
     return {
       name: cdktn.stringToTerraform(this._name),
       certificate: cdktn.stringToTerraform(this._certificate),
+      type: cdktn.stringToTerraform(this._type),
+      restricted: cdktn.booleanToTerraform(this._restricted),
+      projects: cdktn.listMapper(cdktn.stringToTerraform, false)(this._projects),
       timeouts: certificateTimeoutsToTerraform(this._timeouts.internalValue),
       remote: cdktn.stringToTerraform(this._remote),
     };
@@ -383,6 +455,24 @@ export class Certificate extends cdktn.TerraformResource {
         isBlock: false,
         type: "simple",
         storageClassType: "string",
+      },
+      type: {
+        value: cdktn.stringToHclTerraform(this._type),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      restricted: {
+        value: cdktn.booleanToHclTerraform(this._restricted),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
+      },
+      projects: {
+        value: cdktn.listMapperHcl(cdktn.stringToHclTerraform, false)(this._projects),
+        isBlock: false,
+        type: "list",
+        storageClassType: "stringList",
       },
       timeouts: {
         value: certificateTimeoutsToHclTerraform(this._timeouts.internalValue),

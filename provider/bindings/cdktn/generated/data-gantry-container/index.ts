@@ -234,6 +234,11 @@ export class DataGantryContainer extends cdktn.TerraformDataSource {
     return this.getStringAttribute('ipv6_address');
   }
 
+  // mac_address - computed: true, optional: false, required: false
+  public get macAddress() {
+    return this.getStringAttribute('mac_address');
+  }
+
   // config - computed: true, optional: false, required: false
   private _config = new cdktn.StringMap(this, "config");
   public get config() {

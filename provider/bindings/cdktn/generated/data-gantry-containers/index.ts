@@ -144,6 +144,11 @@ export class DataGantryContainersContainersOutputReference extends cdktn.Complex
   public get ipv6Address() {
     return this.getStringAttribute('ipv6_address');
   }
+
+  // mac_address - computed: true, optional: false, required: false
+  public get macAddress() {
+    return this.getStringAttribute('mac_address');
+  }
 }
 
 export class DataGantryContainersContainersMap extends cdktn.ComplexMap {

@@ -120,6 +120,16 @@ export class DataGantryNetwork extends cdktn.TerraformDataSource {
     return this._config;
   }
 
+  // ipv4_address - computed: true, optional: false, required: false
+  public get ipv4Address() {
+    return this.getStringAttribute('ipv4_address');
+  }
+
+  // ipv6_address - computed: true, optional: false, required: false
+  public get ipv6Address() {
+    return this.getStringAttribute('ipv6_address');
+  }
+
   // used_by - computed: true, optional: false, required: false
   public get usedBy() {
     return this.getListAttribute('used_by');

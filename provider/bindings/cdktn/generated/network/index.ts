@@ -519,6 +519,16 @@ export class Network extends cdktn.TerraformResource {
     return this._effectiveConfig;
   }
 
+  // ipv4_address - computed: true, optional: false, required: false
+  public get ipv4Address() {
+    return this.getStringAttribute('ipv4_address');
+  }
+
+  // ipv6_address - computed: true, optional: false, required: false
+  public get ipv6Address() {
+    return this.getStringAttribute('ipv6_address');
+  }
+
   // locations - computed: true, optional: false, required: false
   public get locations() {
     return this.getListAttribute('locations');

@@ -26,6 +26,12 @@ export interface ProjectConfig extends cdktn.TerraformMetaArguments {
   */
   readonly config?: { [key: string]: string };
   /**
+  * Whether destroying it deletes what is in it: containers, images, profiles, volumes and networks.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/project#force_destroy Project#force_destroy}
+  */
+  readonly forceDestroy?: boolean | cdktn.IResolvable;
+  /**
   * How long operations may take.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/project#timeouts Project#timeouts}
@@ -293,6 +299,7 @@ export class Project extends cdktn.TerraformResource {
     this._name = config.name;
     this._description = config.description;
     this._config = config.config;
+    this._forceDestroy = config.forceDestroy;
     this._timeouts.internalValue = config.timeouts;
     this._remote = config.remote;
   }
@@ -346,6 +353,22 @@ export class Project extends cdktn.TerraformResource {
     return this._config;
   }
 
+  // force_destroy - computed: true, optional: true, required: false
+  private _forceDestroy?: boolean | cdktn.IResolvable; 
+  public get forceDestroy() {
+    return this.getBooleanAttribute('force_destroy');
+  }
+  public set forceDestroy(value: boolean | cdktn.IResolvable) {
+    this._forceDestroy = value;
+  }
+  public resetForceDestroy() {
+    this._forceDestroy = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get forceDestroyInput() {
+    return this._forceDestroy;
+  }
+
   // effective_config - computed: true, optional: false, required: false
   private _effectiveConfig = new cdktn.StringMap(this, "effective_config");
   public get effectiveConfig() {
@@ -393,6 +416,7 @@ export class Project extends cdktn.TerraformResource {
       name: cdktn.stringToTerraform(this._name),
       description: cdktn.stringToTerraform(this._description),
       config: cdktn.hashMapper(cdktn.stringToTerraform)(this._config),
+      force_destroy: cdktn.booleanToTerraform(this._forceDestroy),
       timeouts: projectTimeoutsToTerraform(this._timeouts.internalValue),
       remote: cdktn.stringToTerraform(this._remote),
     };
@@ -417,6 +441,12 @@ export class Project extends cdktn.TerraformResource {
         isBlock: false,
         type: "map",
         storageClassType: "stringMap",
+      },
+      force_destroy: {
+        value: cdktn.booleanToHclTerraform(this._forceDestroy),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
       },
       timeouts: {
         value: projectTimeoutsToHclTerraform(this._timeouts.internalValue),

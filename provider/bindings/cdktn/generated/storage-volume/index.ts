@@ -75,6 +75,12 @@ export interface StorageVolumeSource {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#name StorageVolume#name}
   */
   readonly name: string;
+  /**
+  * Its project, on servers that have projects; the one of this volume when left out.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#project StorageVolume#project}
+  */
+  readonly project?: string;
 }
 
 export function storageVolumeSourceToTerraform(struct?: StorageVolumeSource | cdktn.IResolvable): any {
@@ -85,6 +91,7 @@ export function storageVolumeSourceToTerraform(struct?: StorageVolumeSource | cd
   return {
     pool: cdktn.stringToTerraform(struct!.pool),
     name: cdktn.stringToTerraform(struct!.name),
+    project: cdktn.stringToTerraform(struct!.project),
   }
 }
 
@@ -103,6 +110,12 @@ export function storageVolumeSourceToHclTerraform(struct?: StorageVolumeSource |
     },
     name: {
       value: cdktn.stringToHclTerraform(struct!.name),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    project: {
+      value: cdktn.stringToHclTerraform(struct!.project),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -139,6 +152,10 @@ export class StorageVolumeSourceOutputReference extends cdktn.ComplexObject {
       hasAnyValues = true;
       internalValueResult.name = this._name;
     }
+    if (this._project !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.project = this._project;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -148,6 +165,7 @@ export class StorageVolumeSourceOutputReference extends cdktn.ComplexObject {
       this.resolvableValue = undefined;
       this._pool = undefined;
       this._name = undefined;
+      this._project = undefined;
     }
     else if (cdktn.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -158,6 +176,7 @@ export class StorageVolumeSourceOutputReference extends cdktn.ComplexObject {
       this.resolvableValue = undefined;
       this._pool = value.pool;
       this._name = value.name;
+      this._project = value.project;
     }
   }
 
@@ -188,6 +207,22 @@ export class StorageVolumeSourceOutputReference extends cdktn.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get nameInput() {
     return this._name;
+  }
+
+  // project - computed: false, optional: true, required: false
+  private _project?: string; 
+  public get project() {
+    return this.getStringAttribute('project');
+  }
+  public set project(value: string) {
+    this._project = value;
+  }
+  public resetProject() {
+    this._project = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get projectInput() {
+    return this._project;
   }
 }
 export interface StorageVolumeTimeouts {

@@ -1,0 +1,18 @@
+// What is remembered of an import until the first apply after it: that nobody knows yet which parts of the state the configuration wants.
+import type { PrivateData } from './provider.ts';
+
+const key = 'imported';
+
+/** Said by a read that finds of an object only what an import id says. */
+export function markImport(privateData: PrivateData): void {
+  privateData[key] = 'true';
+}
+
+export const isImported = (privateData: PrivateData): boolean => privateData[key] !== undefined;
+
+/** Said by the first update: from then on the state has what was configured. Returns whether there was an import. */
+export function endImport(privateData: PrivateData): boolean {
+  const was = isImported(privateData);
+  delete privateData[key];
+  return was;
+}

@@ -1,0 +1,39 @@
+// The files of a container on a server that keeps mode and owner of what is there when it is written anew, as LXD does: a secret that
+// was to be hidden would stay readable. Such a file is removed first; a directory is refused.
+import { discard, readIfThere } from '../../server/client/file-work.ts';
+import type { FileAttributes, FileEntry, Files } from '../../server/client/files.ts';
+import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+
+export function replacingFiles(files: Files, container: string): Files {
+  return {
+    ...files,
+    async write(path, content, write, signal) {
+      const there = await lookAt(files, path, signal);
+      if (there?.type === 'file' && isOther(there, write ?? {})) await files.delete(path, signal);
+      await files.write(path, content, write, signal);
+    },
+    async makeDirectory(path, attributes, signal) {
+      const there = await lookAt(files, path, signal);
+      if (there?.type !== 'directory') return files.makeDirectory(path, attributes, signal);
+      if (!isOther(there, attributes ?? {})) return;
+      const [has, wants] = [shown(there), shown({ ...there, ...attributes })];
+      const detail = `This server does not change mode and owner of a directory: it has ${has}, wanted is ${wants}. Change it inside with gantry_container_exec (chmod, chown), or configure what it has.`;
+      throw new DiagnosticError([failure(`The directory ${path} of ${container} stays as it is`, detail)]);
+    },
+  };
+}
+
+async function lookAt(files: Files, path: string, signal: AbortSignal | undefined): Promise<FileEntry | undefined> {
+  const entry = await readIfThere(files, path, signal ?? new AbortController().signal);
+  if (entry !== undefined) discard(entry);
+  return entry;
+}
+
+const names = ['mode', 'uid', 'gid'] as const;
+const isOther = (there: FileEntry, wanted: FileAttributes): boolean =>
+  names.some(
+    (name) => wanted[name] !== undefined && wanted[name] !== (name === 'mode' ? there.mode & 0o7777 : there[name]),
+  );
+
+const shown = ({ mode, uid, gid }: Required<FileAttributes>): string =>
+  `mode 0${(mode & 0o7777).toString(8).padStart(3, '0')}, owner ${uid}, group ${gid}`;

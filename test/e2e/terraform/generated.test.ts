@@ -1,0 +1,106 @@
+// Configurations that Terraform generates from imports: that they plan to nothing and make the same objects again.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform.ts';
+import { useTerraform } from '../../support/terraform-world.ts';
+
+const missing = terraformMissing('Terraform and configurations that it generates');
+
+describe.skipIf(missing !== undefined)('a generated configuration', { timeout: 120_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  useTerraform((world) => ({ daemon, terraform } = world));
+
+  async function generate(imports: string): Promise<string> {
+    terraform.write(imports);
+    const file = join(terraform.dir, 'generated.tf');
+    rmSync(file, { force: true });
+    await terraform.plan(`-generate-config-out=${file}`);
+    return readFileSync(file, 'utf8');
+  }
+
+  test('of a network has all that makes it, plans to nothing, and makes it anew as it was', async () => {
+    await daemon.call('POST', '/1.0/networks', {
+      name: 'gen0',
+      type: 'bridge',
+      config: { 'bridge.mtu': '1400', 'ipv6.address': 'none', 'user.x': '1' },
+    });
+    const { config } = await daemon.get('/1.0/networks/gen0');
+    expect(config['ipv4.address']).toMatch(/^10\./);
+    const generated = await generate('import {\n  to = gantry_network.n\n  id = "gen0"\n}\n');
+    for (const key of ['ipv4.address', 'ipv4.nat', 'bridge.mtu', 'user.x']) expect(generated).toContain(`"${key}"`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    await terraform.apply('-replace=gantry_network.n');
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/networks/gen0')).config).toMatchObject(config);
+    expect(await terraform.state('gantry_network.n')).toMatchObject({
+      ipv4_address: config['ipv4.address'].split('/')[0],
+      ipv6_address: null,
+    });
+  });
+
+  test('is not needed: a written one that leaves to the server what it picked plans to nothing and takes nothing away', async () => {
+    await daemon.call('POST', '/1.0/networks', { name: 'gen0', config: { 'ipv6.address': 'none' } });
+    const { config } = await daemon.get('/1.0/networks/gen0');
+    const written = (more: string): string => `
+resource "gantry_network" "n" {
+  name   = "gen0"
+  config = { "ipv6.address" = "none"${more} }
+}
+data "gantry_network" "d" {
+  name = gantry_network.n.name
+}
+output "address" {
+  value = data.gantry_network.d.ipv4_address
+}
+`;
+    terraform.write(written(''));
+    await terraform.import('gantry_network.n', 'gen0');
+    // The output is new; nothing else is.
+    expect((await terraform.plan()).output).not.toContain('gantry_network.n will');
+    terraform.write(written(', "user.x" = "1"'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/networks/gen0')).config).toEqual({ ...config, 'user.x': '1' });
+    expect((await terraform.outputs())['address']).toBe(config['ipv4.address'].split('/')[0]);
+    // Once it is configured, taking a key out of the configuration takes it away.
+    terraform.write(written(', "user.x" = "1", "ipv4.nat" = "false"'));
+    await terraform.apply();
+    terraform.write(written(', "user.x" = "1"'));
+    expect((await terraform.plan()).changes).toBe(true);
+  });
+
+  test('of a snapshot that never expires says nothing of a year 1', async () => {
+    terraform.write(`
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_container" "c" {
+  name     = "web"
+  running  = false
+  profiles = []
+  devices  = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
+}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.c.name
+  name      = "one"
+}
+`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const before = readFileSync(join(terraform.dir, 'main.tf'), 'utf8');
+    await terraform.forget('gantry_snapshot.s');
+    const rest = before.slice(before.indexOf('resource'), before.indexOf('resource "gantry_snapshot"'));
+    const generated = await generate(`${rest}import {\n  to = gantry_snapshot.again\n  id = "web/one"\n}\n`);
+    expect(generated).not.toContain('0001-01-01');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    writeFileSync(join(terraform.dir, 'generated.tf'), generated);
+    await terraform.apply('-replace=gantry_snapshot.again');
+    await terraform.expectNoChanges();
+  });
+});

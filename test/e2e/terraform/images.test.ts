@@ -1,0 +1,124 @@
+// Images on the simulation: from a server that no authority vouches for, that others had before, imported, with the names they have there.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { packImage } from '../../support/e2e-bench.ts';
+import { Terraform, terraformMissing, type Attached } from '../../support/terraform.ts';
+import { useTerraform } from '../../support/terraform-world.ts';
+
+const missing = terraformMissing('Terraform and images of others');
+
+describe.skipIf(missing !== undefined)('an image of another server', { timeout: 120_000 }, () => {
+  let attached: Attached;
+  let daemon: TestDaemon;
+  let remote: TestDaemon;
+  let terraform: Terraform;
+  let server = '';
+  let certificate = '';
+  let fingerprint = '';
+  useTerraform((world) => ({ attached, daemon, terraform } = world));
+
+  beforeEach(async () => {
+    remote = await makeDaemon({ https: '127.0.0.1:0' });
+    server = `https://${remote.daemon.httpsAddress() ?? ''}`;
+    certificate = (await remote.get('/1.0')).environment.certificate;
+    const store = new Terraform(attached, { address: `unix://${remote.socketPath}` });
+    try {
+      packImage(store.dir, 'image.tar.gz', 'theirs');
+      store.write(`
+resource "gantry_image" "i" {
+  source = { type = "file", file = "${store.dir}/image.tar.gz" }
+  public = true
+}
+resource "gantry_image_alias" "a" {
+  name   = "base"
+  target = gantry_image.i.fingerprint
+}
+`);
+      await store.apply();
+      fingerprint = (await store.state('gantry_image.i')).fingerprint;
+    } finally {
+      store.remove();
+    }
+  });
+  afterEach(() => remote.cleanUp());
+
+  const source = (more = ''): string =>
+    `type = "remote", server = "${server}", protocol = "lxd", alias = "base", certificate = ${JSON.stringify(certificate)}${more}`;
+  const image = (more = '', from = source()): string => `
+resource "gantry_image" "i" {
+  source = { ${from} }
+  ${more}
+}
+`;
+  const images = async (): Promise<readonly string[]> => daemon.get('/1.0/images');
+
+  test('is fetched by its certificate, for the store and for a container, and without it the message says where that goes', async () => {
+    terraform.write(image('', source().replace(/, certificate = .*/, '')));
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('give it as source.certificate');
+    terraform.write(`${image()}
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_container" "c" {
+  name     = "web"
+  running  = false
+  profiles = []
+  devices  = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
+  source   = { ${source().replace('"remote"', '"image"')} }
+}
+`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/containers/web')).config['volatile.base_image']).toBe(fingerprint);
+    terraform.write(image('', source().replace(/certificate = .*/, 'certificate = "none"')));
+    expect(await terraform.fails('plan')).toContain('must be an X.509 certificate in PEM form');
+  });
+
+  test('that was there before is used with a warning, and stays with its names when the resource goes', async () => {
+    const body = { type: 'image', mode: 'pull', server, protocol: 'lxd', alias: 'base', certificate };
+    await daemon.ok('POST', '/1.0/images', { source: body });
+    await daemon.call('POST', '/1.0/images/aliases', { name: 'theirs', target: fingerprint });
+    terraform.write(image('copy_aliases = true'));
+    expect(await terraform.apply()).toContain(`The image ${fingerprint} was on the server already`);
+    await terraform.expectNoChanges();
+    expect((await daemon.get(`/1.0/images/${fingerprint}`)).aliases).toHaveLength(2);
+    await terraform.destroy();
+    const left = await daemon.get(`/1.0/images/${fingerprint}`);
+    expect(left.aliases.map(({ name }: { name: string }) => name)).toEqual(['theirs']);
+    // Other than it is, it is not changed under its owner's feet.
+    terraform.write(image('public = true'));
+    const said = await terraform.fails('apply', '-auto-approve');
+    expect(said).toContain(`The image ${fingerprint} is there already`);
+    expect(said).toContain('with other values of public');
+    expect((await daemon.get(`/1.0/images/${fingerprint}`)).public).toBe(false);
+  });
+
+  test('that the resource brought goes with it, and so do the names that came along', async () => {
+    terraform.write(image('copy_aliases = true'));
+    expect(await terraform.apply()).not.toContain('already');
+    await terraform.expectNoChanges();
+    expect(await daemon.get('/1.0/images/aliases/base')).toMatchObject({ target: fingerprint });
+    await terraform.destroy();
+    expect(await images()).toEqual([]);
+  });
+
+  test('is imported by the id that the documentation gives, and plans to nothing', async () => {
+    terraform.write(image());
+    await terraform.apply();
+    await terraform.forget('gantry_image.i');
+    await terraform.import('gantry_image.i', `${fingerprint},server=${server},alias=base`);
+    await terraform.expectNoChanges();
+    // Another way to fetch the same is no other image; another name there is.
+    terraform.write(image('', source(', architecture = "x86_64"')));
+    await terraform.expectNoChanges();
+    terraform.write(image('', source().replace('"base"', '"other"')));
+    expect((await terraform.plan()).output).toContain('gantry_image.i must be replaced');
+  });
+
+  test('for another architecture than asked for is refused, and not left behind', async () => {
+    terraform.write(image('', source(', architecture = "aarch64"')));
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('The image is not for aarch64');
+    expect(await images()).toEqual([]);
+  });
+});

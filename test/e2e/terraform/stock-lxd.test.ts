@@ -1,0 +1,229 @@
+// What Terraform does on a stock LXD server where that is not as gantryd: modes of files, copies, projects, restricted certificates, names.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { busyboxMissing } from '../../support/busybox-rootfs.ts';
+import { buildBusyboxImage } from '../../support/image-busybox.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/stock-lxd.ts';
+import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform.ts';
+
+const missing = terraformMissing('Terraform on a stock LXD server') ?? busyboxMissing() ?? stockLxdMissing();
+if (missing !== undefined) console.log(`skipped: Terraform on a stock LXD server, since ${missing}`);
+
+describe.skipIf(missing !== undefined)('Terraform on a stock LXD server', { timeout: 300_000 }, () => {
+  let attached: Attached;
+  let lxd: StockLxd;
+  let terraform: Terraform;
+  let base = '';
+
+  beforeAll(async () => {
+    attached = await serveHere();
+    lxd = await startStockLxd();
+  }, 120_000);
+  afterAll(async () => {
+    attached?.stop();
+    await lxd?.cleanUp();
+  }, 120_000);
+  beforeEach(async () => {
+    terraform = new Terraform(attached, { address: `unix://${lxd.socketPath}` });
+    const image = await buildBusyboxImage(join(terraform.dir, 'image'));
+    base = `
+resource "gantry_storage_pool" "p" {
+  name   = "tfpool"
+  driver = "dir"
+}
+resource "gantry_image" "i" {
+  source = { type = "file", file = "${image.metadataPath}" }
+}
+`;
+  });
+  afterEach(() => terraform.remove());
+
+  const root = 'root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }';
+  const container = (name: string, more = ''): string => `
+resource "gantry_container" "${name}" {
+  name         = "${name}"
+  profiles     = []
+  source       = { type = "image", fingerprint = gantry_image.i.fingerprint }
+  devices      = { ${root} }
+  stop_timeout = 2
+  ${more}
+}
+`;
+
+  test('hides a file whose mode changes, and refuses what cannot be done to a directory', async () => {
+    const files = (mode: string, directory = '0755'): string => `${base}${container(
+      'a',
+      `files = { "/etc/secret" = { content = "hush", mode = "${mode}" } }`,
+    )}
+resource "gantry_container_file" "f" {
+  container = gantry_container.a.name
+  path      = "/etc/other"
+  content   = "hush"
+  mode      = "${mode}"
+}
+resource "gantry_container_file" "d" {
+  container = gantry_container.a.name
+  path      = "/srv/data"
+  type      = "directory"
+  mode      = "${directory}"
+}
+resource "gantry_container_exec" "modes" {
+  container = gantry_container.a.name
+  command   = ["sh", "-c", "stat -c %a /etc/secret /etc/other; sleep 1"]
+  triggers  = { mode = gantry_container_file.f.mode }
+}
+`;
+    terraform.write(files('0644'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    terraform.write(files('0600'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await terraform.state('gantry_container_exec.modes')).stdout).toBe('600\n600\n');
+    terraform.write(files('0600', '0700'));
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('does not change mode and owner of a directory');
+    terraform.write(files('0600'));
+    await terraform.expectNoChanges();
+    await terraform.destroy();
+  });
+
+  test('copies a container that says nothing of profiles, with those of its source', async () => {
+    terraform.write(`${base}
+resource "gantry_profile" "x" {
+  name    = "disks"
+  devices = { ${root} }
+}
+resource "gantry_container" "a" {
+  name     = "a"
+  profiles = [gantry_profile.x.name]
+  running  = false
+  source   = { type = "image", fingerprint = gantry_image.i.fingerprint }
+}
+resource "gantry_container" "b" {
+  name    = "b"
+  running = false
+  source  = { type = "copy", source = gantry_container.a.name }
+}
+`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await lxd.get('/1.0/containers/b')).profiles).toEqual(['disks']);
+    await terraform.destroy();
+  });
+
+  test('renames a running container with its snapshots and files, its volume, profile and image alias', async () => {
+    const all = (n: string): string => `${base}
+resource "gantry_image_alias" "a" {
+  name   = "base${n}"
+  target = gantry_image.i.fingerprint
+}
+resource "gantry_profile" "x" {
+  name   = "web${n}"
+  config = { "user.x" = "1" }
+}
+resource "gantry_storage_volume" "v" {
+  pool = gantry_storage_pool.p.name
+  name = "data${n}"
+}
+${container('c', '')
+  .replace('"c"\n  profiles     = []', `"web${n}"\n  profiles     = [gantry_profile.x.name]`)
+  .replace('fingerprint = gantry_image.i.fingerprint', 'alias = gantry_image_alias.a.name')}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.c.name
+  name      = "one${n}"
+}
+resource "gantry_container_file" "f" {
+  container = gantry_container.c.name
+  path      = "/etc/motd"
+  content   = "hello"
+}
+`;
+    terraform.write(all('1'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const { created_at: created } = await lxd.get('/1.0/containers/web1');
+    terraform.write(all('2'));
+    expect(await terraform.apply()).toContain('0 added, 6 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect(await lxd.get('/1.0/containers/web2')).toMatchObject({ created_at: created, status: 'Running' });
+    await terraform.destroy();
+  });
+
+  test('restricts certificates, copies volumes of other projects, and empties a project that is to go with all it has', async () => {
+    const key = join(terraform.dir, 'ci.key');
+    const ran = spawnSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'ec',
+        '-pkeyopt',
+        'ec_paramgen_curve:P-256',
+        '-nodes',
+        '-keyout',
+        key,
+        '-out',
+        join(terraform.dir, 'ci.crt'),
+        '-subj',
+        '/CN=ci',
+        '-days',
+        '2',
+      ],
+      { stdio: 'ignore' },
+    );
+    expect(ran.status).toBe(0);
+    const all = (more: string): string => `${base}
+resource "gantry_project" "t" {
+  name          = "team"
+  force_destroy = true
+  config        = { "features.images" = "true", "features.profiles" = "true", "features.storage.volumes" = "true" }
+}
+resource "gantry_storage_volume" "v" {
+  pool = gantry_storage_pool.p.name
+  name = "data"
+}
+resource "gantry_certificate" "ci" {
+  name        = "ci"
+  certificate = file("\${path.module}/ci.crt")
+  ${more}
+}
+`;
+    terraform.write(all('restricted = true\n  projects = [gantry_project.t.name]'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const { fingerprint } = await terraform.state('gantry_certificate.ci');
+    const trusted = (): Promise<unknown> => lxd.get(`/1.0/certificates/${fingerprint}`);
+    expect(await trusted()).toMatchObject({ restricted: true, projects: ['team'] });
+    terraform.write(all(''));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await trusted()).toMatchObject({ restricted: false });
+    // What others make in the project goes with it.
+    const made = async (path: string, body: object): Promise<void> => {
+      const answer = await lxd.call('POST', `${path}?project=team`, body);
+      if (answer.status === 202) await lxd.call('GET', `${String(answer.body.operation)}/wait`);
+      else expect([200, 201], answer.bytes.toString()).toContain(answer.status);
+    };
+    const disk = { root: { type: 'disk', path: '/', pool: 'tfpool' } };
+    await made('/1.0/profiles', { name: 'extra' });
+    await made('/1.0/containers', { name: 'c', source: { type: 'none' }, profiles: ['default'], devices: disk });
+    await made('/1.0/storage-pools/tfpool/volumes/custom', {
+      name: 'theirs',
+      type: 'custom',
+      config: { 'user.x': '1' },
+    });
+    terraform.write(`${all('')}
+resource "gantry_storage_volume" "copy" {
+  pool   = gantry_storage_pool.p.name
+  name   = "copy"
+  source = { name = "theirs", project = gantry_project.t.name }
+}
+`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    await terraform.destroy();
+    expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+  });
+});

@@ -1,0 +1,98 @@
+// Objects that are taken out of a configuration together with their use: Terraform deletes them beside the update that ends it.
+import { describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform.ts';
+import { useTerraform } from '../../support/terraform-world.ts';
+
+const missing = terraformMissing('Terraform and objects in use');
+
+describe.skipIf(missing !== undefined)('an object that goes together with its use', { timeout: 120_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  useTerraform((world) => ({ daemon, terraform } = world));
+
+  const base = (profiles: string, devices: string): string => `
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_container" "c" {
+  name         = "web"
+  profiles     = [${profiles}]
+  stop_timeout = 0
+  devices = {
+    root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }
+    ${devices}
+  }
+}
+`;
+  const lifecycle = '\n  lifecycle {\n    create_before_destroy = true\n  }';
+  const used = (more = ''): string => `
+resource "gantry_network" "n" {
+  name   = "uses0"
+  config = { "ipv4.address" = "none", "ipv6.address" = "none" }${more}
+}
+resource "gantry_storage_volume" "v" {
+  pool = gantry_storage_pool.p.name
+  name = "data"${more}
+}
+resource "gantry_profile" "x" {
+  name   = "extra"
+  config = { "user.x" = "1" }${more}
+}
+`;
+  const devices = (network: string, volume: string): string => `
+    eth0 = { type = "nic", nictype = "bridged", parent = ${network} }
+    data = { type = "disk", pool = gantry_storage_pool.p.name, source = ${volume}, path = "/data" }`;
+  const referring = base('gantry_profile.x.name', devices('gantry_network.n.name', 'gantry_storage_volume.v.name'));
+
+  test('is deleted while the update that ends the use runs beside it, where names are written out', async () => {
+    terraform.write(used() + base('', ''));
+    await terraform.apply();
+    const named = base('"extra"', devices('"uses0"', '"data"'));
+    terraform.write(used() + named);
+    await terraform.apply();
+    terraform.write(base('', ''));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 3 destroyed');
+    await terraform.expectNoChanges();
+    expect(await daemon.get('/1.0/storage-pools/fast/volumes/custom')).toEqual([]);
+  });
+
+  test('is deleted after the update with create_before_destroy, where it was referred to', async () => {
+    terraform.write(used(lifecycle) + referring);
+    await terraform.apply();
+    terraform.write(base('', ''));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 3 destroyed');
+    await terraform.expectNoChanges();
+  });
+
+  test('is not deleted before the update, where it was referred to: the message says how both go', async () => {
+    terraform.write(used() + referring);
+    await terraform.apply();
+    terraform.write(base('', ''));
+    const said = await terraform.fails('apply', '-auto-approve', '-input=false');
+    for (const what of ['profile extra', 'network uses0', 'storage volume fast/data']) expect(said).toContain(what);
+    expect(said).toContain('terraform apply -target');
+    expect(said).toContain('create_before_destroy = true');
+    await terraform.apply('-target=gantry_container.c');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await daemon.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
+  });
+
+  test('is not waited for when nothing that this provider does ends the use: the message names the user', async () => {
+    terraform.write(used() + base('', ''));
+    await terraform.apply();
+    await daemon.call('PATCH', '/1.0/containers/web', { profiles: ['extra'] });
+    terraform.write(
+      `${used().slice(0, used().indexOf('resource "gantry_profile"'))}${base('', '')}`.replace(
+        'stop_timeout = 0',
+        'stop_timeout = 0\n  lifecycle {\n    ignore_changes = [profiles]\n  }',
+      ),
+    );
+    const said = await terraform.fails('apply', '-auto-approve', '-input=false');
+    expect(said).toContain('The profile extra is in use by');
+    expect(said).toContain('web');
+    expect(await terraform.state('gantry_profile.x')).toMatchObject({ name: 'extra' });
+  });
+});
