@@ -9,6 +9,7 @@ export interface BackupOptions extends CliOptions {
   readonly compression?: string;
   readonly expires?: string;
   readonly storage?: string;
+  readonly allowHostAccess?: boolean;
 }
 
 export function addBackupCommands(add: AddCommand, program: Command, withHost: (command: Command) => Command): void {
@@ -57,7 +58,13 @@ export function addBackupCommands(add: AddCommand, program: Command, withHost: (
         command
           .argument('<file>', 'the backup, or - for stdin')
           .argument('[name]', 'of the container (default: as in the backup)')
-          .addOption(new Option('-s, --storage <pool>', 'pool for its files (default: as in the backup)')),
+          .addOption(new Option('-s, --storage <pool>', 'pool for its files (default: as in the backup)'))
+          .addOption(
+            new Option(
+              '--allow-host-access',
+              'also when it brings access to the host: privileged, paths of the host, raw.*',
+            ),
+          ),
       ),
     async (context, args, options) => (await import('./commands/backup.ts')).importBackupFile(context, args, options),
     backup,

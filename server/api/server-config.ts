@@ -48,6 +48,10 @@ const perPool =
 const local = { scope: 'local' } as const;
 
 export const serverConfigKeys = {
+  'backups.allow_host_access': flag(
+    'Make containers also of backups that bring access to the host (privileged, paths of the host, raw.*), without being told so.',
+    { default: 'false' },
+  ),
   'backups.compression_algorithm': row('text', program)('Program that packs backups.', { default: 'gzip' }),
   'candid.api.key': text('Public key of the identity provider.'),
   'candid.api.url': row('text', url)('Address of the identity provider.'),

@@ -48,14 +48,20 @@ export interface BackupImport {
   /** Instead of what the backup says. */
   readonly pool?: string;
   readonly name?: string;
+  /** Also when it brings access to the host: privileged, paths of the host, raw.* and the like. */
+  readonly allowHostAccess?: boolean;
 }
 
 /** Starts the upload; the reply carries the operation that makes the container. */
 export async function importBackup(http: Http, wanted: BackupImport, signal?: AbortSignal): Promise<Reply<Operation>> {
-  const { source, pool, name } = wanted;
+  const { source, pool, name, allowHostAccess = false } = wanted;
   const stream = typeof source === 'string' ? createReadStream(source) : source;
   const length = typeof source === 'string' ? { 'content-length': String((await stat(source)).size) } : {};
-  const values = { ...(pool === undefined ? {} : { pool }), ...(name === undefined ? {} : { name }) };
+  const values = {
+    ...(pool === undefined ? {} : { pool }),
+    ...(name === undefined ? {} : { name }),
+    ...(allowHostAccess ? { 'allow-host-access': 'true' } : {}),
+  };
   // Both prefixes: each server reads its own and ignores the other.
   const given = Object.entries(values).flatMap(([key, value]) => [
     [`X-SVC-${key}`, value],

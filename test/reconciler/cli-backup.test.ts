@@ -55,6 +55,18 @@ test('create, list, export, delete, import: a container comes back from its file
   ).toBe(`${c}-3`);
 });
 
+test('a backup that brings access to the host is refused with the flag that takes it, and taken with it', async () => {
+  const c = await fresh();
+  await daemon.call('PATCH', `/1.0/containers/${c}`, { config: { 'security.privileged': 'true' } });
+  const file = join(here, `${c}.backup`);
+  await ok(['create', c, 'mine']);
+  await ok(['export', c, 'mine', file]);
+  const refused = await backup(['import', file, `${c}-new`]);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/the key security\.privileged[\s\S]*--allow-host-access/);
+  expect(await ok(['import', file, `${c}-new`, '--allow-host-access'])).toBe(`${c}-new`);
+});
+
 test('what cannot be is said: with the reason, the exit code, and no half file', async () => {
   const c = await fresh();
   const refused = async (args: readonly string[], words: RegExp): Promise<void> => {

@@ -22,7 +22,7 @@ const has = (program: string): boolean => {
     return false;
   }
 };
-const octets = { 'content-type': 'application/octet-stream' };
+const octets = { 'content-type': 'application/octet-stream', 'x-svc-allow-host-access': 'true' };
 
 describe.skipIf(missing !== undefined)('a running container', () => {
   let daemon: TestDaemon;

@@ -139,7 +139,7 @@ export async function importBackupFile(
   [file = '', name]: readonly string[],
   options: CliOptions,
 ): Promise<ExitCode> {
-  const { storage }: BackupOptions = options;
+  const { storage, allowHostAccess }: BackupOptions = options;
   if (file !== '-')
     await stat(file).catch((error: unknown) => {
       throw localError(`Cannot read ${file}`, error);
@@ -148,6 +148,7 @@ export async function importBackupFile(
     source: file === '-' ? context.io.stdin : file,
     ...(storage === undefined ? {} : { pool: storage }),
     ...(name === undefined ? {} : { name }),
+    ...(allowHostAccess === true ? { allowHostAccess } : {}),
   };
   await withClient(context, async (client) => {
     let made = name ?? '';

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { BackupCreate } from '../../api/backup.ts';
 import { errors } from '../../api/errors.ts';
+import { isTrue } from '../../api/value-check.ts';
 import type { Operation } from '../../api/operation.ts';
 import { backupUploadPath } from '../../services/backups/backup-files.ts';
 import type { Backups } from '../../services/backups/backups.ts';
@@ -76,7 +77,8 @@ export function isBackupUpload(request: IncomingMessage): boolean {
   return (request.headers['content-type'] ?? '').toLowerCase().startsWith('application/octet-stream');
 }
 
-/** POST containers with the file as body; the headers `pool` and `name` stand over what is in it. */
+/** POST containers with the file as body; the headers `pool` and `name` stand over what is in it, `allow-host-access` takes what
+ *  reaches onto the host. */
 export async function receiveBackup(
   deps: Omit<BackupRouteDeps, 'backups'>,
   context: RouteContext,
@@ -96,6 +98,12 @@ export async function receiveBackup(
     const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
     throw isFull ? errors.internal('Receiving the backup failed: the disk is full', error) : error;
   }
-  const upload = { path, ...(pool === undefined ? {} : { pool }), ...(name === undefined ? {} : { name }) };
+  const allowHostAccess = isTrue(header('allow-host-access'));
+  const upload = {
+    path,
+    allowHostAccess,
+    ...(pool === undefined ? {} : { pool }),
+    ...(name === undefined ? {} : { name }),
+  };
   return async_(await deps.restore(context.caller, upload, signal));
 }

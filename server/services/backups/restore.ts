@@ -19,7 +19,9 @@ import { idMapKeys } from '../containers/id-maps.ts';
 import type { NetworkHosts } from '../containers/network-hosts.ts';
 import type { SnapshotEntry } from '../containers/snapshot-records.ts';
 import { expand, nicNetworks, withoutServerKeys } from '../expand.ts';
+import { settingOf } from '../settings.ts';
 import { keptKeys, receiveContainerSaga, type ReceiveContainerParams } from '../migration/container-target.ts';
+import { checkHostAccess } from './host-access.ts';
 import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
 import { inspectBackup, readIndex, unpackBackup } from './tarball-reader.ts';
 
@@ -33,6 +35,8 @@ export interface BackupUpload {
   /** Instead of what the backup says. */
   readonly pool?: string;
   readonly name?: string;
+  /** The caller knows that it brings access to the host, and trusts it. */
+  readonly allowHostAccess?: boolean;
 }
 
 /** Of one part: each costs memory while looking. */
@@ -52,7 +56,10 @@ export async function restoreBackup(
     if (rule !== undefined) throw errors.invalidName('container', name, rule);
     if (deps.records.containers.has(name)) throw errors.exists('container', name);
     const pool = choosePool(deps, index, upload.pool);
-    if (index.parts !== undefined) draft(deps, name, pool, index.parts);
+    if (index.parts !== undefined) {
+      checkHostAccess(index.parts, isAllowed(deps, upload));
+      draft(deps, name, pool, index.parts);
+    }
     return deps.operations.start({
       description: 'Restoring backup',
       resources: { containers: [urlOf(name)] },
@@ -86,6 +93,7 @@ async function restoreNow(
   signal: AbortSignal,
 ): Promise<void> {
   const parts = await inspectBackup(upload.path, index, await roomOf(deps, pool), signal);
+  checkHostAccess(parts, isAllowed(deps, upload));
   await deps.locks.run(lockOf(name), async () => {
     const params = draft(deps, name, pool, parts);
     const profileOf = (profile: string) => deps.records.profiles.get(profile)?.document;
@@ -118,6 +126,9 @@ async function restoreNow(
     deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
   });
 }
+
+const isAllowed = ({ records }: RestoreDeps, { allowHostAccess }: BackupUpload): boolean =>
+  allowHostAccess === true || isTrue(settingOf(records, 'backups.allow_host_access'));
 
 async function roomOf(deps: RestoreDeps, pool: string): Promise<EntryLimits> {
   const { space, inodes } = await deps.pools.resources(pool);
