@@ -39,6 +39,14 @@ export function readDiskSpace(dir: string): DiskSpace {
   return { freeBytes: (process.getuid?.() === 0 ? bfree : bavail) * bsize, totalBytes: blocks * bsize };
 }
 
+function spaceIfKnown(dir: string): DiskSpace | undefined {
+  try {
+    return readDiskSpace(dir);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Requests that make room, or are needed to: what a container has to be asked for before it is deleted, and programs in it. */
 const allowedOnFullDisk: ReadonlySet<string> = new Set([
   'containers.state.put',
@@ -76,7 +84,7 @@ export class DiskRoom {
     const now = this.#deps.nowMs();
     if (this.#state.isFull || now - this.#lookedAtMs >= lookAgainMs || now < this.#lookedAtMs) this.#look();
     if (!this.#state.isFull) return undefined;
-    const space = readDiskSpace(this.#deps.dir);
+    const space = spaceIfKnown(this.#deps.dir) ?? { freeBytes: 0, totalBytes: 0 };
     const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
     return (
       `the disk of ${this.#deps.dir} is full (${megabytes(space.freeBytes)} free), so this server is read-only. ` +
@@ -111,7 +119,10 @@ export class DiskRoom {
     const { log, nowMs, dir } = this.#deps;
     this.#lookedAtMs = nowMs();
     const before = this.#state;
-    this.#state = nextDiskState(before, readDiskSpace(dir));
+    const space = spaceIfKnown(dir);
+    // A directory that is gone has neither room nor a server that would need it.
+    if (space === undefined) return;
+    this.#state = nextDiskState(before, space);
     if (before.hasReserve && !this.#state.hasReserve) rmSync(this.#reserve, { force: true });
     if (!before.hasReserve && this.#state.hasReserve) this.#making = this.#makeReserve();
     if (this.#state.isFull && !before.isFull) log.error(`Read-only from now on: ${this.reason()}`);

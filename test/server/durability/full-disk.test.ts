@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { nextDiskState, reserveBytesOf } from '../../../server/services/disk-room.ts';
+import { DiskRoom, nextDiskState, reserveBytesOf } from '../../../server/services/disk-room.ts';
 import { call } from '../../support/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type Bundle, type ChildDaemon } from '../../support/daemon-child.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/image-hostile.ts';
@@ -34,6 +34,16 @@ describe('the state of the disk', () => {
   ] as const)('a disk that %s', (_what, before, freeBytes, after) => {
     expect(nextDiskState(before, { freeBytes, totalBytes })).toEqual(after);
   });
+});
+
+test('a state directory that has vanished changes nothing and throws nothing', async () => {
+  const vanished = mkdtempSync(join(tmpdir(), 'gantry-vanished-'));
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const room = new DiskRoom({ dir: vanished, log, nowMs: () => Date.now() });
+  await room.close();
+  rmSync(vanished, { recursive: true });
+  await room.task().run(new Date(), new AbortController().signal);
+  expect(room.reason()).toBeUndefined();
 });
 
 const isRoot = process.getuid?.() === 0;
