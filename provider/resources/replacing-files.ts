@@ -1,5 +1,7 @@
 // The files of a container on a server that keeps mode and owner of what is there when it is written anew, as LXD does: a secret that
-// was to be hidden would stay readable. Such a file is removed first; a directory is refused.
+// was to be hidden would stay readable. Such a file is removed first; a directory is refused. Reads that LXD breaks off are made again.
+import { ClientError } from '../../server/client/client-error.ts';
+import { pause } from '../../server/client/deadline.ts';
 import { discard, readIfThere } from '../../server/client/file-work.ts';
 import type { FileAttributes, FileEntry, Files } from '../../server/client/files.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
@@ -7,6 +9,8 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 export function replacingFiles(files: Files, container: string): Files {
   return {
     ...files,
+    read: (path, signal) => steadily(() => files.read(path, signal), signal),
+    delete: (path, signal) => steadily(() => files.delete(path, signal), signal),
     async write(path, content, write, signal) {
       const there = await lookAt(files, path, signal);
       if (there?.type === 'file' && isOther(there, write ?? {})) await files.delete(path, signal);
@@ -27,6 +31,21 @@ async function lookAt(files: Files, path: string, signal: AbortSignal | undefine
   const entry = await readIfThere(files, path, signal ?? new AbortController().signal);
   if (entry !== undefined) discard(entry);
   return entry;
+}
+
+const attempts = 5;
+const againMs = 200;
+
+/** LXD's helper for files at times drops a connection of a container that begins or is at work for someone else. */
+async function steadily<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof ClientError) || !/forkfile/.test(error.message) || attempt >= attempts) throw error;
+      await pause(againMs, signal);
+    }
+  }
 }
 
 const names = ['mode', 'uid', 'gid'] as const;
