@@ -1,7 +1,8 @@
 // Taking objects into a set's ownership as they are, and letting go of them: plans that write records and nothing else. Pure.
+import { statusCodes } from '../../server/api/status.ts';
 import { PlanContext } from './context.ts';
 import { recordsOf } from './decide-ownership.ts';
-import type { Address } from './document.ts';
+import type { Address, JsonObject } from './document.ts';
 import { pathText } from './inside.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Observed } from './observed.ts';
@@ -34,8 +35,10 @@ export function planAdoption(
   return { plan: recordPlan(plan.set ?? owner.set, changes, steps), refusals };
 }
 
+const statusOf = (live: object | undefined): unknown => (live as JsonObject | undefined)?.['status_code'];
+
 function differencesOf(change: ResourceChange): readonly string[] {
-  const { address, action, power, guard, changes } = change;
+  const { address, action, power, guard, changes, live } = change;
   if (action === 'create') return [`${address} does not exist: an apply would make it`];
   if (guard?.code === 'conflict') return [`${address}: ${guard.message}`];
   return [
@@ -43,7 +46,9 @@ function differencesOf(change: ResourceChange): readonly string[] {
       (edit) =>
         `${address}: ${edit.path} is ${shownValue(edit, edit.before)}, declared ${shownValue(edit, edit.after)}`,
     ),
-    ...(power === 'start' ? [`${address} is stopped, declared running`] : []),
+    ...(power === 'start'
+      ? [`${address} is ${statusOf(live) === statusCodes.frozen ? 'frozen' : 'stopped'}, declared running`]
+      : []),
     ...(power === 'stop' ? [`${address} is running, declared stopped`] : []),
     ...(power === 'restart' && changes.length === 0 ? [`${address} would restart: ${change.reasons.join(', ')}`] : []),
   ];

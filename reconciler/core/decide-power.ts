@@ -1,6 +1,7 @@
 // Decides whether a container starts, stops or restarts beside its update, and whether its policy allows that.
 import type { Container } from '../../server/api/container.ts';
 import type { Effect } from '../../server/api/field.ts';
+import { statusCodes } from '../../server/api/status.ts';
 import type { Change } from './change.ts';
 import type { PlanContext } from './context.ts';
 import type { Document, JsonObject } from './document.ts';
@@ -37,6 +38,7 @@ export function decidePower(
   const owed = wanted === 'running' && context.owesRestart(document.name) ? ['what an earlier run changed'] : [];
   const isStill = changes.length === 0 && profiles.length === 0;
   const effect = isStill ? 'live' : effectOfAll(live, changes, context);
+  if (effect === 'live' && owed.length === 0 && wanted === 'running' && isFrozen(live)) return thawing(document);
   if (effect === 'live' && owed.length === 0)
     return wanted === 'running' ? awaited(document, context) : unchangedRunning;
   if (effect === 'live') return restarting(document, context, owed);
@@ -77,6 +79,17 @@ const starting = (document: Document): PowerDecision => ({
   effect: 'live',
   isRunning: false,
   reasons: ['it is stopped and should run'],
+  sketches: [start, ...waits(document)],
+});
+
+const isFrozen = (live: JsonObject): boolean => live['status_code'] === statusCodes.frozen;
+
+/** A start of a frozen container thaws it. */
+const thawing = (document: Document): PowerDecision => ({
+  action: 'start',
+  effect: 'live',
+  isRunning: true,
+  reasons: ['it is frozen and should run: it is thawed'],
   sketches: [start, ...waits(document)],
 });
 

@@ -165,7 +165,8 @@ const sourceChange = (source: Json): Change => ({
 function whyCreate({ files, kind, values }: Document): readonly string[] {
   if (kind === 'image' && values['source'] !== undefined)
     return [`the server has no image from ${sourceName(mapOf(values['source']))}: it is fetched there`];
-  if (kind !== 'image' || files?.fingerprint === undefined) return noStrings;
+  if (kind !== 'image') return coreKind(kind).warnsAtCreation?.(values) ?? noStrings;
+  if (files?.fingerprint === undefined) return noStrings;
   const names = 'file' in files.parts ? [files.parts.file] : [files.parts.metadata, files.parts.rootfs];
   const size = files.sizeBytes === undefined ? '' : `, ${formatBytes(files.sizeBytes)}`;
   const shown = names.map((name) => name.slice(name.lastIndexOf('/') + 1)).join(' and ');
@@ -398,7 +399,7 @@ function insideOfExisting(
     ...(ran === undefined ? {} : { ran }),
     owner,
     changes: diff.changes,
-    starts: power.action === 'start' || power.action === 'restart',
+    starts: (power.action === 'start' && !power.isRunning) || power.action === 'restart',
     willRun: power.action === 'start' || (power.isRunning && power.action !== 'stop' && !isStill),
   });
 }

@@ -100,7 +100,11 @@ function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject)
     const text = typeof now === 'string' && now !== '' ? now : undefined;
     if (value === null ? text === undefined : same(walk, key, text, asText(value))) continue;
     const segments = [...prefix, key];
-    if (walk.kind.isProvenance?.(segments) !== true) add(walk, segments, text, value === null ? undefined : value);
+    if (value === null && walk.kind.refills?.(segments, walk.live) === true) continue;
+    const isProvenance = walk.kind.isProvenance?.(segments) === true;
+    if (isProvenance && (value === null || walk.kind.isAsCreated?.(segments, walk.live, asText(value)) !== false))
+      continue;
+    add(walk, segments, text, value === null ? undefined : value);
   }
   for (const key in live) {
     if (key in wanted || live[key] === '' || isNote(key)) continue;

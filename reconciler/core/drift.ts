@@ -1,5 +1,6 @@
 // What differs between the live world, the documents, and what the set's last apply left; and who is to blame, as far as the
 // hashes in the owners' records tell. Pure; a plan says what would be done about it, this says what is so.
+import { statusCodes } from '../../server/api/status.ts';
 import type { KindName } from '../../server/api/kinds.ts';
 import { bareDocument } from './bare-document.ts';
 import { recordsOf } from './decide-ownership.ts';
@@ -115,9 +116,10 @@ function differenceOf(edit: Change): DriftDifference {
 }
 
 /** A restart is a consequence of other differences. */
-function powerOf({ power, action }: ResourceChange): DriftDifference | undefined {
+function powerOf({ power, action, live: object }: ResourceChange): DriftDifference | undefined {
   if (power === undefined || power === 'restart' || action === 'replace') return undefined;
-  const [live, declared] = power === 'start' ? ['stopped', 'running'] : ['running', 'stopped'];
+  const now = (object as JsonObject | undefined)?.['status_code'] === statusCodes.frozen ? 'frozen' : undefined;
+  const [live, declared] = power === 'start' ? [now ?? 'stopped', 'running'] : [now ?? 'running', 'stopped'];
   return { path: 'state', cause: 'unknown', live, declared, secret: false };
 }
 

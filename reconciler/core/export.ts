@@ -18,6 +18,7 @@ import { asText, isMap, mapOf, textOf } from './kinds/values.ts';
 import type { Observed } from './observed.ts';
 import { projectOfLive, scopesOf } from './scope.ts';
 import { plainName, scopedName } from './scoped-name.ts';
+import { statusCodes } from '../../server/api/status.ts';
 import { compareText } from './order.ts';
 import { defaultSet, isNote, ownedAt, type OwnerRecord, type Path } from './ownership.ts';
 import { isRunning } from './usage.ts';
@@ -30,6 +31,8 @@ export interface Exported {
   readonly values?: JsonObject;
   /** Lines to stand before it. */
   readonly comments: readonly string[];
+  /** Nothing makes it again: it is to be named to whoever exports. */
+  readonly isLeftOut?: boolean;
   /** Remarks beside single keys. */
   readonly remarks: readonly { readonly path: Path; readonly text: string }[];
 }
@@ -40,7 +43,10 @@ export interface ExportOptions {
 }
 
 /** In the order in which objects are made, then by name. */
-export function exportWorld(observed: Observed, options: ExportOptions = {}): readonly Exported[] {
+export function exportWorld(world: Observed, options: ExportOptions = {}): readonly Exported[] {
+  // What is saved is exported, also where nothing listens on it.
+  const { isDeaf: _isDeaf, ...server } = world.server;
+  const observed = { ...world, server };
   return kindNames.flatMap((kind) =>
     [...coreKind(kind).liveNames(observed)]
       .sort(compareText)
@@ -56,6 +62,8 @@ export function exportObject(kind: KindName, name: string, observed: Observed, s
   const project = projectOfLive(observed, live);
   const own: Own = { kind, live, records: [...records.values()], mine: records.get(set), set, project };
   if (kind === 'image') return exportImage(own, name, observed);
+  if (kind === 'storage_volume' && volumeLoss(name, live) !== undefined)
+    return leftOut(own, name, [volumeLoss(name, live) ?? '']);
   if (isAside(live)) return remark(own, name, [`stands aside for its successor until a rebuild ends`]);
   if (kind === 'profile' && plainName(name, project) === 'default' && isUntouched(own)) return undefined;
   if (kind === 'certificate' && live['type'] !== 'client')
@@ -248,10 +256,12 @@ function containerPart(own: Own, observed: Observed): { readonly values: JsonObj
 }
 
 /** Protection and the like outlive the manifest that asked for them. */
-function manageOf({ mine, set }: Own): JsonObject {
+function manageOf({ mine, set, live }: Own): JsonObject {
   const { protect = false, onDelete = 'delete', prune } = mine?.policy ?? {};
   return {
     ...(set === defaultSet ? {} : { set }),
+    // A document cannot say frozen; without this, an apply would thaw it.
+    ...(live['status_code'] === statusCodes.frozen ? { power: 'ignore' } : {}),
     ...(protect ? { protect } : {}),
     ...(onDelete === 'delete' ? {} : { on_delete: onDelete }),
     ...(prune === undefined ? {} : { prune }),
@@ -285,6 +295,31 @@ const remark = ({ kind }: Pick<Own, 'kind'>, name: string, comments: readonly st
   comments: comments.map((line) => `${kind}/${name} ${line}`),
   remarks: [],
 });
+
+const leftOut = (own: Pick<Own, 'kind'>, name: string, comments: readonly string[]): Exported => ({
+  ...remark(own, name, comments),
+  isLeftOut: true,
+});
+
+/** Why no document makes the volume again; undefined: one does. LXD lists snapshots among the volumes. */
+function volumeLoss(name: string, live: JsonObject): string | undefined {
+  if (volumeWithin(name).includes('/')) return 'is a snapshot of a volume, which no document makes again';
+  const content = textOf(live['content_type']) ?? '';
+  return content === '' || content === 'filesystem'
+    ? undefined
+    : `has the content type ${content}: a document would make a file system of it`;
+}
+
+/** Network ACLs, which no kind of document has. */
+export const exportAcls = (names: readonly string[]): readonly Exported[] =>
+  names.map((name) => ({
+    address: addressOf('network', name),
+    kind: 'network',
+    name,
+    comments: [`the network ACL ${name} is left out: no document has ACLs`],
+    isLeftOut: true,
+    remarks: [],
+  }));
 
 /** Where the server fetched it from is a document; files it does not list. */
 function exportImage(own: Own, key: string, observed: Observed): Exported {

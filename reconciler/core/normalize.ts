@@ -45,8 +45,12 @@ function withImageOfName(
 }
 
 function normalizeValues(document: Document): JsonObject {
-  const { fields } = coreKind(document.kind);
+  const { fields, chosen = [] } = coreKind(document.kind);
   let values: Record<string, Json> | undefined;
+  for (const field of chosen) {
+    const value = document.values[field];
+    if (value === '' || value === null) delete (values ??= { ...document.values })[field];
+  }
   for (const [field, shape] of Object.entries(fields)) {
     const value = document.values[field];
     const next =

@@ -25,6 +25,8 @@ export interface Observed {
     /** Server config as shown; hidden keys are `true`. Absent where the client may not see it. */
     readonly config?: Readonly<Record<string, string | boolean>>;
     readonly etag?: string;
+    /** Nothing listens on its core.https_address, which is only saved. */
+    readonly isDeaf?: boolean;
     /** Real LXD knows snapshots without a description. */
     readonly lacksSnapshotDescriptions?: boolean;
   };

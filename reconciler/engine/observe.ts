@@ -1,4 +1,5 @@
 // Reads the live world in one list call a kind, all at once; judges nothing.
+import { isDeaf } from '../core/kinds/server-config.ts';
 import { hasExtension } from '../../server/api/capability.ts';
 import { isMemberKey, type MemberKind } from '../../server/api/member-keys.ts';
 import type { Server } from '../../server/api/server.ts';
@@ -167,6 +168,7 @@ export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 's
       extensions: metadata.api_extensions,
       ...(config === undefined ? {} : { config }),
       ...(etag === undefined ? {} : { etag }),
+      ...(isDeaf(metadata) ? { isDeaf: true } : {}),
       ...(dialectOf(metadata) === 'lxd' ? { lacksSnapshotDescriptions: true } : {}),
     },
     sets: readSetStates(config ?? {}),

@@ -13,6 +13,7 @@ import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
 import { applyOverlays, writerOf, type Part } from './overlays.ts';
 import { parseText } from './parse-json.ts';
 import { parseYaml } from './parse-yaml.ts';
+import { undeclaredVariables } from './messages/undeclared-variables.ts';
 import { isPreseed, readPreseed } from './preseed-parts.ts';
 import { flatForm, readDocument } from './read-document.ts';
 import { readInside } from './read-inside.ts';
@@ -175,6 +176,7 @@ async function loadDocument(
     load.diagnostics.push(placedDiagnostic(finding, writer.source, writer.raw));
   };
   const expanded = expandVariables(raw.value, variables);
+  if (variables !== noVariables) undeclaredVariables(raw.value, variables).forEach(report);
   for (const { path, name } of expanded.empty) {
     const message = `the variable ${name} has no value`;
     const remedy = `give it one in its kind: vars document, with --var ${name}=..., or as \${${name}:-default}`;

@@ -18,7 +18,7 @@ import { foreignNames } from '../core/foreign.ts';
 import { coreKind } from '../core/kinds/index.ts';
 import { asText, isMap, mapOf } from '../core/kinds/values.ts';
 import { labelConfig, labelProblems, presentLabels } from '../core/labels.ts';
-import { hasConfig } from '../core/ownership.ts';
+import { hasConfig, isNote } from '../core/ownership.ts';
 import { isScoped } from '../core/scope.ts';
 import { scopedName } from '../core/scoped-name.ts';
 import { hidden, isSecret } from '../core/secret.ts';
@@ -27,6 +27,7 @@ import { withSeedTexts } from './cloud-config.ts';
 import { withoutComputed } from './messages/computed-members.ts';
 import { kindProblem, machineProblem } from './messages/kind-problems.ts';
 import { schemaFinding } from './messages/wrong-type.ts';
+import { ignoreFindings } from './read-ignore.ts';
 import { dependsOnFindings, readManage } from './read-manage.ts';
 
 /** All but the place, which the loader knows. */
@@ -109,6 +110,7 @@ function readKind(kind: KindName, flat: JsonObject, nowMs: number, base: string)
     return { ...address, findings: [...findings, ...ruleFindings(kind, coerced, findings)] };
   }
   const manage = readManage(coerced['manage'], findings, nowMs);
+  findings.push(...ignoreFindings(kind, manage.ignore));
   const certificate = kind === 'certificate' ? readCertificate(coerced['certificate'], findings) : undefined;
   const values = { ...valuesOf(kind, coerced), ...(certificate === undefined ? {} : { certificate: certificate.der }) };
   findings.push(...ruleFindings(kind, coerced, findings));
@@ -283,6 +285,7 @@ function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding
       ),
     );
   if (kind === 'image') findings.push(...fileFindings(value));
+  findings.push(...noteFindings(mapOf(value['config'])));
   return findings.filter((finding) => !isKnown(finding.path));
 }
 
@@ -310,6 +313,19 @@ function textual(value: JsonObject): JsonObject {
   const text = (item: Json): Json => (typeof item === 'boolean' ? String(item) : isMap(item) ? textual(item) : item);
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, text(item)]));
 }
+
+/** What gantry itself notes on a server: who owns what, locks, history. Said by a document it would be another's. */
+const noteFindings = (config: JsonObject): readonly Finding[] =>
+  Object.keys(config)
+    .filter(isNote)
+    .map((key) =>
+      wrong(
+        'reserved-key',
+        `config.${key}`,
+        `config.${key} is a note that gantry keeps on the server itself: no document may say it`,
+        'take it out; on another server it would claim what is not there',
+      ),
+    );
 
 function fileFindings(value: JsonObject): Finding[] {
   const has = (key: string): boolean => typeof value[key] === 'string';

@@ -1,5 +1,8 @@
 // Reads `manage.ignore` and the days on which such rules end. What a rule covers is core/ignore.ts.
 import type { IgnoreRule, Json, JsonObject } from '../core/document.ts';
+import { kinds, type KindName } from '../../server/api/kinds.ts';
+import { nearestName } from '../../server/api/nearest.ts';
+import { coreKind } from '../core/kinds/index.ts';
 import { wrong, type Finding } from './finding.ts';
 
 const day = /^\d{4}-\d{2}-\d{2}$/;
@@ -59,3 +62,28 @@ function isActive(rule: IgnoreRule, end: string, place: string, nowMs: number, f
   });
   return false;
 }
+
+/** Fields of documents beside those that are compared with the live object. */
+const besideFields = ['state', 'exec', 'snapshots', 'aliases', 'labels'];
+
+/** Rules that no difference could ever match: their path begins with no field of the kind. */
+export function ignoreFindings(kind: KindName, rules: readonly IgnoreRule[]): readonly Finding[] {
+  const fields = Object.keys(coreKind(kind).fields);
+  const known = [...fields, ...besideFields];
+  return rules.flatMap(({ path }, index): readonly Finding[] => {
+    const [first = ''] = path.split(/[.[]/, 1);
+    if (first.includes('*') || known.includes(first)) return [];
+    const inConfig = fields.includes('config') && isConfigKey(kind, path) ? `config.${path}` : undefined;
+    const near = inConfig ?? nearestName(first, known);
+    const meant = near === undefined ? '' : ` (did you mean ${near}?)`;
+    const message = `manage.ignore.${index}: a ${kinds[kind].label} has no ${path}${meant}, so nothing would be ignored`;
+    return [wrong('unknown-path', `manage.ignore.${index}`, message, `paths begin with ${fields.join(', ')}`)];
+  });
+}
+
+/** A key that was written without the map that it stands in. */
+const isConfigKey = (kind: KindName, path: string): boolean =>
+  path.includes('.') &&
+  !coreKind(kind)
+    .validate({ config: { [path]: '1' } }, 'x')
+    .some(({ message }) => /unknown key/.test(message));

@@ -42,7 +42,7 @@ function soundOf(
   seen: Set<string>,
 ): { readonly object: Exported; readonly refused: readonly string[] } {
   let { values, comments } = object;
-  const refused: string[] = [];
+  const refused: string[] = object.isLeftOut === true ? [...comments] : [];
   if (values !== undefined && seen.has(object.address)) {
     const why = `${object.address} is the name of another object already`;
     return { object: { ...asComment(object, values), comments: [...comments, why] }, refused: [why] };

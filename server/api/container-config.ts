@@ -43,6 +43,10 @@ export function containerConfigKey(key: string): KnownKey | undefined {
   return undefined;
 }
 
+/** Notes of the reconciler about its own sets (who owns what, locks, history). They are true of one object on one server only. */
+export const isNoteKey = (key: string): boolean =>
+  key.startsWith('user.gantry.') && !key.startsWith('user.gantry.label.');
+
 export const isVolatile = (key: string): boolean => key.startsWith('volatile.');
 
 /** What a change of the key costs a running container; unknown keys cost nothing, since they mean nothing. */

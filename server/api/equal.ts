@@ -20,11 +20,15 @@ const words: ReadonlyMap<string, string> = new Map([
 export function sameText(key: string, a: string, b: string): boolean {
   if (a === b) return true;
   if (freeText.test(key)) return false;
-  return canonicalText(a) === canonicalText(b);
+  return comparableText(key, a) === comparableText(key, b);
 }
 
 /** Equal for values that mean the same under this key; for hashing. */
-export const comparableText = (key: string, text: string): string => (freeText.test(key) ? text : canonicalText(text));
+export const comparableText = (key: string, text: string): string =>
+  freeText.test(key) ? text : key === 'bind' ? side(text) : canonicalText(text);
+
+/** The side on which a proxy listens, for which servers have several words. */
+const side = (text: string): string => (/^(instance|guest)$/.test(text) ? 'container' : text);
 
 /** A text that is equal for equal meanings; not for showing. */
 export function canonicalText(text: string): string {

@@ -66,6 +66,8 @@ export interface Client {
   ): Promise<Reply<KindTypes[K]['object']>>;
   /** Names of the members of a cluster. */
   members(signal?: AbortSignal): Promise<readonly string[]>;
+  /** Names of the network ACLs, which LXD has. */
+  acls(signal?: AbortSignal): Promise<readonly string[]>;
   /** These four may answer with an operation: wrap them in `operations.run` to wait for it. */
   create<K extends ClientKind>(
     kind: K,
@@ -162,6 +164,8 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
           : kind === 'storage_pool'
             ? await pools(signal)
             : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
+    acls: async (signal) =>
+      (await listOf(send, '/1.0/network-acls', signal)).map((one) => (one as { name: string }).name),
     members: async (signal) =>
       (await listOf(send, '/1.0/cluster/members', signal)).map((one) => (one as { server_name: string }).server_name),
     get: async (kind, name, signal, target) => {

@@ -124,7 +124,8 @@ export class ServerSettings {
       return merged.changed;
     });
     this.#deps.events.lifecycle('config-updated', '/1.0', { keys: [...changed] }, caller.requestor);
-    if (changed.includes('core.https_address')) await this.#moveListener();
+    const isSentAgain = (sent['core.https_address'] ?? '') !== '' && this.#listener?.address === undefined;
+    if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
   }
 
   /** Cross-origin headers (real system 1.2): the origin ones only to requests that come from one. */

@@ -84,7 +84,16 @@ describe('diff', () => {
 
   test('a pool lies where the server says; another driver is another pool', () => {
     const live = livePool('p', { config: { source: 'UUID', 'volatile.initial_source': '/dev/sdb' } });
-    expect(paths('storage_pool', { driver: 'dir', config: { source: '/dev/sdb' } }, live)).toEqual([]);
+    const sourceAt = (source: string, at = live): readonly unknown[] =>
+      diff('storage_pool', { driver: 'dir', config: { source } }, at).changes.map(({ path, effect }) => [path, effect]);
+    expect(sourceAt('/dev/sdb')).toEqual([]);
+    expect(sourceAt('/dev/sdc')).toEqual([['config.source', 'recreate']]);
+    const directory = livePool('p', { config: { source: '/srv/pool' } });
+    expect(sourceAt('/srv//pool/', directory)).toEqual([]);
+    expect(sourceAt('/srv/other', directory)).toEqual([['config.source', 'recreate']]);
+    // Nobody remembers where it was found.
+    const found = livePool('p', { config: { source: '0a0a0a0a-1b1b-2c2c-3d3d-4e4e4e4e4e4e' } });
+    expect(sourceAt('/dev/sdb', found)).toEqual([]);
     expect(diff('storage_pool', { driver: 'zfs' }, live).changes).toMatchObject([
       { path: 'driver', effect: 'recreate' },
     ]);

@@ -1,6 +1,7 @@
 // What plans decide about the inside of containers: where files, commands and snapshots stand among the steps, and why a command is due.
 import { describe, expect, test } from 'vitest';
-import type { Document, JsonObject } from '../../reconciler/core/document.ts';
+import { defaultManage, type Document, type JsonObject } from '../../reconciler/core/document.ts';
+
 import { fileIdentity, isTriggeredBy, pathText, triggerOf } from '../../reconciler/core/inside.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
 import { planChanges } from '../../reconciler/core/plan-changes.ts';
@@ -145,10 +146,12 @@ describe('a command is due', () => {
     expect(stepsOf(plan(boot, { ...after, containers: stopped }))).toEqual(['start', 'exec it']);
   });
 
-  test('not in a frozen container, but in one that is started again', () => {
+  test('in a frozen container only when it is thawed, and in one that is started again', () => {
     const live = liveContainer('c1', { status: 'Frozen', status_code: 110 });
     const observed = world({ profiles: [liveProfile('default')], containers: [live] });
-    expect(stepsOf(plan(exec({}), observed))).toEqual(['update']);
+    expect(stepsOf(plan(exec({}), observed))).toEqual(['update', 'start', 'exec it']);
+    const unmanaged = { ...exec({}), manage: { ...defaultManage, power: 'ignore' as const } };
+    expect(stepsOf(plan(unmanaged, observed))).toEqual(['update']);
     const changed = exec({}, { config: { 'security.privileged': 'true' } });
     expect(stepsOf(plan(changed, observed))).toEqual(['update', 'restart', 'exec it']);
   });

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../reconciler/core/check.ts';
 import type { Document, JsonObject } from '../../reconciler/core/document.ts';
 import type { Observed } from '../../reconciler/core/observed.ts';
+import { exportAcls, exportWorld } from '../../reconciler/core/export.ts';
+import { writeExport } from '../../reconciler/manifest/write-export.ts';
 import { planChanges } from '../../reconciler/core/plan-changes.ts';
 import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
 import { planJson } from '../../reconciler/core/plan-json.ts';
@@ -549,6 +551,61 @@ describe('what people read', () => {
     expectGolden('plan/no-change.txt', renderPlan(plan([document('profile', 'web')], observed), { color: false }));
     expectGolden('plan/destroy.txt', renderPlan(planDestroy({ documents, observed }), { color: false }));
   });
+});
+
+test('volumes that no document makes again, and network ACLs, are left out of an export and named', () => {
+  const volume = (name: string, content_type: string) =>
+    [`fast/${name}`, { object: { ...liveVolume(`fast/${name}`), content_type } }] as const;
+  const observed = {
+    ...host,
+    volumes: new Map([volume('plain', 'filesystem'), volume('disk', 'block'), volume('plain/snap0', '')]),
+  };
+  const objects = [...exportWorld(observed).filter(({ kind }) => kind === 'storage_volume'), ...exportAcls(['web'])];
+  const { refused, parts } = writeExport(objects, false);
+  expect(refused).toEqual([
+    'storage_volume/fast/disk has the content type block: a document would make a file system of it',
+    'storage_volume/fast/plain/snap0 is a snapshot of a volume, which no document makes again',
+    'the network ACL web is left out: no document has ACLs',
+  ]);
+  expect(parts.filter(({ text }) => text.startsWith('---')).map(({ exported }) => exported.address)).toEqual([
+    'storage_volume/fast/plain',
+  ]);
+});
+
+describe('a frozen container', () => {
+  const frozen = liveContainer('c', { status: 'Frozen', status_code: 110 });
+  const observed = world({ profiles: [liveProfile('default')], containers: [frozen] });
+  const of = (extra: object) => plan([document('container', 'c', {}, extra)], observed);
+
+  test('that is to run is thawed, with the reason in the plan, and then nothing is left to do', () => {
+    const made = of({ state: 'running' });
+    expect(made.steps.map(({ id }) => id)).toEqual(['container/c#start']);
+    expect(renderPlan(made, { color: false })).toContain('it is frozen and should run: it is thawed');
+    expect(of({}).steps.map(({ id }) => id)).toEqual(['container/c#start']);
+    const after = world({ profiles: [liveProfile('default')], containers: [liveContainer('c')] });
+    expect(plan([document('container', 'c', {}, { state: 'running' })], after).steps).toEqual([]);
+  });
+
+  test('whose power nobody manages stays as it is, and is exported so that a plan of it is empty', () => {
+    expect(of({ manage: { power: 'ignore' } }).steps).toEqual([]);
+    const [exported] = exportWorld(observed).filter(({ kind }) => kind === 'container');
+    expect(exported?.values).toMatchObject({ manage: { power: 'ignore' } });
+  });
+});
+
+test('empty fields and keys that the server fills in are fulfilled by whatever is there', () => {
+  const live = liveContainer('c', { config: { 'image.os': 'debian', 'volatile.x': '1', 'user.a': '1' } });
+  const observed = world({ profiles: [liveProfile('default')], containers: [live], networks: [liveNetwork('lan0')] });
+  const made = plan(
+    [
+      document('container', 'c', { architecture: '', config: { 'image.os': null, 'user.a': '1' } }),
+      document('network', 'lan0', { type: '' }),
+    ],
+    observed,
+  );
+  expect([made.steps, made.guards]).toEqual([[], []]);
+  const gone = plan([document('container', 'c', { config: { 'user.a': null } })], observed);
+  expect(gone.steps.map(({ id }) => id)).toEqual(['container/c#update']);
 });
 
 test('a server without the newer seeds of cloud-init is named before a plan is made, with the key that it has', () => {

@@ -312,6 +312,65 @@ test('scalars of texts keep their spelling: TRUE is stored as it is written, and
   expect(flags.documents[0]).toMatchObject({ values: { ephemeral: true }, manage: { protect: true } });
 });
 
+test.each([
+  ['config: { user.gantry.own.default: x }', 'error reserved-key config.user.gantry.own.default'],
+  ['config: { user.gantry.label.app: web }', undefined],
+  ['manage: { ignore: [user.a] }', 'error unknown-path manage.ignore.0: (did you mean config.user.a?)'],
+  [
+    'manage: { ignore: [limits.memory, config.user.a, "conf*"] }',
+    'error unknown-path manage.ignore.0: (did you mean config.limits.memory?)',
+  ],
+  ['manage: { ignore: [{ path: devcies.eth0 }] }', 'error unknown-path manage.ignore.0: (did you mean devices?)'],
+  ['manage: { ignore: [description, devices.eth0, "config.user.*"] }', undefined],
+  ['devices: { p: { type: proxy, bind: instance, listen: "tcp:0.0.0.0:80", connect: "tcp:127.0.0.1:80" } }', undefined],
+  [
+    'devices: { p: { type: proxy, bind: outside, listen: "tcp:0.0.0.0:80", connect: "tcp:127.0.0.1:80" } }',
+    'error bad-value devices.p.bind',
+  ],
+])('a profile with %s is judged as %s', async (line, expected) => {
+  const { diagnostics } = await load(`kind: profile\nname: p\n${line}\n`);
+  const told = diagnostics.map(
+    ({ severity, code, path, message }) =>
+      `${severity} ${code} ${path}${/did you mean/.test(message) ? `: ${/\(.*\)/.exec(message)?.[0]}` : ''}`,
+  );
+  expect(told).toEqual(expected === undefined ? [] : [expected]);
+});
+
+test('undeclared variables are named: an error where a declared one was nearly written, a warning elsewhere and in scripts', async () => {
+  const text = `kind: vars
+vars: { NAME: x, OTHER: y }
+---
+kind: profile
+name: "p-$NAEM"
+description: costs $FIVE, $FIVE, $$PAID
+config:
+  user.a: "\${OTHER} $UNKNOWN"
+  user.user-data: "echo $HOME \${OTHR}"
+  user.lines: "a\\n$LINES"
+`;
+  const { diagnostics } = await load(text);
+  expect(
+    diagnostics.map(({ severity, path, message, line }) => `${severity} ${line} ${path}: ${message.split(':')[0]}`),
+  ).toEqual([
+    'error 5 name: there is no variable NAEM (did you mean NAME?)',
+    'warning 6 description: there is no variable FIVE',
+    'warning 8 config.user.a: there is no variable UNKNOWN',
+    'warning 9 config.user.user-data: there is no variable OTHR (did you mean OTHER?)',
+  ]);
+});
+
+test.each([
+  ['ipv4.address: null', 'config.ipv4.address'],
+  ['ipv6.address: ""', 'config.ipv6.address'],
+  ['ipv4.nat: null', 'config.ipv4.nat'],
+  ['ipv4.address: auto, ipv4.nat: ""', 'config.ipv4.nat'],
+  ['ipv4.address: 10.1.1.1/24, ipv4.nat: null', undefined],
+  ['ipv4.address: none, ipv6.address: auto', undefined],
+])('a network with %s, which the server would fill in, is refused at %s', async (line, path) => {
+  const { diagnostics } = await load(`kind: network\nname: n1br\nconfig: { ${line} }\n`);
+  expect(diagnostics.map((one) => one.path)).toEqual(path === undefined ? [] : [path]);
+});
+
 describe('what people are told', () => {
   const many = `kind: contaner
 name: x

@@ -260,7 +260,11 @@ function stored(kind: KindName, object: JsonObject | object): object {
     config['volatile.bridge.hwaddr'] ??= '00:16:3e:00:00:01';
   }
   if (kind === 'storage_pool')
-    Object.assign(config, { source: '/var/pools/rewritten', 'volatile.initial_source': config['source'] ?? '' });
+    // Where drawn documents say a source, it is always this one: a pool that was made without lies there, too.
+    Object.assign(config, {
+      source: '/var/pools/rewritten',
+      'volatile.initial_source': config['volatile.initial_source'] ?? config['source'] ?? '/dev/sdb',
+    });
   if (kind !== 'container') return { ...given, config };
   const { source: _source, ...rest } = given;
   return { ...rest, config: { ...config, 'volatile.idmap.base': '0', 'image.os': 'busybox' } };

@@ -86,7 +86,7 @@ export const livePool = (name: string, part: Partial<StoragePool> = {}): Storage
   name,
   description: '',
   driver: 'dir',
-  config: { source: `/var/pools/${name}` },
+  config: { source: `/var/pools/${name}`, 'volatile.initial_source': '/dev/sdb' },
   status: 'Created',
   locations: ['none'],
   used_by: [],

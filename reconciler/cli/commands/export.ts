@@ -22,17 +22,17 @@ export async function exportHost(
   options: ExportCommandOptions,
 ): Promise<ExitCode> {
   const set = setNameOf(context.options, []);
-  const [{ exportWorld }, { writeExport }] = await Promise.all([
+  const [{ exportAcls, exportWorld }, { writeExport }] = await Promise.all([
     import('../../core/export.ts'),
     import('../../manifest/write-export.ts'),
   ]);
-  const { objects, host } = await withClient(context, async (client) => ({
-    objects: selectObjects(
-      words,
-      filterExported(context.options, exportWorld(await observeWhole(context, client, set), { set })),
-    ),
-    host: client.host,
-  }));
+  const { objects, host } = await withClient(context, async (client) => {
+    const world = await observeWhole(context, client, set);
+    const isWhole = words.length === 0 && world.server.extensions.includes('network_acl');
+    const acls = isWhole ? exportAcls(await client.acls(context.stop)) : [];
+    const chosen = selectObjects(words, filterExported(context.options, exportWorld(world, { set })));
+    return { objects: [...chosen, ...acls], host: client.host };
+  });
   const written = writeExport(objects, options.redact === true);
   const head = `# What ${host} holds, as gantry export found it. Keys that the server makes itself are left out.
 # Of what is inside of containers only files are here that the set ${set} has written; commands (exec:), waits, snapshots

@@ -25,6 +25,8 @@ export const container: CoreKind = {
     files: 'files',
   },
   blanks: { description: '', ephemeral: false },
+  chosen: ['architecture'],
+  refills: ([field, key = '']) => field === 'config' && (key.startsWith('image.') || key.startsWith('volatile.')),
   holdsData: true,
   putFields: ['architecture', 'config', 'devices', 'ephemeral', 'profiles', 'description'],
   live: (observed, name) => observed.containers.get(name),

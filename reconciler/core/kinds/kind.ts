@@ -31,8 +31,16 @@ export interface CoreKind {
   readonly references: (document: Document) => readonly Reference[];
   /** Server-made keys: not listed as unmanaged, not carried over. `live`: the object as `live` gives it, where that matters. */
   readonly isComputed: (segments: readonly string[], live?: JsonObject) => boolean;
-  /** Accepted at creation and rewritten by the server after: never compared. */
+  /** Accepted at creation and rewritten by the server after: compared by `isAsCreated`, and owned by no set. */
   readonly isProvenance?: (segments: readonly string[]) => boolean;
+  /** Whether the live object was made with this value of a key that is provenance; of nothing live it was not. */
+  readonly isAsCreated?: (segments: readonly string[], live: JsonObject, wanted: string) => boolean;
+  /** Why a person should look twice before the object is made. */
+  readonly warnsAtCreation?: (values: JsonObject) => readonly string[];
+  /** Fields that the server chooses where they are empty, so that empty says nothing. */
+  readonly chosen?: readonly string[];
+  /** Keys that the server fills in again where they are absent: null is fulfilled by whatever is there. */
+  readonly refills?: (segments: readonly string[], live: JsonObject) => boolean;
   /** True when the live value fulfils the desired one although the texts differ (`auto`). */
   readonly fulfils?: (key: string, live: string | undefined, desired: string) => boolean;
   /** What a change costs the object itself. */

@@ -1,8 +1,10 @@
 // The network kind: managed bridges. `auto` is fulfilled by whatever the server picked.
+import type { Problem } from '../../../server/api/problem.ts';
+import type { JsonObject } from '../document.ts';
 import { networkProblems } from '../effects.ts';
 import type { CoreKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
-import { presentTexts, textOf } from './values.ts';
+import { asText, mapOf, presentTexts, textOf } from './values.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
 const computed = new Set(['bridge.mtu', 'ipv4.address', 'ipv4.nat', 'ipv6.address', 'ipv6.nat']);
@@ -10,6 +12,8 @@ const computed = new Set(['bridge.mtu', 'ipv4.address', 'ipv4.nat', 'ipv6.addres
 export const network: CoreKind = {
   fields: { description: 'scalar', type: 'scalar', config: 'map', member_overrides: 'members' },
   blanks: { description: '' },
+  chosen: ['type'],
+  refills: ([field, key = '']) => field === 'config' && key.startsWith('volatile.'),
   putFields: ['config', 'description'],
   live: (observed, name) => {
     const live = observed.networks.get(name);
@@ -25,5 +29,31 @@ export const network: CoreKind = {
   validate: (values, name) => [
     ...networkProblems(name, textOf(values['type']) ?? '', presentTexts(values['config'])),
     ...overrideProblems('network', values['member_overrides']),
+    ...emptyAddresses(mapOf(values['config'])),
   ],
 };
+
+/** A new network without an address gets one, with NAT: absent is nothing that a document could ask for. */
+function emptyAddresses(config: JsonObject): readonly Problem[] {
+  const isEmpty = (key: string): boolean => key in config && asText(config[key]) === '';
+  return ['ipv4', 'ipv6'].flatMap((family): readonly Problem[] => {
+    const key = `${family}.address`;
+    if (isEmpty(key))
+      return [
+        {
+          path: `config.${key}`,
+          message: `${key} has no value, and the server picks one then: write none for no address, auto for any that is free`,
+        },
+      ];
+    const isPicked = config[key] === undefined || config[key] === 'auto';
+    const nat = `${family}.nat`;
+    return isEmpty(nat) && isPicked
+      ? [
+          {
+            path: `config.${nat}`,
+            message: `${nat} has no value, and the server sets true then: write false, or leave it out`,
+          },
+        ]
+      : [];
+  });
+}

@@ -7,10 +7,12 @@ import { presentTexts } from './values.ts';
 export const serverConfig: CoreKind = {
   fields: { config: 'map' },
   putFields: ['config'],
-  live: ({ server }, name) =>
-    name !== 'server' || server.config === undefined
-      ? undefined
-      : { object: { name, config: server.config }, ...(server.etag === undefined ? {} : { etag: server.etag }) },
+  live: ({ server }, name) => {
+    const { config } = server;
+    if (name !== 'server' || config === undefined) return undefined;
+    const shown = server.isDeaf === true ? withoutAddress(config) : config;
+    return { object: { name, config: shown }, ...(server.etag === undefined ? {} : { etag: server.etag }) };
+  },
   liveNames: () => ['server'],
   apiName: (document) => document.name,
   references: () => [],
@@ -24,3 +26,16 @@ export const serverConfig: CoreKind = {
   validate: (values) => serverConfigProblems(presentTexts(values['config'])),
   isPermanent: () => true,
 };
+
+type ServerFacts = {
+  readonly config?: Readonly<Record<string, string | boolean>> | undefined;
+  readonly environment?: { readonly addresses?: readonly string[] } | undefined;
+};
+
+/** Whether an address is saved, and could not be bound: a daemon says where it really listens. */
+export const isDeaf = ({ config, environment }: ServerFacts): boolean =>
+  (config?.['core.https_address'] ?? '') !== '' && environment?.addresses?.length === 0;
+
+/** An address on which nothing listens counts as absent, so that a plan sets it again. */
+export const withoutAddress = <T>(config: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => key !== 'core.https_address'));

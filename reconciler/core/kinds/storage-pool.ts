@@ -1,8 +1,10 @@
-// The storage pool kind. Where a pool lies is told at creation and rewritten by the server, so it is never compared.
+// The storage pool kind. Where a pool lies is said at its creation and rewritten by the server, which keeps what was said first:
+// that is compared.
 import { poolEffect, poolProblems } from '../effects.ts';
 import type { CoreKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
-import { presentTexts, textOf } from './values.ts';
+import type { JsonObject } from '../document.ts';
+import { asText, mapOf, presentTexts, textOf } from './values.ts';
 
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
 /** Of the pool, or of one member. */
@@ -13,6 +15,7 @@ export const storagePool: CoreKind = {
   fields: { description: 'scalar', driver: 'scalar', config: 'map', member_overrides: 'members' },
   blanks: { description: '' },
   holdsData: true,
+  refills: (segments) => computed.has(configKey(segments) ?? '') || (configKey(segments) ?? '').startsWith('volatile.'),
   putFields: ['config', 'description'],
   live: (observed, name) => {
     const live = observed.pools.get(name);
@@ -26,6 +29,16 @@ export const storagePool: CoreKind = {
     return key !== undefined && (computed.has(key) || key.startsWith('volatile.') || key.startsWith('ceph.'));
   },
   isProvenance: (segments) => configKey(segments) === 'source',
+  isAsCreated: (segments, live, wanted) => {
+    const config = mapOf(
+      segments[0] === 'config' ? live['config'] : mapOf(live['member_overrides'])[segments[1] ?? ''],
+    );
+    return live['driver'] !== undefined && isSameSource(config, wanted);
+  },
+  warnsAtCreation: (values) =>
+    sourcesOf(values)
+      .filter((source) => source.startsWith('/dev/'))
+      .map((source) => `it takes all of ${source}: a file system on it is lost, or makes the server refuse the pool`),
   effectOf: (segments, live) => {
     const key = configKey(segments);
     if (key !== undefined) return poolEffect(textOf(live['driver']) ?? '', key);
@@ -36,3 +49,20 @@ export const storagePool: CoreKind = {
     ...overrideProblems('storage_pool', values['member_overrides']),
   ],
 };
+
+const withoutSlash = (path: string): string => path.replaceAll(/\/+/g, '/').replace(/(.)\/$/, '$1');
+
+/** A UUID without the first source says nothing of where it was found. */
+function isSameSource(config: JsonObject, wanted: string): boolean {
+  const now = asText(config['source']);
+  const first = asText(config['volatile.initial_source']);
+  if ([now, first].some((source) => withoutSlash(source) === withoutSlash(wanted))) return true;
+  return first === '' && (now === '' || /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(now));
+}
+
+/** Of the pool, and of each member. */
+const sourcesOf = (values: JsonObject): readonly string[] =>
+  [values['config'], ...Object.values(mapOf(values['member_overrides']))].flatMap((config) => {
+    const source = textOf(mapOf(config)['source']);
+    return source === undefined ? [] : [source];
+  });

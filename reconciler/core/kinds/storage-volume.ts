@@ -48,4 +48,5 @@ export const storageVolume: CoreKind = {
   validate: (values) => volumeProblems(presentTexts(values['config'])),
   blanks: { description: '' },
   holdsData: true,
+  refills: ([field, key = ''], live) => field === 'config' && (key.startsWith('volatile.') || isInherited(key, live)),
 };

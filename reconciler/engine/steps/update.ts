@@ -4,6 +4,7 @@ import { isNotFound, isPreconditionFailed } from '../../../server/client/client-
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
 import type { JsonObject } from '../../core/document.ts';
 import { isStale, putBody, stalePaths } from '../../core/edit.ts';
+import { withoutAddress } from '../../core/kinds/server-config.ts';
 import { mapOf } from '../../core/kinds/values.ts';
 import { recordsIn, renderRecord, withOwnership } from '../../core/ownership.ts';
 import type { UpdateStep } from '../../core/plan.ts';
@@ -20,9 +21,10 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
   const { client } = context;
   const step = await updateMembers(context, whole, signal);
   for (let attempt = 1; ; attempt += 1) {
-    const live = await client.get(step.kind, step.name, signal).catch((error: unknown) => {
+    const found = await client.get(step.kind, step.name, signal).catch((error: unknown) => {
       throw isNotFound(error) ? new StaleError('it is gone', { cause: error }) : error;
     });
+    const live = { ...found, metadata: asPlanned(step, found.metadata) };
     const isAsPlanned = step.etag !== undefined && step.etag === live.etag;
     const stale = isAsPlanned ? [] : stalePaths(live.metadata, step);
     if (stale.length > 0) throw new StaleError(`someone changed it since the plan was made: ${stale.join(', ')}`);
@@ -44,6 +46,15 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
       else throw isOvertaken ? new StaleError(neverQuickEnough, { cause: error }) : error;
     }
   }
+}
+
+/** As the plan saw it: an address on which nothing listens was absent there, and is set again though it is saved. */
+function asPlanned<T extends object>(step: UpdateStep, live: T): T {
+  const setsAddress = step.edits.some(
+    ({ path, before }) => path === 'config.core.https_address' && before === undefined,
+  );
+  if (step.kind !== 'server_config' || !setsAddress) return live;
+  return { ...live, config: withoutAddress(mapOf((live as JsonObject)['config'])) };
 }
 
 /** Real LXD keeps free keys that a PUT of the server leaves out: what goes is sent as empty text. */

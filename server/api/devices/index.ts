@@ -16,7 +16,7 @@ import { usb } from './usb.ts';
 
 export type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
 export { isRoot, rootDisk } from './disk.ts';
-export { parseProxyAddress, type ProxyAddress } from './proxy.ts';
+export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
 
 export const deviceTypes = {

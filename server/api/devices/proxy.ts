@@ -76,6 +76,13 @@ const address: is.Check = (value) => {
   return typeof parsed === 'string' ? parsed : undefined;
 };
 
+/** LXD 5.0 and others have words of their own for it. */
+const insideWords = ['container', 'instance', 'guest'] as const;
+
+/** Whether the proxy listens inside of the container. */
+export const listensInside = (device: DeviceConfig): boolean =>
+  (insideWords as readonly string[]).includes(device['bind'] ?? '');
+
 const socketFile = 'only when listening on a unix socket that has a file';
 
 export const proxy: DeviceType = {
@@ -84,7 +91,13 @@ export const proxy: DeviceType = {
   properties: {
     listen: live(address, 'Where to listen.', { required: true }),
     connect: live(address, 'Where to connect to for each connection.', { required: true }),
-    bind: live(is.oneOf('host', 'container'), 'The side that listens.', { default: 'host' }),
+    bind: live(
+      is.oneOf('host', ...insideWords),
+      'The side that listens; instance and guest are other words for container.',
+      {
+        default: 'host',
+      },
+    ),
     uid: live(is.id, `Owner of the socket, ${socketFile}.`, { default: '0' }),
     gid: live(is.id, `Group of the socket, ${socketFile}.`, { default: '0' }),
     mode: live(is.fileMode, `File mode of the socket, ${socketFile}.`),
@@ -130,7 +143,7 @@ function socketRules(device: DeviceConfig, listen: ReadAddress): Problem[] {
 function natRules(device: DeviceConfig, listen: ReadAddress, connect: ReadAddress): Problem[] {
   if (!is.isTrue(device['nat'])) return [];
   const problems: Problem[] = [];
-  if (device['bind'] === 'container') problems.push(problem('nat', 'needs bind to be host'));
+  if (listensInside(device)) problems.push(problem('nat', 'needs bind to be host'));
   if (listen.protocol === 'unix' || listen.protocol !== connect.protocol) {
     problems.push(problem('nat', 'needs listen and connect to be both tcp or both udp'));
   }

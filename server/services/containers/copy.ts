@@ -1,4 +1,5 @@
 // What a container is copied from: another container or one of its snapshots (spec 2.5.1), and which snapshots come along.
+import { isNoteKey } from '../../api/container-config.ts';
 import { isWithoutSnapshots, type ContainerSource } from '../../api/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { SnapshotSource, VolumeRef, VolumeSource } from '../../drivers/storage/driver.ts';
@@ -54,7 +55,9 @@ const readySnapshots = (records: Records, uuid: string): readonly SnapshotEntry[
 function baseOf(document: CopyOrigin['base']): CopyOrigin['base'] {
   const { architecture, profiles, devices } = document;
   const kept = Object.entries(document.config).filter(
-    ([key]) => !key.startsWith('volatile.') || key === 'volatile.base_image' || key === 'volatile.last_state.idmap',
+    ([key]) =>
+      !isNoteKey(key) &&
+      (!key.startsWith('volatile.') || key === 'volatile.base_image' || key === 'volatile.last_state.idmap'),
   );
   return { architecture, profiles, devices, config: { ...Object.fromEntries(kept), [applyTemplateKey]: 'copy' } };
 }

@@ -1,6 +1,6 @@
 // What a proxy device forwards where, as data: addresses paired, defaults filled in, rules of the kernel written. Pure.
 import type { ConfigMap } from '../../../api/common.ts';
-import { parseProxyAddress, type ProxyAddress } from '../../../api/devices/index.ts';
+import { listensInside, parseProxyAddress, type ProxyAddress } from '../../../api/devices/index.ts';
 import { parseIp } from '../../../api/ip.ts';
 import { isTrue } from '../../../api/value-check.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -41,7 +41,7 @@ export function planProxy(device: string, properties: ConfigMap): ProxyRun {
   const mode = set(properties['mode']);
   return {
     device,
-    bind: properties['bind'] === 'container' ? 'container' : 'host',
+    bind: listensInside(properties) ? 'container' : 'host',
     forwards: listen.map((from, index) => ({ listen: from, connect: connect[index] ?? first(connect) })),
     nat: isTrue(properties['nat']),
     proxyProtocol: isTrue(properties['proxy_protocol']),

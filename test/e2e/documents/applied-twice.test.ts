@@ -1,0 +1,133 @@
+// Documents that once planned something again after they were applied, or said nothing of a difference: over a whole simulated daemon.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cli, type CliRun } from '../../support/cli-io.ts';
+import { createContainer, makeDaemon, seed, setState, statusOf, type TestDaemon } from '../../support/daemon.ts';
+
+let daemon: TestDaemon;
+/** Beside the state of the daemon, in which no pool may lie. */
+const places = mkdtempSync(join(tmpdir(), 'gantry-places-'));
+beforeAll(async () => {
+  daemon = await makeDaemon();
+  await seed(daemon);
+});
+afterAll(async () => {
+  await daemon.cleanUp();
+  rmSync(places, { recursive: true, force: true });
+});
+
+const gantry = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', `unix://${daemon.socketPath}`]);
+function manifest(text: string): string {
+  const path = join(daemon.dir, 'stack.yaml');
+  writeFileSync(path, text);
+  return path;
+}
+async function settled(text: string): Promise<void> {
+  const applied = await gantry('apply', '-y', manifest(text));
+  expect([applied.code, applied.stdout + applied.stderr]).toEqual([0, expect.anything()]);
+  const again = await gantry('plan', '--detailed-exitcode', manifest(text));
+  expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
+}
+
+test('a pool shows where it lies in every form of the plan, and another place is refused as a recreation', async () => {
+  const [one, two] = [join(places, 'one'), join(places, 'two')];
+  for (const path of [one, two]) mkdirSync(path);
+  const pool = (source: string): string => `kind: storage_pool\nname: p1\ndriver: dir\nconfig: { source: ${source} }\n`;
+  const first = await gantry('plan', manifest(pool(one)));
+  expect(first.stdout).toContain(`+ config.source = "${one}"`);
+  expect((await gantry('plan', '--format', 'plan-json', manifest(pool(one)))).stdout).toContain(JSON.stringify(one));
+  expect((await gantry('diff', manifest(pool(one)))).stdout).toContain(one);
+  await settled(pool(one));
+  await settled(pool(`${one}/`));
+  const moved = await gantry('plan', manifest(pool(two)));
+  expect([moved.code, moved.stdout]).toEqual([
+    4,
+    expect.stringContaining(`~ config.source = "${one}" -> "${two}"  # needs recreation`),
+  ]);
+  expect(moved.stdout).toContain('Refused: storage_pool/p1 would be deleted and created again');
+  const allowed = await gantry('apply', '-y', '--allow-recreate', manifest(pool(two)));
+  expect([allowed.code, (await daemon.get('/1.0/storage-pools/p1')).config.source]).toEqual([0, two]);
+  await settled(pool(two));
+  const device = await gantry(
+    'plan',
+    manifest('kind: storage_pool\nname: p2\ndriver: btrfs\nconfig: { source: /dev/nothing }\n'),
+  );
+  expect(device.stdout).toContain('it takes all of /dev/nothing: a file system on it is lost');
+});
+
+test('an empty type, architecture and a description that is a boolean plan to nothing once they are applied', async () => {
+  await settled(`kind: profile
+name: p1
+description: true
+config: { security.nesting: TRUE }
+---
+kind: network
+name: n1br
+type: ""
+config: { ipv4.address: none, ipv6.address: none }
+---
+kind: container
+name: c1
+architecture: ""
+state: stopped
+source: { type: none }
+`);
+  expect(await daemon.get('/1.0/profiles/p1')).toMatchObject({
+    description: 'true',
+    config: { 'security.nesting': 'TRUE' },
+  });
+  expect((await daemon.get('/1.0/networks/n1br')).type).toBe('bridge');
+});
+
+test('a frozen container that is to run is drift, and thawed by an apply', async () => {
+  const text = 'kind: container\nname: frozen\nsource: { type: none }\n';
+  await settled(text);
+  await setState(daemon, 'frozen', 'freeze');
+  const plan = await gantry('plan', '--detailed-exitcode', manifest(text));
+  expect([plan.code, plan.stdout]).toEqual([2, expect.stringContaining('it is frozen and should run: it is thawed')]);
+  expect((await gantry('drift', manifest(text))).stdout).toMatch(/state.*frozen/);
+  await settled(text);
+  expect(await statusOf(daemon, 'frozen')).toBe('Running');
+});
+
+test('an address that could not be bound stays a difference until something listens on it', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const address = `127.0.0.1:${(taken.address() as { port: number }).port}`;
+  const text = `kind: server_config\nconfig: { core.https_address: "${address}" }\n`;
+  const failed = await gantry('apply', '-y', manifest(text));
+  expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('listening on')]);
+  const plan = await gantry('plan', '--detailed-exitcode', manifest(text));
+  expect([plan.code, plan.stdout]).toEqual([2, expect.stringContaining(`+ config.core.https_address = "${address}"`)]);
+  expect((await gantry('export', 'server_config')).stdout).toContain(address);
+  await new Promise((resolve) => taken.close(resolve));
+  await settled(text);
+  expect((await daemon.get('/1.0')).environment.addresses).toEqual([address]);
+});
+
+test('a copy is owned by no set, keeps its labels, and an export of it names no record', async () => {
+  await settled('kind: container\nname: origin\nlabels: { app: web }\nstate: stopped\nsource: { type: none }\n');
+  await createContainer(daemon, 'copied', { source: { type: 'copy', source: 'origin' } });
+  const keys = Object.keys((await daemon.get('/1.0/containers/copied')).config).filter((key) =>
+    key.startsWith('user.'),
+  );
+  expect(keys).toEqual(['user.gantry.label.app']);
+  const { stdout } = await gantry('export', 'container/origin', 'container/copied');
+  expect(stdout).not.toContain('user.gantry');
+  expect(stdout).toContain('app: web');
+});
+
+test('a missing root disk, a profile that is listed twice and a note of gantry are found before anything is applied', async () => {
+  const before = (await daemon.get('/1.0/profiles')) as readonly string[];
+  const refused = async (text: string, why: string): Promise<void> => {
+    const run = await gantry('apply', '-y', manifest(`kind: profile\nname: never\n---\n${text}`));
+    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining(why)]);
+    expect(await daemon.get('/1.0/profiles')).toEqual(before);
+  };
+  await refused('kind: container\nname: r\nprofiles: []\nsource: { type: none }\n', 'container/r has no root disk');
+  await refused('kind: container\nname: r\nprofiles: [default, default]\nsource: { type: none }\n', 'listed twice');
+  await refused('kind: profile\nname: o\nconfig: { user.gantry.own.default: x }\n', 'is a note that gantry keeps');
+});
