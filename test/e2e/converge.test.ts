@@ -15,6 +15,9 @@ import { orphans } from '../support/e2e-orphans.ts';
 import { buildPrograms, repository, runGantry, type Programs } from '../support/e2e-programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../support/e2e-remains.ts';
 import { seededRandom, type Random } from '../support/random.ts';
+import { freeSubnet } from '../support/free-host.ts';
+
+const subnet = freeSubnet();
 
 const missing = await realRuntimeMissing();
 const rounds = (usual: number): number => Number(process.env['GANTRY_ROUNDS'] ?? usual);
@@ -61,7 +64,7 @@ driver: dir
 ---
 kind: network
 name: ${network}
-config: { ipv4.address: 10.127.0.1/24, ipv4.nat: true, ipv6.address: none }
+config: { ipv4.address: ${subnet}.1/24, ipv4.nat: true, ipv6.address: none }
 ---
 kind: profile
 name: small

@@ -6,6 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { realRuntimeMissing } from '../support/daemon.ts';
 import { stockLxdMissing } from '../support/stock-lxd.ts';
 import { containerWith, network, openBench, profileWith, type Bench, type BenchHost } from '../support/e2e-bench.ts';
+import { freeSubnet } from '../support/free-host.ts';
+
+const subnet = freeSubnet();
 
 const missing = await realRuntimeMissing();
 
@@ -222,11 +225,11 @@ const cases: readonly Case[] = [
     name: 'addresses of a network',
     part: 'network',
     to: () =>
-      `kind: network\nname: ${network}\ndescription: Moved\nconfig: { ipv4.address: 10.126.0.1/24, ipv4.nat: true, ipv6.address: none, ipv4.dhcp.ranges: 10.126.0.50-10.126.0.60 }\n`,
+      `kind: network\nname: ${network}\ndescription: Moved\nconfig: { ipv4.address: ${subnet}.1/24, ipv4.nat: true, ipv6.address: none, ipv4.dhcp.ranges: ${subnet}.50-${subnet}.60 }\n`,
     plan: [`network/${network}: update live`],
     life: 'same',
     really: async () => {
-      expect(execFileSync('ip', ['-4', 'addr', 'show', network], { encoding: 'utf8' })).toContain('10.126.0.1/24');
+      expect(execFileSync('ip', ['-4', 'addr', 'show', network], { encoding: 'utf8' })).toContain(`${subnet}.1/24`);
       expect(execFileSync('nft', ['list', 'table', 'inet', `gantry_${network}`], { encoding: 'utf8' })).toContain(
         'masquerade',
       );

@@ -10,6 +10,9 @@ import { call, hostRemains, makeDaemon, realRuntimeMissing, type Json } from '..
 import { bundleDaemon, read, settle, startChild, type Bundle, type ChildDaemon } from '../support/daemon-child.ts';
 import { buildBusyboxImage } from '../support/image-busybox.ts';
 import { until } from '../support/until.ts';
+import { freeSubnet } from '../support/free-host.ts';
+
+const subnet = freeSubnet();
 
 let bundle: Bundle;
 beforeAll(() => {
@@ -226,7 +229,7 @@ describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
         (
           await call(daemon, 'POST', '/1.0/networks', {
             name: bridge,
-            config: { 'ipv4.address': '10.214.77.1/24', 'ipv6.address': 'none', 'ipv4.nat': 'false' },
+            config: { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' },
           })
         ).status,
       ).toBe(200);

@@ -8,6 +8,7 @@ import { realRuntimeMissing } from '../support/daemon.ts';
 import { network, openBench, type Bench, type BenchHost } from '../support/e2e-bench.ts';
 import { oddConfig, oddDevices } from '../support/odd-values.ts';
 import { stockLxdMissing } from '../support/stock-lxd.ts';
+import { freeSubnet } from '../support/free-host.ts';
 
 const missingLxd = stockLxdMissing() ?? (await realRuntimeMissing());
 if (missingLxd !== undefined) console.log(`skipped: odd values on a stock LXD: ${missingLxd}`);
@@ -142,7 +143,7 @@ for (const { host, reason } of hosts) {
 
     it('odd values of the other kinds are no change either', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'others.yaml');
-      const subnet = host === 'sim' ? '10.214.7' : '10.214.8';
+      const subnet = freeSubnet();
       writeFileSync(path, others.replaceAll('SUBNET', subnet).replaceAll('NET', `odd${network}`.slice(0, 15)));
       const run = await gantry('apply', path, '--auto-approve');
       expect(run.code, run.stderr).toBe(0);

@@ -1,5 +1,5 @@
 // Every example of the documentation can be planned, and the one in examples/terraform is applied as its README says.
-import { cpSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gantryProvider } from '../../provider/gantry.ts';
@@ -8,6 +8,7 @@ import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { createContainer, seed, type TestDaemon } from '../support/daemon.ts';
 import { makeClient } from '../support/daemon-tls.ts';
 import { repository } from '../support/e2e-programs.ts';
+import { replaceTaken } from '../support/free-host.ts';
 import { buildBusyboxImage } from '../support/image-busybox.ts';
 import { terraformMissing, type Terraform } from '../support/terraform.ts';
 import { useTerraform } from '../support/terraform-world.ts';
@@ -63,7 +64,8 @@ resource "gantry_image_alias" "i" {
 
   it('in examples/terraform is applied, changed live, and taken away again', async () => {
     const image = await buildBusyboxImage(join(terraform.dir, 'image'));
-    cpSync(join(repository, 'examples/terraform/main.tf'), join(terraform.dir, 'main.tf'));
+    const example = readFileSync(join(repository, 'examples/terraform/main.tf'), 'utf8');
+    writeFileSync(join(terraform.dir, 'main.tf'), replaceTaken([example]).here(example));
     // One that is attached has our environment, so the address comes by another way here.
     writeFileSync(
       join(terraform.dir, 'address_override.tf'),

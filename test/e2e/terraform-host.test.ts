@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { countRequests } from '../support/e2e-counting-proxy.ts';
+import { freeSubnet } from '../support/free-host.ts';
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { call, makeDaemon, realRuntimeMissing, type TestDaemon } from '../support/daemon.ts';
 import { makeClient } from '../support/daemon-tls.ts';
@@ -42,6 +43,7 @@ describe.skipIf(noTerraform !== undefined)('terraform', { timeout: 300_000 }, ()
   async function realStory(address: string, bridge: string, read: (path: string) => Promise<unknown>): Promise<void> {
     const run = open(address);
     const image = await buildBusyboxImage(join(run.dir, 'image'));
+    const subnet = freeSubnet();
     const config = (more: string): string => `
 resource "gantry_storage_pool" "p" {
   name   = "tfpool"
@@ -49,7 +51,7 @@ resource "gantry_storage_pool" "p" {
 }
 resource "gantry_network" "n" {
   name   = "${bridge}"
-  config = { "ipv4.address" = "10.147.31.1/24", "ipv4.nat" = "true", "ipv6.address" = "none" }
+  config = { "ipv4.address" = "${subnet}.1/24", "ipv4.nat" = "true", "ipv6.address" = "none" }
 }
 resource "gantry_profile" "web" {
   name    = "tfweb"
@@ -80,7 +82,7 @@ resource "gantry_snapshot" "s" {
     await run.apply();
     await run.expectNoChanges();
     const state = await run.state('gantry_container.c');
-    expect(state.ipv4_address).toMatch(/^10\.147\.31\./);
+    expect(state.ipv4_address).toMatch(new RegExp(`^${subnet.replaceAll('.', '\\.')}\\.`));
     expect(state.exec.motd).toMatchObject({ exit_code: 0, stdout: 'hello\n' });
     run.write(config('config = { "limits.memory" = "64MiB" }'));
     expect(await run.apply()).not.toContain('restarted');

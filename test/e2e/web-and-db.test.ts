@@ -48,8 +48,9 @@ async function walkThrough(runtime: 'lxc' | 'sim', between: (gantryd: Gantryd) =
 }
 
 function ask(): Promise<string> {
+  const port = Number(programs.replaced.here('18080'));
   return new Promise((resolve) => {
-    get({ host: '127.0.0.1', port: 18080, path: '/cgi-bin/message', agent: false, timeout: 10_000 }, (response) => {
+    get({ host: '127.0.0.1', port, path: '/cgi-bin/message', agent: false, timeout: 10_000 }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       response.on('end', () => resolve(`${response.statusCode} ${text.trim()}`));

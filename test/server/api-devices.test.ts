@@ -20,6 +20,9 @@ import { ownMount } from '../../server/drivers/run-parts.ts';
 import { dirTag } from '../../server/drivers/runtime/lxc-names.ts';
 import { buildBusyboxImage } from '../support/image-busybox.ts';
 import { until } from '../support/until.ts';
+import { freeSubnet } from '../support/free-host.ts';
+
+const subnet = freeSubnet();
 
 const missing = await realRuntimeMissing();
 const never = new AbortController().signal;
@@ -191,7 +194,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     real = await makeDaemon({ runtime: 'lxc' });
     await seed(real);
     await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
-    const config = { 'ipv4.address': '10.214.91.1/24', 'ipv6.address': 'none', 'ipv4.nat': 'false' };
+    const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
     const made = await real.call('POST', '/1.0/networks', { name: bridge, config });
     expect([made.status, made.bytes.toString()]).toEqual([200, expect.anything()]);
     await createContainer(real, 'c1', { source: { type: 'image', alias: 'busybox' } });
@@ -225,25 +228,25 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   const tables = (): string => execFileSync('nft', ['list', 'tables', 'bridge'], { encoding: 'utf8' });
 
   test('a nic that is plugged in gets its fixed lease, is filtered and slowed down, and leaves nothing when unplugged', async () => {
-    await patch({ eth0: nic({ 'ipv4.address': '10.214.91.7', 'security.mac_filtering': 'true' }) });
-    const lease = await sh(`udhcpc ${leaseArgs} && ping -c 1 -W 2 10.214.91.1`);
-    expect([lease.code, lease.out]).toEqual([0, expect.stringContaining('lease of 10.214.91.7')]);
+    await patch({ eth0: nic({ 'ipv4.address': `${subnet}.7`, 'security.mac_filtering': 'true' }) });
+    const lease = await sh(`udhcpc ${leaseArgs} && ping -c 1 -W 2 ${subnet}.1`);
+    expect([lease.code, lease.out]).toEqual([0, expect.stringContaining(`lease of ${subnet}.7`)]);
     const host = await hostNameOf('eth0');
     expect(existsSync(`/sys/class/net/${host}`)).toBe(true);
 
     const spoof = 'ip link set eth0 down; ip link set eth0 address 00:16:3e:66:66:66; ip link set eth0 up';
-    const route = 'ip addr replace 10.214.91.7/24 dev eth0';
-    expect((await sh(`${spoof}; ${route}; ping -c 2 -W 1 10.214.91.1`)).code).not.toBe(0);
-    await patch({ eth0: nic({ 'ipv4.address': '10.214.91.7' }) });
+    const route = `ip addr replace ${subnet}.7/24 dev eth0`;
+    expect((await sh(`${spoof}; ${route}; ping -c 2 -W 1 ${subnet}.1`)).code).not.toBe(0);
+    await patch({ eth0: nic({ 'ipv4.address': `${subnet}.7` }) });
     // The host has to learn the other address first.
-    await until(async () => (await sh('ping -c 1 -W 1 10.214.91.1')).code === 0, 10_000);
+    await until(async () => (await sh(`ping -c 1 -W 1 ${subnet}.1`)).code === 0, 10_000);
 
     await patch({ eth0: nic({ 'limits.egress': '8Mbit', 'limits.ingress': '8Mbit' }) });
     const shaped = execFileSync('tc', ['qdisc', 'show'], { encoding: 'utf8' });
     expect(shaped).toMatch(new RegExp(`tbf .* dev ${host} root.* rate 8Mbit`));
     expect(shaped).toMatch(/tbf .* dev gtifb[0-9a-f]{8} root.* rate 8Mbit/);
-    const received = await receive('10.214.91.1', 2_000_000, async (port) => {
-      await sh(`head -c 2000000 /dev/zero | nc -w 10 10.214.91.1 ${port}`);
+    const received = await receive(`${subnet}.1`, 2_000_000, async (port) => {
+      await sh(`head -c 2000000 /dev/zero | nc -w 10 ${subnet}.1 ${port}`);
     });
     // 16 Mbit at 8 Mbit a second; unlimited it would be some milliseconds.
     expect(received).toBeGreaterThan(1200);

@@ -20,6 +20,10 @@ import {
 } from '../support/daemon.ts';
 import { buildBusyboxImage } from '../support/image-busybox.ts';
 import { until } from '../support/until.ts';
+import { freeSubnet } from '../support/free-host.ts';
+
+/** Of networks on the real host. */
+const subnet = freeSubnet();
 
 let daemon: TestDaemon;
 beforeAll(async () => {
@@ -308,14 +312,14 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
   test('a container gets its fixed address and another one by DHCP; state, leases and host agree; everything goes again', async () => {
     const created = await call('POST', '/1.0/networks', {
       name: bridge,
-      config: { 'ipv4.address': '10.214.88.1/24', 'ipv6.address': 'none', 'ipv4.nat': 'false' },
+      config: { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' },
     });
     expect([created.status, created.bytes.toString()]).toEqual([200, expect.anything()]);
     expect(existsSync(`/sys/class/net/${bridge}/bridge`)).toBe(true);
     const unmanaged = (await real.get('/1.0/networks?recursion=1')) as Json[];
     expect(unmanaged.find((each) => each.name === 'lo')).toMatchObject({ managed: false });
 
-    await createContainer(real, 'fixed', { source, devices: nicOn(bridge, { 'ipv4.address': '10.214.88.20' }) });
+    await createContainer(real, 'fixed', { source, devices: nicOn(bridge, { 'ipv4.address': `${subnet}.20` }) });
     await createContainer(real, 'given', { source, devices: nicOn(bridge), ephemeral: true });
     for (const name of ['fixed', 'given']) expect((await setState(real, name, 'start')).err).toBe('');
     const addressOf = async (name: string): Promise<string | undefined> => {
@@ -325,14 +329,14 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
         | undefined;
     };
     await until(
-      async () => (await addressOf('fixed')) === '10.214.88.20' && (await addressOf('given')) !== undefined,
+      async () => (await addressOf('fixed')) === `${subnet}.20` && (await addressOf('given')) !== undefined,
       15_000,
     );
     const given = await addressOf('given');
     const leases = (await real.get(`/1.0/networks/${bridge}/leases`)) as Json[];
     expect(leases.map((each) => [each.hostname, each.address, each.type])).toEqual(
       expect.arrayContaining([
-        ['fixed', '10.214.88.20', 'static'],
+        ['fixed', `${subnet}.20`, 'static'],
         ['given', given, 'dynamic'],
       ]),
     );
@@ -376,7 +380,7 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
     try {
       const answer = await call('POST', '/1.0/networks', {
         name: foreign,
-        config: { 'ipv4.address': '10.214.89.1/24' },
+        config: { 'ipv4.address': `${freeSubnet()}.1/24` },
       });
       expect(answer.status).toBe(400);
       expect(existsSync(`/sys/class/net/${foreign}`)).toBe(true);
@@ -392,7 +396,7 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
       (
         await call('POST', '/1.0/networks', {
           name: from,
-          config: { 'ipv4.address': '10.214.90.1/24', 'ipv6.address': 'none' },
+          config: { 'ipv4.address': `${freeSubnet()}.1/24`, 'ipv6.address': 'none' },
         })
       ).status,
     ).toBe(200);

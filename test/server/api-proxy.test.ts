@@ -21,6 +21,9 @@ import {
 import { bundleDaemon, startChild } from '../support/daemon-child.ts';
 import { buildBusyboxImage } from '../support/image-busybox.ts';
 import { until } from '../support/until.ts';
+import { freeSubnet } from '../support/free-host.ts';
+
+const subnet = freeSubnet();
 
 const missing = await realRuntimeMissing();
 const never = new AbortController().signal;
@@ -52,17 +55,17 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     real = await makeDaemon({ runtime: 'lxc' });
     await seed(real);
     await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
-    const config = { 'ipv4.address': '10.214.92.1/24', 'ipv6.address': 'none', 'ipv4.nat': 'false' };
+    const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
     expect((await real.call('POST', '/1.0/networks', { name: bridge, config })).status).toBe(200);
     await createContainer(real, 'c1', {
       source: { type: 'image', alias: 'busybox' },
       devices: {
-        eth0: { type: 'nic', nictype: 'bridged', parent: bridge, name: 'eth0', 'ipv4.address': '10.214.92.9' },
+        eth0: { type: 'nic', nictype: 'bridged', parent: bridge, name: 'eth0', 'ipv4.address': `${subnet}.9` },
       },
     });
     devices = (await real.get('/1.0/containers/c1')).devices;
     expect((await setState(real, 'c1', 'start')).err).toBe('');
-    await until(async () => (await sh('ip addr show eth0')).out.includes('10.214.92.9'), 10_000);
+    await until(async () => (await sh('ip addr show eth0')).out.includes(`${subnet}.9`), 10_000);
     await serve();
   });
   afterEach(async () => {
@@ -205,9 +208,9 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   });
 
   test('nat forwards in the kernel, and its rules go with the device', async () => {
-    await patch({ web: proxy('tcp:10.214.92.1:17111', 'tcp:10.214.92.9:7000', { nat: 'true' }) });
+    await patch({ web: proxy(`tcp:${subnet}.1:17111`, `tcp:${subnet}.9:7000`, { nat: 'true' }) });
     expect(text('nft', 'list', 'ruleset')).toMatch(/dport 17111 dnat ip to 10\.214\.92\.9:7000/);
-    expect(await ask(17111, 'kernel', '10.214.92.1')).toBe('kernel');
+    expect(await ask(17111, 'kernel', `${subnet}.1`)).toBe('kernel');
     await patch({ web: { type: 'none' } });
     expect(text('nft', 'list', 'tables')).not.toContain('gantry_proxy');
   });
@@ -315,7 +318,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
             'security.mac_filtering': 'true',
           },
           web: proxy('tcp:127.0.0.1:17113', 'tcp:127.0.0.1:7100'),
-          nat: proxy('tcp:10.214.92.1:17114', 'tcp:10.214.92.9:7000', { nat: 'true' }),
+          nat: proxy(`tcp:${subnet}.1:17114`, `tcp:${subnet}.9:7000`, { nat: 'true' }),
         };
         const answer = await call(wire, 'PATCH', '/1.0/containers/c1', { devices: more });
         expect([answer.status, answer.bytes.toString()]).toEqual([200, expect.anything()]);

@@ -9,6 +9,9 @@ import { hostRemains, lifecycleOf, makeDaemon, realRuntimeMissing, setState, sta
 import type { Listening, TestDaemon } from '../support/daemon.ts';
 import { debianImage } from '../support/debian-image.ts';
 import { until } from '../support/until.ts';
+import { freeSubnet } from '../support/free-host.ts';
+
+const subnet = freeSubnet();
 
 const image = (await realRuntimeMissing()) === undefined ? debianImage() : undefined;
 const missing = image === undefined ? 'no real containers here' : image.missing;
@@ -31,7 +34,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect((await daemon.call('POST', '/1.0/storage-pools', { name: 'default', ...driver })).status).toBe(200);
     await daemon.call('POST', '/1.0/networks', {
       name: network,
-      config: { 'ipv4.address': '10.217.7.1/24', 'ipv4.nat': 'false', 'ipv6.address': 'none' },
+      config: { 'ipv4.address': `${subnet}.1/24`, 'ipv4.nat': 'false', 'ipv6.address': 'none' },
     });
     const root = { type: 'disk', path: '/', pool: 'default' };
     const eth0 = { type: 'nic', nictype: 'bridged', parent: network, name: 'eth0' };
@@ -99,7 +102,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     const leases = (await daemon.get(`/1.0/networks/${network}/leases`)) as { hostname: string; address: string }[];
     expect(leases).toContainEqual(expect.objectContaining({ hostname: 'deb', address }));
     expect((await inside('ping', '-V')).code).toBe(127);
-    expect(await shell('ip route show default')).toContain('via 10.217.7.1 dev eth0');
+    expect(await shell('ip route show default')).toContain(`via ${subnet}.1 dev eth0`);
   });
 
   test('commands end with their own codes, in the control groups of the container', async () => {

@@ -7,11 +7,12 @@ import { expect } from 'vitest';
 import { cli, type CliRun } from './cli-io.ts';
 import { makeDaemon, type TestDaemon } from './daemon.ts';
 import { repository } from './e2e-programs.ts';
+import { freeSubnet } from './free-host.ts';
 import { startStockLxd } from './stock-lxd.ts';
 
 /** Two test files at a time share the host: each has a bridge and a subnet of its own. */
 export const network = `gtef${process.pid}`;
-const subnet = `10.${60 + (process.pid % 25)}.${Math.floor(process.pid / 25) % 250}`;
+const subnet = freeSubnet();
 
 /** gantryd on either runtime, or a stock LXD server. */
 export type BenchHost = 'sim' | 'lxc' | 'lxd';

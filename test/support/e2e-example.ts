@@ -35,9 +35,10 @@ export async function typeExample(programs: Programs, example: TypedExample): Pr
   let isFirst = true;
   for (const { command, output } of typed) {
     await before?.(command);
-    const ran = await runProcess(['sh', '-c', `exec 2>&1; ${command}`], { cwd: programs.root, env });
+    const here = programs.replaced.here(command);
+    const ran = await runProcess(['sh', '-c', `exec 2>&1; ${here}`], { cwd: programs.root, env });
     expect(ran.code, `$ ${command}\n${ran.stdout}`).toBe(0);
-    const told = printed(ran.stdout);
+    const told = printed(programs.replaced.documented(ran.stdout));
     expectOutput(command, output, told);
     if (isFirst && command.startsWith('gantry plan ')) {
       expectGoldenPlan(name, told);

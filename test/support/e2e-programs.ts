@@ -6,6 +6,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -15,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { replaceTaken, type Replacements } from './free-host.ts';
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
@@ -23,6 +25,8 @@ export interface Programs {
   readonly root: string;
   readonly gantry: string;
   readonly gantryd: string;
+  /** The examples in `root` have subnets and ports that are free on this machine. */
+  readonly replaced: Replacements;
   remove(): void;
 }
 
@@ -36,6 +40,7 @@ export function buildPrograms(): Programs {
   mkdirSync(bin, { recursive: true });
   cpSync(join(repository, 'package.json'), join(root, 'package.json'));
   cpSync(join(repository, 'examples'), join(root, 'examples'), { recursive: true });
+  const replaced = freeExamples(join(root, 'examples'));
   symlinkSync(join(repository, 'node_modules'), join(root, 'node_modules'));
   const env = { ...process.env, PATH: `${join(repository, 'node_modules', '.bin')}:${process.env['PATH'] ?? ''}` };
   const bundle = manifest.scripts.bundle.replaceAll('dist/bin', bin);
@@ -47,8 +52,19 @@ export function buildPrograms(): Programs {
     root,
     gantry: join(bin, 'gantry.js'),
     gantryd: join(bin, 'gantryd.js'),
+    replaced,
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
+}
+
+function freeExamples(folder: string): Replacements {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(yaml|yml|json|tf|ts)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name));
+  const texts = files.map((file) => readFileSync(file, 'utf8'));
+  const replaced = replaceTaken(texts);
+  for (const [index, file] of files.entries()) writeFileSync(file, replaced.here(texts[index] ?? ''));
+  return replaced;
 }
 
 export interface Ran {
