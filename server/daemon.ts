@@ -216,7 +216,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     // No new connections; open ones end with their requests. Listeners of events hear how the last operations end, then
     // they are let go: a server does not count as closed while they are there.
     const closed = doors.shut();
-    await Promise.all([operations.close(10_000), started]);
+    await Promise.all([operations.close(10_000), started, scheduler.stop()]);
     await before();
     doors.endWebsockets();
     await closed;

@@ -56,9 +56,11 @@ export class Scheduler {
   async #runAll(minute: Date): Promise<void> {
     for (const task of this.#deps.tasks) {
       if (this.#abort.signal.aborted) return;
-      await task.run(minute, this.#abort.signal).catch((error: unknown) => {
+      try {
+        await task.run(minute, this.#abort.signal);
+      } catch (error) {
         this.#deps.log.error(`${task.name} failed: ${errorText(error)}`);
-      });
+      }
     }
   }
 }

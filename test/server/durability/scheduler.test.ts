@@ -1,0 +1,45 @@
+// Tasks of the minute: one that fails holds up no other, and none runs once the daemon has stopped.
+import { expect, test } from 'vitest';
+import { silentLog } from '../../../server/lib/log.ts';
+import { Scheduler } from '../../../server/services/scheduler.ts';
+import { makeDaemon } from '../../support/daemon.ts';
+import { testMinutes } from '../../support/minutes.ts';
+
+test('a task that throws at once is logged, and the next task runs', async () => {
+  let now = Date.parse('2026-01-01T00:00:30Z');
+  const logged: string[] = [];
+  const ran: string[] = [];
+  const fail = (): Promise<void> => {
+    throw new Error('no such directory');
+  };
+  const good = (): Promise<void> => {
+    ran.push('second');
+    return Promise.resolve();
+  };
+  const scheduler = new Scheduler({
+    tasks: [
+      { name: 'First', run: fail },
+      { name: 'Second', run: good },
+    ],
+    clock: { nowMs: () => now },
+    log: { ...silentLog, error: (message) => logged.push(message) },
+    timer: () => ({ stop() {} }),
+  });
+  now += 60_000;
+  await scheduler.tick();
+  expect([logged, ran]).toEqual([['First failed: no such directory'], ['second']]);
+});
+
+test('a daemon that has stopped takes its timer away', async () => {
+  const { time } = testMinutes('2026-01-01T00:00:30Z');
+  let ticking = 0;
+  const minutes = (): { stop(): void } => {
+    ticking += 1;
+    return { stop: () => void (ticking -= 1) };
+  };
+  const daemon = await makeDaemon({ time: { ...time, minutes } });
+  expect(ticking).toBe(1);
+  await daemon.stop();
+  expect(ticking).toBe(0);
+  await daemon.cleanUp();
+});
