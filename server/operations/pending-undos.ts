@@ -12,9 +12,9 @@ export interface RecordName {
 }
 
 export interface FailedUndo {
-  /** Of the intent, which stays stored until it is undone. */
+  /** Of the intent, which stays stored until it is undone. What is pending under its id already is not added again. */
   readonly id: string;
-  /** Kind of the saga. */
+  /** For messages: `undoing container-create`. */
   readonly what: string;
   readonly holds: readonly RecordName[];
   /** Idempotent. Throws as long as it fails. */
@@ -52,8 +52,9 @@ export class PendingUndos {
     this.#locks = locks;
   }
 
-  /** The undoing has just failed for this reason. */
+  /** It has just failed for this reason. */
   add(failed: FailedUndo, reason: unknown): void {
+    if (this.#pending.has(failed.id)) return;
     const pending: Pending = {
       ...failed,
       attempts: 1,
@@ -62,7 +63,8 @@ export class PendingUndos {
       running: undefined,
     };
     this.#pending.set(failed.id, pending);
-    this.#log.error(`Undoing ${failed.what} failed, and is tried again until it succeeds: ${pending.reason}`, {
+    const what = `${failed.what.charAt(0).toUpperCase()}${failed.what.slice(1)}`;
+    this.#log.error(`${what} failed, and is tried again until it succeeds: ${pending.reason}`, {
       saga: failed.id,
     });
     this.#schedule(pending);
@@ -105,7 +107,7 @@ export class PendingUndos {
   #refuse({ id, what, reason }: Pending, { kind, name }: RecordName): void {
     if (!this.#pending.has(id)) return;
     throw errors.unavailable(
-      `${name} (${kind}) cannot be used yet: undoing ${what} failed (${reason}). It is tried again by itself; remove the cause, or try again later`,
+      `${name} (${kind}) cannot be used yet: ${what} failed (${reason}). It is tried again by itself; remove the cause, or try again later`,
     );
   }
 
@@ -126,11 +128,11 @@ export class PendingUndos {
     try {
       await pending.undo();
       this.#pending.delete(pending.id);
-      this.#log.info(`Undone at last: ${pending.what}`, { saga: pending.id });
+      this.#log.info(`Succeeded at last: ${pending.what}`, { saga: pending.id });
     } catch (error) {
       pending.attempts += 1;
       pending.reason = errorText(error);
-      this.#log.debug(`Undoing ${pending.what} failed again: ${pending.reason}`, { saga: pending.id });
+      this.#log.debug(`Failed again: ${pending.what}: ${pending.reason}`, { saga: pending.id });
       this.#schedule(pending);
     }
   }

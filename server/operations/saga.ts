@@ -101,6 +101,12 @@ export class Sagas {
     return this.#undos.settleHeld([{ kind, name }]);
   }
 
+  /** Work that failed for this reason, and that nobody waits for, is tried again until it succeeds or the daemon ends. It takes the
+   *  locks that it needs itself. `what` is for messages: `recording that web stopped`. */
+  tryLater(what: string, work: () => Promise<void>, reason: unknown): void {
+    this.#undos.add({ id: what, what, holds: [], undo: work }, reason);
+  }
+
   /** Nothing is tried again after that: the next daemon goes on. */
   close(): Promise<void> {
     return this.#undos.close();
@@ -177,7 +183,7 @@ export class Sagas {
       await this.#undo(begun, stepCount);
     } catch (reason) {
       const undo = (): Promise<void> => this.#undoOrFinish(begun, stepCount);
-      this.#undos.add({ id, what: saga.kind, holds, undo }, reason);
+      this.#undos.add({ id, what: `undoing ${saga.kind}`, holds, undo }, reason);
     }
   }
 

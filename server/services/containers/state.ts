@@ -285,15 +285,27 @@ export async function afterStop(deps: StateDeps, caller: Caller, name: string, s
     await removeNow(deps, caller, name, signal);
     return;
   }
-  await deps.records.retry((changes) => {
-    const { document } = readyContainer(deps.records, name);
-    changes.put('containers', name, {
-      ...document,
-      config: { ...document.config, 'volatile.last_state.power': 'STOPPED' },
-    });
+  await recordStopped(deps, name).catch((error: unknown) => {
+    // It has stopped all the same, for example on a full disk.
+    deps.sagas.tryLater(`recording that ${name} stopped`, () => recordLater(deps, name), error);
   });
   const { devices } = deps.view.expanded(entry);
   await deps.hosts.settle(nicNetworks(devices));
+}
+
+function recordStopped(deps: Pick<StateDeps, 'records'>, name: string): Promise<void> {
+  return deps.records.retry((changes) => {
+    const { document } = readyContainer(deps.records, name);
+    changes.put('containers', name, { ...document, config: { ...document.config, [powerKey]: 'STOPPED' } });
+  });
+}
+
+/** Unless it was started again, or deleted, meanwhile. */
+function recordLater(deps: StateDeps, name: string): Promise<void> {
+  return deps.locks.run(lockOf(name), async () => {
+    const isReady = deps.records.containers.get(name)?.document.lifecycle === 'ready';
+    if (isReady && deps.runtime.probe(name).status === 'stopped') await recordStopped(deps, name);
+  });
 }
 
 async function freezeNow(deps: StateDeps, caller: Caller, name: string): Promise<void> {

@@ -204,7 +204,10 @@ test('nothing is tried any more once the daemon ends', async () => {
     return Promise.reject(new Error('still'));
   };
   const undos = new PendingUndos(silentLog);
-  undos.add({ id: '1', what: 'a change', holds: [{ kind: 'containers', name: 'c' }], undo }, new Error('first'));
+  undos.add(
+    { id: '1', what: 'undoing a change', holds: [{ kind: 'containers', name: 'c' }], undo },
+    new Error('first'),
+  );
   await expect(undos.settle('containers', 'c')).rejects.toThrow(/undoing a change failed \(still\)/);
   expect(attempts).toBe(1);
   await undos.close();
