@@ -9,6 +9,8 @@ export const recursiveOption = (): Option =>
 export const withPlanWords = (command: Command): Command =>
   command
     .option('--expect-no-changes', 'end with 1, and do nothing, when there is something to do')
+    .option('--compact', 'one line for each object, equal ones together (text only)')
+    .option('--no-pager', 'never show a plan through $PAGER')
     .option('--show-secrets', 'show values that are masked otherwise (text only)')
     .option('--no-wait', 'do not wait for what manage.wait asks for')
     .option('--no-input', 'ask nothing: what needs an approval fails without --auto-approve');

@@ -52,6 +52,9 @@ export interface CliOptions {
   readonly dryRun?: string;
   readonly expectNoChanges?: boolean;
   readonly showSecrets?: boolean;
+  readonly compact?: boolean;
+  /** --no-pager */
+  readonly pager?: boolean;
   /** --no-wait */
   readonly wait?: boolean;
   /** --no-input */

@@ -9,7 +9,7 @@ import type { Plan, PlanInput, PlanOptions, SetOwner } from '../core/plan.ts';
 import type { WholeClient } from '../engine/observe-all.ts';
 import type { LiveData } from '../manifest/terraform/rounds.ts';
 import type { Loaded, LoadInput } from '../manifest/types.ts';
-import type { CliContext } from './context.ts';
+import type { CliContext, OpenContext } from './context.ts';
 import { exitCodes } from './exit-codes.ts';
 import { clientOptionsOf, hostOf } from './host.ts';
 import { inputFiles } from './environment.ts';
@@ -238,7 +238,7 @@ export async function planFor(context: CliContext, client: ReadClient, request: 
 
 /** Shows the plan on stdout, for people or machines. */
 export async function printPlan(
-  context: CliContext,
+  context: OpenContext,
   plan: Plan,
   operation: 'plan' | 'apply' | 'destroy',
 ): Promise<void> {
@@ -249,7 +249,11 @@ export async function printPlan(
   } else {
     const { renderPlan } = await import('../core/render-plan.ts');
     const showsSecrets = context.options.showSecrets === true;
-    context.out(renderPlan(plan, { color: context.color, showsSecrets }).trimEnd());
+    const isCompact = context.options.compact === true;
+    const text = renderPlan(plan, { color: context.color, showsSecrets, isCompact }).trimEnd();
+    // A question follows all but a plan, and nothing may stand between them.
+    if (operation === 'plan') await (await import('./pager.ts')).showPaged(context, text);
+    else context.out(text);
   }
   await refuseChanges(context, plan);
 }

@@ -1,6 +1,7 @@
 // A plan as text for people: Terraform's symbols, one line a change, secrets masked. Policies read plan-json.ts instead.
 import type { Change } from './change.ts';
 import type { Json } from './document.ts';
+import { groupEqual, spellRanges, type Group, type Shown } from './equal-changes.ts';
 import { shownInside } from './inside.ts';
 import { ignoredBlock, type IgnoredLine } from './ignore.ts';
 import { paints, printable, type Paints, type Color } from './paint.ts';
@@ -8,11 +9,19 @@ import type { Affected, Guard, Plan, ResourceChange } from './plan.ts';
 import { hidden, redact } from './secret.ts';
 import { isChange, summaryLine } from './summary.ts';
 
-export function renderPlan(plan: Plan, options: { readonly color: Color; readonly showsSecrets?: boolean }): string {
+export interface RenderOptions {
+  readonly color: Color;
+  readonly showsSecrets?: boolean;
+  /** One line for each object, or for each group of equal ones. */
+  readonly isCompact?: boolean;
+}
+
+export function renderPlan(plan: Plan, options: RenderOptions): string {
   const paint = paints(options.color);
   const changes = plan.changes.filter(isChange);
   const shown = options.showsSecrets === true ? changes.map(inClear) : changes;
-  const blocks = shown.map((change) => renderChange(change, paint));
+  const groups = groupEqual(shown.map((change) => shownOf(change, paint)));
+  const blocks = groups.map((group) => renderGroup(group, options.isCompact === true, paint));
   if (plan.guards.length > 0) blocks.push(plan.guards.map((guard) => renderGuard(guard, paint)).join('\n'));
   const end = shown.length === 0 ? noChange(plan) : paint.bold(`${summaryLine(plan.summary)}${refusedCount(plan)}`);
   const orphans = renderOrphans(plan, paint);
@@ -80,11 +89,31 @@ export const renderChangeText = (change: ResourceChange): string =>
     .map((line) => line.replace(/^( +)([-+~!]) /, '$2$1'))
     .join('\n');
 
-function renderChange(change: ResourceChange, paint: Paints): string {
+const renderChange = (change: ResourceChange, paint: Paints): string => {
+  const { address, ...rest } = shownOf(change, paint);
+  return renderGroup({ ...rest, addresses: [address] }, false, paint);
+};
+
+function renderGroup(
+  { head, addresses, title, lines, tint }: Group & Tinted,
+  isCompact: boolean,
+  paint: Paints,
+): string {
+  const [first = ''] = addresses;
+  const names = addresses.length === 1 ? first : spellRanges(addresses);
+  const count = addresses.length === 1 ? '' : ` (${addresses.length} equal objects)`;
+  const line = paint[tint](`${head} ${paint.bold(printable(names))}${count}${title}`);
+  return isCompact ? line : [line, ...lines].join('\n');
+}
+
+interface Tinted {
+  readonly tint: keyof Paints;
+}
+
+function shownOf(change: ResourceChange, paint: Paints): Shown & Tinted {
   const isClaim = change.action === 'no-op' && change.power === undefined && change.claims.length > 0;
   const [symbol, tint] = isClaim ? (['<=', 'blue'] as const) : signs[change.action];
-  return [
-    `${symbol.padStart(3)} ${paint.bold(printable(change.address))}${titleOf(change)}`,
+  const lines = [
     ...change.reasons.map((reason) => paint.dim(`      # ${printable(reason)}`)),
     ...renderEdits(change, paint),
     ...renderOwnership(change, paint),
@@ -92,9 +121,8 @@ function renderChange(change: ResourceChange, paint: Paints): string {
     ...(change.unmanaged.length === 0
       ? []
       : [paint.dim(`      ? not managed here, left alone: ${listed(change.unmanaged)}`)]),
-  ]
-    .map((line, index) => (index === 0 ? paint[tint](line) : line))
-    .join('\n');
+  ];
+  return { address: change.address, head: symbol.padStart(3), title: titleOf(change), lines, tint };
 }
 
 const signs = {

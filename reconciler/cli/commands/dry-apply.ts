@@ -2,7 +2,7 @@
 import type { Client } from '../../../server/client/client.ts';
 import type { Plan } from '../../core/plan.ts';
 import type { Loaded } from '../../manifest/types.ts';
-import type { CliContext } from '../context.ts';
+import type { OpenContext } from '../context.ts';
 import { exitCodeOfTried, showTried, tryPlan } from '../dry-run.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import type { DryRunKind } from '../options.ts';
@@ -10,7 +10,7 @@ import { planAgain, savedPlanAt } from '../saved-plan.ts';
 import { loadSet, planOf, printPlan, withClient, type Planned } from '../session.ts';
 
 export async function dryApply(
-  context: CliContext,
+  context: OpenContext,
   args: readonly string[],
   mode: Plan['mode'],
   kind: DryRunKind,
@@ -29,7 +29,7 @@ export async function dryApply(
 
 /** Of a plan that is made already. */
 export async function dryRunOf(
-  context: CliContext,
+  context: OpenContext,
   client: Client,
   planned: Planned,
   kind: DryRunKind,

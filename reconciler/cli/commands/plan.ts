@@ -1,7 +1,7 @@
 // `gantry plan`: shows what apply (or, with --destroy, destroy) would do, and keeps it with --out; changes nothing.
 import type { DryRun } from '../../core/dry-run.ts';
 import type { Plan } from '../../core/plan.ts';
-import type { CliContext } from '../context.ts';
+import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { dryRunKind } from '../options.ts';
 import { writePlan } from '../saved-plan.ts';
@@ -11,7 +11,7 @@ import { usageError } from '../usage-error.ts';
 const formats = ['text', 'json', 'yaml', 'markdown', 'junit'] as const;
 type Format = (typeof formats)[number];
 
-export async function plan(context: CliContext, args: readonly string[], isDestroy: boolean): Promise<ExitCode> {
+export async function plan(context: OpenContext, args: readonly string[], isDestroy: boolean): Promise<ExitCode> {
   const { options } = context;
   const format = formatOf(options.output, options.format);
   const isTried = dryRunKind(options) === 'server';
@@ -43,7 +43,7 @@ function formatOf(output: string | undefined, format: string | undefined): Forma
   return known;
 }
 
-async function show(context: CliContext, made: Plan, format: Format, tried: DryRun | undefined): Promise<void> {
+async function show(context: OpenContext, made: Plan, format: Format, tried: DryRun | undefined): Promise<void> {
   if (format === 'junit') {
     const { renderJunit } = await import('../../core/render-junit.ts');
     context.io.stdout.write(renderJunit(made));

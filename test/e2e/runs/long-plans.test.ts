@@ -1,0 +1,120 @@
+// Plans of many objects: equal ones are shown together, one line each with --compact, through a pager on a terminal; machines see no difference.
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { spellRanges } from '../../../reconciler/core/equal-changes.ts';
+import { cli, type CliRun } from '../../support/cli-io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { buildPrograms, runGantry, runOnTerminal, withoutEscapes, type Programs } from '../../support/e2e-programs.ts';
+
+let daemon: TestDaemon;
+let dir: string;
+let stack: string;
+beforeEach(async () => {
+  daemon = await makeDaemon();
+  dir = mkdtempSync(join(realpathSync(tmpdir()), 'glp-'));
+  stack = join(dir, 'stack.yaml');
+  const container = (index: number): string =>
+    `kind: container\nname: c${index}\nsource: { type: none }\nconfig: { limits.memory: 64MiB }\nstate: stopped\n`;
+  const parts = [
+    'kind: storage_pool\nname: p1\ndriver: dir\n',
+    'kind: profile\nname: default\ndevices: { root: { type: disk, path: /, pool: p1 } }\n',
+    ...Array.from({ length: 100 }, (_, index) => container(index + 1)),
+    'kind: container\nname: other\nsource: { type: none }\nconfig: { limits.memory: 65MiB }\nstate: stopped\n',
+  ];
+  writeFileSync(stack, parts.join('---\n'));
+});
+afterEach(async () => {
+  await daemon?.cleanUp();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const gantry = (...words: readonly string[]): Promise<CliRun> =>
+  cli([...words, '--host', `unix://${daemon.socketPath}`]);
+
+describe('a plan of 100 equal containers and one other', { timeout: 120_000 }, () => {
+  test('shows the equal ones together with all their names, the other one by itself, and the same count as before', async () => {
+    const { stdout } = await gantry('plan', stack);
+    expect(stdout).toContain('  + container/c1 ... container/c100 (100 equal objects)\n');
+    expect(stdout).toContain('  + container/other\n');
+    expect(stdout).toContain('Plan: 102 to add, 1 to change');
+    expect(stdout.split('\n').length).toBeLessThan(45);
+    const compact = (await gantry('plan', stack, '--compact')).stdout;
+    expect(compact.split('\n').filter((line) => line.trim() !== '')).toHaveLength(5);
+    expect(compact).not.toContain('limits.memory');
+  });
+
+  test('has each of them by itself for machines, also with --compact', async () => {
+    for (const words of [['-o', 'json'], ['--json']]) {
+      const plain = (await gantry('plan', stack, ...words)).stdout;
+      const compact = (await gantry('plan', stack, ...words, '--compact')).stdout;
+      const bare = (text: string): string => text.replaceAll(/"@timestamp":"[^"]*"/g, '');
+      expect(bare(compact)).toBe(bare(plain));
+      expect(plain).toContain('container/c57');
+    }
+    expect((await gantry('plan', stack, '-o', 'markdown')).stdout).toContain('container/c57');
+  });
+});
+
+test('names are told as ranges of numbers, with what does not fit beside them', () => {
+  expect(spellRanges(['b', 'c1', 'c2', 'c3', 'c10', 'w09', 'w10', 'w11'])).toBe('b, c1 ... c3, c10, w09 ... w11');
+  expect(spellRanges(['c1', 'c2'])).toBe('c1, c2');
+  expect(spellRanges(['2a', '1a', '3a'])).toBe('1a ... 3a');
+});
+
+describe('the pager', { timeout: 120_000 }, () => {
+  let programs: Programs;
+  beforeAll(() => {
+    programs = buildPrograms();
+  }, 120_000);
+  afterAll(() => programs?.remove());
+
+  /** A stack whose plan is longer than the terminal of 40 lines. */
+  function long(): readonly string[] {
+    const one = (index: number): string => `kind: profile\nname: q${index}\nconfig: { user.a: '${index * 7}' }\n`;
+    writeFileSync(stack, Array.from({ length: 40 }, (_, index) => one(index)).join('---\n'));
+    return ['-f', stack, '--host', `unix://${daemon.socketPath}`];
+  }
+  const paged = (): string => (existsSync(join(dir, 'paged')) ? readFileSync(join(dir, 'paged'), 'utf8') : '');
+  const env = (): Record<string, string> => ({ PAGER: `cat > ${join(dir, 'paged')}` });
+
+  test('gets a long plan on a terminal, with colours, and leaves the exit code as it is', async () => {
+    const words = long();
+    const ran = await runOnTerminal(programs, ['plan', '--detailed-exitcode', ...words], { env: env() });
+    expect(ran.code, ran.stdout).toBe(2);
+    expect(withoutEscapes(paged())).toContain('Plan: 40 to add');
+    expect(paged()).toContain('\u001b[');
+    expect(ran.stdout).not.toContain('Plan: 40 to add');
+  });
+
+  test.each([
+    ['a pipe', ['plan'], {}],
+    ['--json', ['plan', '--json'], {}],
+  ] as const)('is not started for %s', async (_name, verb, more) => {
+    const ran = await runGantry(programs, [...verb, ...long()], { env: { ...env(), ...more } });
+    expect([ran.code, paged()]).toEqual([0, '']);
+    expect(ran.stdout).toContain('profile/q39');
+  });
+
+  test.each([
+    ['--no-pager', ['plan', '--no-pager'], {}],
+    ['a terminal that cannot', ['plan'], { TERM: 'dumb' }],
+    ['an empty PAGER', ['plan'], { PAGER: '' }],
+    ['CI', ['plan'], { CI: 'true' }],
+    ['a pager that is not there', ['plan'], { PAGER: '/nowhere/pager 2>/dev/null' }],
+  ] as const)('is not used with %s: the plan is printed', async (_name, verb, more) => {
+    const ran = await runOnTerminal(programs, [...verb, ...long()], { env: { ...env(), ...more } });
+    expect(ran.code, ran.stdout).toBe(0);
+    expect(paged()).toBe('');
+    expect(ran.stdout).toContain('Plan: 40 to add');
+  });
+
+  test('never stands between a plan and its question', async () => {
+    const answers = [['Enter a value: ', 'yes\r']] as const;
+    const ran = await runOnTerminal(programs, ['apply', ...long()], { env: env(), answers });
+    expect(ran.code, ran.stdout).toBe(0);
+    expect(paged()).toBe('');
+    expect(ran.stdout).toContain('Apply complete! 40 added');
+  });
+});
