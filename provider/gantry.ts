@@ -17,6 +17,7 @@ import {
 } from './datasources/objects.ts';
 import { clusterData, resourcesData, serverData } from './datasources/server.ts';
 import { functions } from './functions/functions.ts';
+import { movedState } from './moving/peers.ts';
 import { certificate } from './resources/certificate.ts';
 import { clusterMember } from './resources/cluster-member.ts';
 import { container } from './resources/container.ts';
@@ -94,6 +95,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       storagePoolData,
     ],
     functions,
+    move: movedState,
     explain,
   };
   return definition;

@@ -2,7 +2,7 @@
 import type { Attributes, StateOf } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Path } from './path.ts';
-import type { Upgrades } from './stored-state.ts';
+import type { JsonObject, Upgrades } from './stored-state.ts';
 import type { OperationName } from './timeouts.ts';
 import type { Type } from './type.ts';
 import type { Planned, Value } from './value.ts';
@@ -143,6 +143,18 @@ export interface Configured<C> {
   close(): Promise<void>;
 }
 
+/** An object in a state of another provider, or of another type, that a `moved` block makes one of ours. */
+export interface MoveSource {
+  /** `registry.terraform.io/namespace/name`. */
+  readonly provider: string;
+  readonly type: string;
+  /** Of the schema there. */
+  readonly version: number;
+  readonly state: JsonObject;
+  /** The type here. */
+  readonly target: string;
+}
+
 export interface Provider<A extends Attributes, C> {
   /** Prefix of all its types. */
   readonly name: string;
@@ -159,6 +171,8 @@ export interface Provider<A extends Attributes, C> {
   readonly resources: readonly AnyResource<C>[];
   readonly dataSources: readonly AnyDataSource<C>[];
   readonly functions: readonly ProviderFunction[];
+  /** Attributes that say which object it is; the rest is read. Throws DiagnosticError for what cannot be moved. */
+  move?(source: MoveSource): JsonObject;
   /** An error of an operation in words for users; `what` was tried. */
   explain(what: string, error: unknown): readonly Diagnostic[];
 }

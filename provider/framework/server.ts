@@ -14,6 +14,7 @@ import type {
   ConfigOf,
   Configured,
   DraftOf,
+  MoveSource,
   PrivateData,
   ProviderFunction,
 } from './provider.ts';
@@ -216,6 +217,18 @@ export class ProviderServer<C> {
     } catch (error) {
       return { state: null, diagnostics: this.#explain(`import ${typeName}`, error) };
     }
+  }
+
+  /** As an import: what is not said of it is read from the server at once. */
+  move(source: Omit<MoveSource, 'state'> & { readonly json: string }): StateResult {
+    const { attributes } = this.resource(source.target);
+    const state = JSON.parse(source.json) as JsonObject;
+    if (this.provider.move === undefined) throw new DiagnosticError([failure(`Nothing moves to ${source.target}`, '')]);
+    const found = this.provider.move({ ...source, state });
+    return {
+      state: Object.fromEntries(Object.keys(attributes).map((name) => [name, (found[name] ?? null) as Value] as const)),
+      diagnostics: [],
+    };
   }
 
   async readData(typeName: string, config: ValueMap): Promise<StateResult> {

@@ -19,6 +19,7 @@ export const providerCalls = [
   'PlanResourceChange',
   'ApplyResourceChange',
   'ImportResourceState',
+  'MoveResourceState',
   'ReadDataSource',
   'CallFunction',
   'StopProvider',

@@ -198,6 +198,20 @@ export const ImportReply = defineMessage({
   diagnostics: diagnostics(2),
 });
 
+export const MoveRequest = defineMessage({
+  provider: text(1),
+  type: text(2),
+  version: integer(3),
+  raw: message(4, () => RawState),
+  target: text(5),
+});
+export const MoveReply = defineMessage({
+  state: dynamic(1),
+  diagnostics: diagnostics(2),
+  privateData: bytes(3),
+  identity: identity(4),
+});
+
 export const ReadDataRequest = defineMessage({ typeName: text(1), config: dynamic(2) });
 export const ReadDataReply = defineMessage({ state: dynamic(1), diagnostics: diagnostics(2) });
 

@@ -98,14 +98,14 @@ function asDiagnostics(error: unknown): readonly Diagnostic[] {
 function schemaCalls<C>({
   provider,
 }: ProviderServer<C>): Calls<'GetMetadata' | 'GetProviderSchema' | 'GetFunctions' | 'GetResourceIdentitySchemas'> {
-  const capabilities = { planDestroy: true, schemaOptional: true };
+  const capabilities = { planDestroy: true, schemaOptional: true, moveState: provider.move !== undefined };
   const named = <T>(list: readonly T[], name: (each: T) => string) => list.map((each) => ({ name: name(each) }));
   const functions = () => Object.fromEntries(provider.functions.map((each) => [each.name, wireFunction(each)]));
   let schema: Uint8Array | undefined;
   return {
     GetMetadata: () =>
       wire.MetadataReply.encode({
-        capabilities: { ...capabilities, moveState: false },
+        capabilities,
         resources: named(provider.resources, ({ typeName }) => typeName),
         dataSources: named(provider.dataSources, ({ typeName }) => typeName),
         functions: named(provider.functions, ({ name }) => name),
@@ -120,7 +120,7 @@ function schemaCalls<C>({
           provider.dataSources.map((each) => [each.typeName, wireSchema(0, each.doc, each.attributes)]),
         ),
         functions: functions(),
-        capabilities: { ...capabilities, moveState: false },
+        capabilities,
       })),
     GetFunctions: () => wire.FunctionsReply.encode({ functions: functions() }),
     GetResourceIdentitySchemas: () =>
@@ -149,7 +149,8 @@ type ResourceCall =
   | 'ReadResource'
   | 'PlanResourceChange'
   | 'ApplyResourceChange'
-  | 'ImportResourceState';
+  | 'ImportResourceState'
+  | 'MoveResourceState';
 
 function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls<ResourceCall> {
   return {
@@ -216,6 +217,15 @@ function resourceCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls
           diagnostics: wireDiagnostics(applied.diagnostics),
           identity: asIdentity(server.identityOf(request.typeName, applied.state)),
         });
+      }, failed);
+    },
+    MoveResourceState(bytes) {
+      const { raw, ...source } = wire.MoveRequest.decode(bytes);
+      const failed = (found: readonly Diagnostic[]) => wire.MoveReply.encode({ diagnostics: wireDiagnostics(found) });
+      return caught(() => {
+        const { state } = server.move({ ...source, json: Buffer.from(raw?.json ?? empty).toString('utf8') });
+        const identity = asIdentity(server.identityOf(source.target, state));
+        return wire.MoveReply.encode({ state: asDynamic(types.resource(source.target), state), identity });
       }, failed);
     },
     ImportResourceState(bytes) {

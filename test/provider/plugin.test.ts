@@ -158,7 +158,7 @@ describe('calls', () => {
   test('of unknown methods and services are answered UNIMPLEMENTED, not left hanging', async () => {
     const caller = client(await start());
     for (const path of [
-      rpc('MoveResourceState'),
+      rpc('ListResource'),
       rpc('OpenEphemeralResource'),
       rpc('ListResource'),
       '/tfplugin5.Provider/GetSchema',
@@ -187,7 +187,7 @@ describe('calls', () => {
     expect(Object.keys(schema.resources)).toHaveLength(15);
     expect(Object.keys(schema.dataSources)).toHaveLength(11);
     expect(Object.keys(schema.functions)).toEqual(['image_reference', 'parse_size']);
-    expect(schema.capabilities).toMatchObject({ planDestroy: true, schemaOptional: true, moveState: false });
+    expect(schema.capabilities).toMatchObject({ planDestroy: true, schemaOptional: true, moveState: true });
     const functions = wire.FunctionsReply.decode((await caller.call(rpc('GetFunctions'))).body);
     expect(functions.functions).toEqual(schema.functions);
     const identities = wire.IdentitySchemasReply.decode((await caller.call(rpc('GetResourceIdentitySchemas'))).body);

@@ -1,0 +1,108 @@
+// What `moved` blocks can bring over from the providers for LXD and Incus: which of their resource types becomes which of ours, and
+// what of their states says which object it is. The rest is read from the server, as after an import. Pure.
+import { DiagnosticError, failure } from '../framework/diagnostic.ts';
+import type { MoveSource } from '../framework/provider.ts';
+import type { Json, JsonObject } from '../framework/stored-state.ts';
+
+/** Names of the attributes there, the newest first, by those here. */
+interface Move {
+  readonly target: string;
+  readonly takes: Readonly<Record<string, readonly string[]>>;
+  /** Why this object cannot be one of ours. */
+  readonly refuses?: (state: JsonObject) => string | undefined;
+  readonly inNoProject?: true;
+}
+
+const named = (target: string): Move => ({ target, takes: { name: ['name'] } });
+
+const holder = ['instance', 'instance_name', 'container', 'container_name'];
+
+const instance: Move = {
+  ...named('gantry_container'),
+  refuses: ({ type, name }) =>
+    type === 'virtual-machine'
+      ? `${JSON.stringify(name)} is a virtual machine; the provider manages containers`
+      : undefined,
+};
+
+const volume: Move = {
+  target: 'gantry_storage_volume',
+  takes: { pool: ['pool'], name: ['name'] },
+  refuses: ({ type, name }) =>
+    type === undefined || type === null || type === 'custom'
+      ? undefined
+      : `${JSON.stringify(name)} is a volume of type ${JSON.stringify(type)}; only custom volumes are managed`,
+};
+
+const image: Move = { target: 'gantry_image', takes: { fingerprint: ['fingerprint'] } };
+const file: Move = {
+  target: 'gantry_container_file',
+  takes: { container: holder, path: ['target_path', 'target_file'] },
+};
+const snapshot: Move = { target: 'gantry_snapshot', takes: { container: holder, name: ['name'] } };
+const certificate: Move = {
+  target: 'gantry_certificate',
+  takes: { fingerprint: ['fingerprint'] },
+  inNoProject: true,
+};
+
+/** By their names without the prefix, older ones too. */
+const moves: Readonly<Record<string, Move>> = {
+  instance,
+  container: instance,
+  profile: named('gantry_profile'),
+  network: named('gantry_network'),
+  storage_pool: { ...named('gantry_storage_pool'), inNoProject: true },
+  project: { ...named('gantry_project'), inNoProject: true },
+  volume,
+  storage_volume: volume,
+  snapshot,
+  instance_snapshot: snapshot,
+  instance_file: file,
+  container_file: file,
+  cached_image: image,
+  publish_image: image,
+  image,
+  trust_certificate: certificate,
+  certificate,
+};
+
+const isPeer = (provider: string): boolean => /\/(?:lxd|incus)$/.test(provider);
+
+/** The state of an object of ours, as far as theirs says which one it is. Throws DiagnosticError. */
+export function movedState({ provider, type, state, target }: MoveSource): JsonObject {
+  const [, , short = ''] = /^(lxd|incus)_(.+)$/.exec(type) ?? [];
+  const move = isPeer(provider) && Object.hasOwn(moves, short) ? moves[short] : undefined;
+  if (move === undefined) {
+    throw cannot(type, target, `Nothing moves from ${type} of ${provider}. ${known()}`);
+  }
+  if (move.target !== target) throw cannot(type, target, `A ${type} becomes a ${move.target}. Write it as that.`);
+  const refused = move.refuses?.(state);
+  if (refused !== undefined) throw cannot(type, target, `${refused}.`);
+  const found = Object.entries(move.takes).map(([name, sources]) => {
+    const value = sources.map((source) => textOf(state[source])).find((text) => text !== null);
+    if (value === undefined) {
+      throw cannot(
+        type,
+        target,
+        `Its state does not say ${sources.join(' or ')}. Import the object by its id instead.`,
+      );
+    }
+    return [name, value] as const;
+  });
+  const [remote, project] = [textOf(state['remote']), textOf(state['project'])];
+  return {
+    ...Object.fromEntries(found),
+    // The server of the provider block, and the project that nobody has to name.
+    ...(remote === null || remote === 'local' ? {} : { remote }),
+    ...(move.inNoProject === true || project === null || project === 'default' ? {} : { project }),
+  };
+}
+
+const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+const known = (): string =>
+  `What can be moved are these types of the providers lxd and incus: ${Object.keys(moves).join(', ')}.`;
+
+const cannot = (type: string, target: string, detail: string): DiagnosticError =>
+  new DiagnosticError([failure(`A ${type} cannot be moved to a ${target}`, detail)]);

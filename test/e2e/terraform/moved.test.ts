@@ -1,0 +1,383 @@
+// Users of the providers for LXD and Incus come over with `moved` blocks: states as those providers write them, current and older,
+// become ours by Terraform itself, and nothing on the server changes. The providers there are stand-ins with no more than schemas.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { text, type Attributes } from '../../../provider/framework/attribute.ts';
+import { resource, type AnyProvider, type AnyResource } from '../../../provider/framework/provider.ts';
+import { ProviderServer } from '../../../provider/framework/server.ts';
+import { movedState } from '../../../provider/moving/peers.ts';
+import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
+import { providerMethods } from '../../../provider/wire/rpcs.ts';
+import { packImage } from '../../support/e2e-bench.ts';
+import { useTerraform, type TerraformWorld } from '../../support/terraform-world.ts';
+import { terraformMissing, type Attached } from '../../support/terraform.ts';
+
+const missing = terraformMissing('moves from other providers');
+
+const types = [
+  'instance',
+  'container',
+  'profile',
+  'network',
+  'storage_pool',
+  'volume',
+  'storage_volume',
+  'snapshot',
+  'instance_snapshot',
+  'instance_file',
+  'cached_image',
+  'image',
+];
+
+/** Terraform loads the schemas of all providers that a state names; nothing else of them is asked. */
+function standIn(name: 'lxd' | 'incus'): AnyProvider<object> {
+  const attributes: Attributes = { name: text({ doc: '' }) };
+  const never = (): Promise<never> => Promise.reject(new Error('the stand-in was asked'));
+  const of = (short: string): AnyResource<object> =>
+    resource<object>()({
+      typeName: `${name}_${short}`,
+      doc: '',
+      example: '',
+      version: 0,
+      attributes,
+      identity: ['name'],
+      read: never,
+      create: never,
+      update: never,
+      delete: never,
+      importing: { doc: '', example: '', parse: () => ({}), id: () => '' },
+    });
+  return {
+    name,
+    doc: '',
+    example: '',
+    attributes: {},
+    configure: () => Promise.resolve({ client: {}, close: () => Promise.resolve() }),
+    resources: types.map(of),
+    dataSources: [],
+    functions: [],
+    explain: () => [],
+  };
+}
+
+async function attach(
+  provider: AnyProvider<object>,
+  source: string,
+): Promise<{ readonly entry: object; stop(): void }> {
+  const server = new ProviderServer(provider);
+  const plugin = await startPlugin({
+    methods: providerMethods(server),
+    env: { [cookie.name]: cookie.value },
+    log() {},
+    print() {},
+    close: () => server.close(),
+    exit() {},
+    parentPid: () => process.ppid,
+    now: () => new Date(),
+  });
+  const address = { Network: 'unix', String: plugin.socketPath };
+  const how = { Protocol: 'grpc', ProtocolVersion: 6, Pid: process.pid, Test: true, Addr: address };
+  return { entry: { [source]: how }, stop: () => plugin.stop() };
+}
+
+interface Old {
+  readonly type: string;
+  readonly name: string;
+  readonly version?: number;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+const stateFile = (provider: string, olds: readonly Old[]): string =>
+  JSON.stringify({
+    version: 4,
+    terraform_version: '1.9.0',
+    serial: 3,
+    lineage: '7d4f2a70-0000-4000-8000-000000000000',
+    outputs: {},
+    resources: olds.map(({ type, name, version = 0, attributes }) => ({
+      mode: 'managed',
+      type,
+      name,
+      provider: `provider["registry.terraform.io/${provider}"]`,
+      instances: [{ schema_version: version, attributes, sensitive_attributes: [] }],
+    })),
+    check_results: null,
+  });
+
+const instance = (name: string): object => ({
+  config: { 'user.by': 'peer' },
+  description: '',
+  device: [],
+  ephemeral: false,
+  execs: null,
+  file: [],
+  image: 'base',
+  interfaces: {},
+  ipv4_address: null,
+  ipv6_address: null,
+  limits: { memory: '128MiB' },
+  location: 'none',
+  mac_address: null,
+  name,
+  profiles: ['web'],
+  project: 'default',
+  remote: null,
+  running: true,
+  source_instance: null,
+  status: 'Running',
+  target: null,
+  timeouts: null,
+  type: 'container',
+  wait_for: null,
+});
+
+describe.skipIf(missing !== undefined)('a moved block', { timeout: 120_000 }, () => {
+  let world: TerraformWorld;
+  const others: { readonly entry: object; stop(): void }[] = [];
+  useTerraform((own) => (world = own));
+  beforeAll(async () => {
+    others.push(
+      await attach(standIn('lxd'), 'registry.terraform.io/terraform-lxd/lxd'),
+      await attach(standIn('incus'), 'registry.terraform.io/lxc/incus'),
+    );
+  });
+  afterAll(() => {
+    for (const other of others) other.stop();
+  });
+
+  function withOthers(): void {
+    const { env } = world.terraform;
+    const own = JSON.parse((env as Attached['env'])['TF_REATTACH_PROVIDERS'] ?? '{}') as object;
+    env['TF_REATTACH_PROVIDERS'] = JSON.stringify(Object.assign({}, own, ...others.map(({ entry }) => entry)));
+  }
+
+  const stack = `
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_network" "n" {
+  name   = "lan0"
+  config = { "ipv4.address" = "10.44.0.1/24", "ipv6.address" = "none" }
+}
+resource "gantry_profile" "p" {
+  name    = "web"
+  devices = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
+}
+resource "gantry_image" "i" {
+  source = { type = "file", file = "\${path.module}/image.tar.gz" }
+}
+resource "gantry_image_alias" "a" {
+  name   = "base"
+  target = gantry_image.i.fingerprint
+}
+resource "gantry_storage_volume" "v" {
+  pool = gantry_storage_pool.p.name
+  name = "data"
+}
+resource "gantry_container" "c" {
+  name     = "box"
+  source   = { type = "image", alias = gantry_image_alias.a.name }
+  profiles = [gantry_profile.p.name]
+  config   = { "limits.memory" = "128MiB", "user.by" = "peer" }
+}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.c.name
+  name      = "s0"
+}
+`;
+
+  test.each([
+    [
+      'terraform-lxd/lxd',
+      {
+        pool: 'lxd_storage_pool',
+        network: 'lxd_network',
+        profile: 'lxd_profile',
+        volume: 'lxd_volume',
+        box: 'lxd_instance',
+        snapshot: 'lxd_snapshot',
+        image: 'lxd_cached_image',
+        holder: 'instance',
+      },
+    ],
+    [
+      'terraform-lxd/lxd',
+      {
+        pool: 'lxd_storage_pool',
+        network: 'lxd_network',
+        profile: 'lxd_profile',
+        volume: 'lxd_volume',
+        box: 'lxd_container',
+        snapshot: 'lxd_snapshot',
+        image: 'lxd_cached_image',
+        holder: 'container_name',
+      },
+    ],
+    [
+      'lxc/incus',
+      {
+        pool: 'incus_storage_pool',
+        network: 'incus_network',
+        profile: 'incus_profile',
+        volume: 'incus_storage_volume',
+        box: 'incus_instance',
+        snapshot: 'incus_instance_snapshot',
+        image: 'incus_image',
+        holder: 'instance',
+      },
+    ],
+  ] as const)('from %s brings %o over and changes nothing on the server', async (provider, names) => {
+    const { terraform, daemon } = world;
+    packImage(terraform.dir, 'image.tar.gz', 'one');
+    const path = join(terraform.dir, 'image.tar.gz');
+    const own = stack.replace('${path.module}/image.tar.gz', path);
+    terraform.write(own);
+    await terraform.apply();
+    const created = (await daemon.get('/1.0/containers/box')).created_at as string;
+    const { fingerprint } = await terraform.state('gantry_image.i');
+    await terraform.forget(
+      'gantry_storage_pool.p',
+      'gantry_network.n',
+      'gantry_profile.p',
+      'gantry_image.i',
+      'gantry_image_alias.a',
+      'gantry_storage_volume.v',
+      'gantry_container.c',
+      'gantry_snapshot.s',
+    );
+    const where = { project: 'default', remote: null, target: null };
+    const device = [{ name: 'root', type: 'disk', properties: { path: '/', pool: 'fast' } }];
+    const olds: readonly Old[] = [
+      {
+        type: names.pool,
+        name: 'p',
+        attributes: { ...where, name: 'fast', driver: 'dir', config: {}, description: '' },
+      },
+      {
+        type: names.network,
+        name: 'n',
+        attributes: {
+          ...where,
+          name: 'lan0',
+          type: 'bridge',
+          managed: true,
+          description: '',
+          config: { 'ipv4.address': '10.44.0.1/24' },
+        },
+      },
+      { type: names.profile, name: 'p', attributes: { ...where, name: 'web', description: '', config: {}, device } },
+      {
+        type: names.volume,
+        name: 'v',
+        attributes: {
+          ...where,
+          pool: 'fast',
+          name: 'data',
+          type: 'custom',
+          content_type: 'filesystem',
+          config: {},
+          location: 'none',
+          expanded_config: {},
+        },
+      },
+      { type: names.box, name: 'c', version: 1, attributes: { id: 'box', ...instance('box') } },
+      {
+        type: names.snapshot,
+        name: 's',
+        attributes: { ...where, [names.holder]: 'box', name: 's0', stateful: false, creation_date: 1700000000 },
+      },
+      {
+        type: names.image,
+        name: 'i',
+        attributes: {
+          ...where,
+          resource_id: `:${String(fingerprint)}`,
+          fingerprint,
+          aliases: ['base'],
+          copied_aliases: [],
+          source_image: 'base',
+          source_remote: 'images',
+        },
+      },
+    ];
+    writeFileSync(join(terraform.dir, 'terraform.tfstate'), stateFile(provider, olds));
+    withOthers();
+    const to: Readonly<Record<string, string>> = {
+      [`${names.pool}.p`]: 'gantry_storage_pool.p',
+      [`${names.network}.n`]: 'gantry_network.n',
+      [`${names.profile}.p`]: 'gantry_profile.p',
+      [`${names.volume}.v`]: 'gantry_storage_volume.v',
+      [`${names.box}.c`]: 'gantry_container.c',
+      [`${names.snapshot}.s`]: 'gantry_snapshot.s',
+      [`${names.image}.i`]: 'gantry_image.i',
+    };
+    const blocks = Object.entries(to).map(([from, target]) => `moved {\n  from = ${from}\n  to   = ${target}\n}\n`);
+    const alias = 'import {\n  to = gantry_image_alias.a\n  id = "base"\n}\n';
+    terraform.write(`${own}${blocks.join('')}${alias}`);
+    const { output } = await terraform.plan();
+    for (const [from, target] of Object.entries(to)) {
+      const isSaid = output.includes(`${from} has moved to ${target}`) || output.includes(`(moved from ${from})`);
+      expect(isSaid, `${from}\n${output}`).toBe(true);
+    }
+    expect(output).not.toMatch(/must be replaced|will be created|will be destroyed/);
+    // What only configurations know (what the image and the container were made from) is noted.
+    expect(await terraform.apply()).toContain('0 added, 2 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/containers/box')).created_at).toBe(created);
+    expect(await terraform.state('gantry_container.c')).toMatchObject({
+      name: 'box',
+      project: null,
+      status: 'Running',
+    });
+    // The old provider is needed no more.
+    terraform.env['TF_REATTACH_PROVIDERS'] = world.attached.env['TF_REATTACH_PROVIDERS'] ?? '';
+    terraform.write(own);
+    await terraform.expectNoChanges();
+  });
+
+  test('from what the provider does not have says what it takes', async () => {
+    const { terraform } = world;
+    withOthers();
+    const move = async (type: string, attributes: object, to: string, config: string): Promise<string> => {
+      const old = { type, name: 'x', attributes: { ...attributes } };
+      writeFileSync(join(terraform.dir, 'terraform.tfstate'), stateFile('terraform-lxd/lxd', [old]));
+      terraform.write(`${config}\nmoved {\n  from = ${type}.x\n  to = ${to}\n}\n`);
+      return terraform.fails('plan');
+    };
+    const profile = 'resource "gantry_profile" "x" {\n  name = "web"\n}';
+    const container = 'resource "gantry_container" "x" {\n  name = "web"\n}';
+    expect(await move('lxd_instance', { name: 'web' }, 'gantry_profile.x', profile)).toContain(
+      'A lxd_instance becomes a gantry_container',
+    );
+    const machine = { name: 'web', type: 'virtual-machine' };
+    expect(await move('lxd_instance', machine, 'gantry_container.x', container)).toContain(
+      '"web" is a virtual machine',
+    );
+  });
+});
+
+test('a state of another provider says the remote and project of the object, and is refused when it does not say which one', () => {
+  const from = (
+    type: string,
+    target: string,
+    state: Record<string, string>,
+    provider = 'registry.opentofu.org/lxc/incus',
+  ) => movedState({ provider, type, version: 0, target, state });
+  expect(from('incus_instance', 'gantry_container', { name: 'a', remote: 'west', project: 'team' })).toEqual({
+    name: 'a',
+    remote: 'west',
+    project: 'team',
+  });
+  expect(from('incus_storage_pool', 'gantry_storage_pool', { name: 'p', remote: 'local', project: 'team' })).toEqual({
+    name: 'p',
+  });
+  expect(from('lxd_container_file', 'gantry_container_file', { container_name: 'a', target_file: '/b' })).toEqual({
+    container: 'a',
+    path: '/b',
+  });
+  expect(() => from('incus_image', 'gantry_image', { aliases: 'x' })).toThrow();
+  expect(() => from('incus_instance', 'gantry_container', { name: 'a' }, 'registry.terraform.io/x/other')).toThrow();
+  expect(() => from('lxd_volume', 'gantry_storage_volume', { pool: 'p', name: 'v', type: 'container' })).toThrow();
+});
