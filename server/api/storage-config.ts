@@ -74,6 +74,12 @@ export const poolConfigKeys = {
       changeable: ['btrfs', 'dir', 'zfs'],
     },
   ),
+  'sync.volumes': key(
+    'bool',
+    every,
+    'What the server writes into volumes (create, copy, snapshot, restore, pushed files) is on the disk before it is acknowledged.',
+    { default: 'false', changeable: ['btrfs', 'dir'] },
+  ),
   'volume.size': key('size', ['lvm', 'ceph'], 'Size of a new volume.', {
     default: '10GB',
     changeable: ['lvm', 'ceph'],

@@ -3,10 +3,11 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access, open, type FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { nearestName } from '../api/nearest.ts';
 import { DriverError } from '../drivers/driver-error.ts';
+import { syncDirectory } from '../lib/durable.ts';
 
 /** `none` and programs whose packing this release can also unpack; others of the host are taken as they are. */
 export const knownPackings = ['none', 'gzip', 'bzip2', 'xz', 'lzma', 'zstd'] as const;
@@ -74,6 +75,7 @@ export async function packInto(
     if (packer === undefined) await fill((chunk) => writeWhole(file, chunk));
     else await through(packer, file, fill, signal);
     await file.sync();
+    await syncDirectory(dirname(path));
   } catch (error) {
     throw isFull(error) ? new DriverError('NoSpace', `cannot write ${path}: no space is left`, error) : error;
   } finally {

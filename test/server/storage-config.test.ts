@@ -5,6 +5,21 @@ import { poolConfigKeys, validatePoolConfig, validateVolumeConfig } from '../../
 const paths = (problems: readonly { path: string }[]) => problems.map(({ path }) => path).sort();
 
 describe('validatePoolConfig', () => {
+  test('sync.volumes is a bool that an existing pool takes', () => {
+    for (const driver of ['dir', 'btrfs']) {
+      expect(validatePoolConfig(driver, { 'sync.volumes': 'true' })).toEqual([]);
+      expect(validatePoolConfig(driver, { 'sync.volumes': 'true' }, { source: '/x' })).toEqual([
+        {
+          path: 'config.source',
+          message: 'cannot be changed once the pool or volume exists (it is "/x"); send it as it is',
+        },
+      ]);
+      expect(validatePoolConfig(driver, { 'sync.volumes': 'sometimes' }).map(({ path }) => path)).toEqual([
+        'config.sync.volumes',
+      ]);
+    }
+  });
+
   test('a dir pool takes source, rsync.bwlimit and user keys', () => {
     expect(validatePoolConfig('dir', { source: '/srv/pool', 'rsync.bwlimit': '10MB', 'user.owner': 'me' })).toEqual([]);
   });

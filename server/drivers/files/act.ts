@@ -1,9 +1,10 @@
 // What every change of a container's tree has in common: find the entry, refuse the kernel's own files, do it, explain a failure.
-import { chownSync, type Stats } from 'node:fs';
+import { chownSync, closeSync, constants, fsync, type Stats } from 'node:fs';
+import { promisify } from 'node:util';
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { asFileError, failWith } from './file-error.ts';
 import { loadNative, type Native } from './native.ts';
-import type { Place } from './place.ts';
+import { reopen, type Place } from './place.ts';
 import { refuseKernelFiles } from './read.ts';
 import { resolvePath, type Found } from './resolve.ts';
 
@@ -34,6 +35,7 @@ export async function changing(
     found = resolvePath(root, path, change);
     refuseKernelFiles(found.parent);
     await work({ found, native, making });
+    if (root.isSynced === true) await syncPlace(found.parent);
     // What was written may have been on a mount that went with the container.
     if (!root.isCurrent()) failWith('ESRCH', 'the container stopped or restarted meanwhile');
   } catch (error) {
@@ -41,6 +43,23 @@ export async function changing(
   } finally {
     found?.close();
   }
+}
+
+/** The names in it. */
+async function syncPlace(directory: Place): Promise<void> {
+  const fd = reopen(directory, constants.O_RDONLY);
+  try {
+    await syncOpen(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** File systems in memory, and some of the kernel's, have nothing to sync. */
+export async function syncOpen(fd: number): Promise<void> {
+  await promisify(fsync)(fd).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EINVAL')) throw error;
+  });
 }
 
 export interface HostIds {

@@ -19,6 +19,8 @@ export interface FileRoot {
   readonly label: string;
   /** False once `path` may mean something else: the container it belongs to has stopped or restarted. */
   readonly isCurrent: () => boolean;
+  /** True: what is changed is on the disk before it is acknowledged. */
+  readonly isSynced?: boolean;
   /** True: a symbolic link anywhere in a path is refused instead of followed inside the tree. */
   readonly refuseLinks?: boolean;
 }

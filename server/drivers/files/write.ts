@@ -1,7 +1,7 @@
 // Writes files of a container's tree: a file has its old content until all of the new one is there.
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { changing, isOwnedBy, ownerFor, type Acting, type HostIds } from './act.ts';
+import { changing, isOwnedBy, ownerFor, syncOpen, type Acting, type HostIds } from './act.ts';
 import { cannotMakeThere, openSpool, openUnnamed, type Spool } from './beside.ts';
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { copyBytes, fill } from './fill.ts';
@@ -26,21 +26,27 @@ export async function writeFile(
 ): Promise<void> {
   await changing(root, path, { verb: 'write', followLast: true }, async (acting) => {
     const { entry, parent } = acting.found;
+    const sync = root.isSynced === true ? syncOpen : () => Promise.resolve();
     if (entry === undefined) {
-      await create(acting, content, { owner: ownerFor(root, options), mode: options.mode ?? defaultMode }, signal);
+      const file = { owner: ownerFor(root, options), mode: options.mode ?? defaultMode, sync };
+      await create(acting, content, file, signal);
       return;
     }
     refuseOddFile(entry);
     const owner = ownerFor(root, options, entry.stats);
     // Another name of the file, or a mount of it, would keep the old content.
     const mustStay = options.append || entry.stats.nlink > 1 || isMountPoint(parent, entry);
-    const change = { owner, mode: options.mode, append: options.append };
+    const change = { owner, mode: options.mode, append: options.append, sync };
     if (mustStay || acting.native === undefined) await refill(acting, entry, content, change, signal);
     else await replace(acting, entry, content, change, signal);
   });
 }
 
+/** Puts an open file on the disk, where the tree is to be durable. */
+type Sync = (fd: number) => Promise<void>;
+
 interface NewFile {
+  readonly sync: Sync;
   readonly owner: HostIds;
   readonly mode: number;
 }
@@ -50,6 +56,7 @@ async function create(acting: Acting, content: Readable, file: NewFile, signal: 
   try {
     await fill(made.fd, content, signal);
     dress(made.fd, file.owner, file.mode);
+    await file.sync(made.fd);
     made.moveTo(below(acting.found.parent, acting.found.name));
   } finally {
     made.close();
@@ -57,6 +64,7 @@ async function create(acting: Acting, content: Readable, file: NewFile, signal: 
 }
 
 interface FileChange {
+  readonly sync: Sync;
   readonly owner: HostIds;
   readonly mode: number | undefined;
   readonly append: boolean;
@@ -73,7 +81,10 @@ async function replace(
   const spool = openSpool(acting);
   try {
     await fill(spool.fd, content, signal);
-    if (!tryToMove(acting, entry, spool, change)) await pour(spool.fd, entry, change, signal);
+    // The content before the name, owner and mode with it.
+    await change.sync(spool.fd);
+    if (tryToMove(acting, entry, spool, change)) await change.sync(spool.fd);
+    else await pour(spool.fd, entry, change, signal);
   } finally {
     spool.close();
   }
@@ -129,13 +140,14 @@ async function refill(
 async function pour(
   from: number,
   entry: Place,
-  { owner, mode, append }: FileChange,
+  { owner, mode, append, sync }: FileChange,
   signal: AbortSignal,
 ): Promise<void> {
   const fd = reopen(entry, constants.O_WRONLY | (append ? constants.O_APPEND : constants.O_TRUNC));
   try {
     await copyBytes(from, fd, signal);
     dress(fd, owner, mode);
+    await sync(fd);
   } finally {
     closeSync(fd);
   }

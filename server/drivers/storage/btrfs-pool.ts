@@ -1,6 +1,6 @@
 // Makes, mounts and removes the file system of a btrfs pool: a file of its own, a block device, or a directory that is on btrfs.
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, rmdir, stat, statfs } from 'node:fs/promises';
+import { mkdir, readFile, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseBytes } from '../../api/bytes.ts';
@@ -19,6 +19,7 @@ import {
 import { asDriverError } from './copy-tree.ts';
 import type { PoolSpec } from './driver.ts';
 import { poolSource } from './layout.ts';
+import { moveDurably } from '../../lib/durable.ts';
 import { hasCode, toolEnv } from './remove-tree.ts';
 
 const btrfsMagic = 0x9123_683e;
@@ -92,7 +93,7 @@ async function makeFile(path: string, pool: PoolSpec): Promise<void> {
   try {
     await run(commands.allocate(half, bytes));
     await run(commands.makeFileSystem(half), mkfsMs);
-    await rename(half, path);
+    await moveDurably(half, path);
   } catch (error) {
     await rm(half, { force: true });
     throw asDriverError(`cannot make the file ${path} of pool ${pool.name}`, error);

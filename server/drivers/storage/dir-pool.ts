@@ -1,6 +1,7 @@
 // Makes, recovers and empties the directory that a pool of directory trees keeps its volumes in; the volumes are tree-driver.ts.
 import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { syncDirectory } from '../../lib/durable.ts';
 import { DriverError } from '../driver-error.ts';
 import {
   isInside,
@@ -25,6 +26,7 @@ export async function createDirPool(root: string, source: string, name: string):
   if (foreign !== undefined)
     throw new DriverError('InUse', `config.source: ${source} of pool ${name} is not empty: it has ${foreign} in it`);
   await makeFolders(source);
+  for (const path of [source, dirname(source)]) await syncDirectory(path);
 }
 
 /** Images go with their pool; other volumes must have been deleted. The directory itself stays. */

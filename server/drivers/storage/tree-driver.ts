@@ -8,6 +8,7 @@ import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError, syncTree } from './copy-tree.ts';
 import type { ImageFiles, PoolSpec, StorageDriver, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
+import { durably } from './durable.ts';
 import { createImageCache } from './image-cache.ts';
 import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
 import { exists, isDirectory, openTreePlace } from './tree-place.ts';
@@ -126,7 +127,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     }
   }
 
-  return {
+  const driver: StorageDriver = {
     close: async () => void (await Promise.race([place.settled(), sleep(closeMs, undefined, { ref: false })])),
     name: kind.name,
     capabilities: kind.capabilities,
@@ -231,6 +232,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     importVolume: afterRemovals(transfer.importVolume),
     deriveVolume: afterRemovals(derive.deriveVolume),
   };
+  return { ...driver, ...durably((pool) => kind.root(pool), driver) };
 }
 
 const limitsOf =

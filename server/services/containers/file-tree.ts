@@ -3,6 +3,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errors } from '../../api/errors.ts';
+import { isTrue } from '../../api/value-check.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { FileIds, FileRoot } from '../../drivers/files/driver.ts';
 import type { IdMapEntry } from '../../drivers/runtime/driver.ts';
@@ -25,14 +26,18 @@ export function volumeDir(deps: Pick<FileTreeDeps, 'pools'>, name: string, pool:
 export async function fileTree(deps: FileTreeDeps, name: string): Promise<FileRoot> {
   for (let waitedMs = 0; waitedMs <= settleMs; waitedMs += lookAgainMs) {
     const { document } = readyContainer(deps.records, name);
+    const isSynced = isTrue(deps.records.pools.get(document.pool)?.document.config['sync.volumes'] ?? '');
     // In the middle of a start neither tree is the right one; it ends soon.
     if (deps.view.statusCode(name) === statusCodes.starting)
       await deps.locks.run(lockOf(name), () => Promise.resolve());
     const isStopped = deps.runtime.probe(name).status === 'stopped';
     if (isStopped || deps.runtime.fileView === undefined) {
-      return treeOnDisk(deps, { name, document }, join(volumeDir(deps, name, document.pool), 'rootfs'));
+      return {
+        ...treeOnDisk(deps, { name, document }, join(volumeDir(deps, name, document.pool), 'rootfs')),
+        isSynced,
+      };
     }
-    const tree = runningTree(deps, name);
+    const tree = runningTree(deps, name, isSynced);
     if (tree !== undefined) return tree;
     // Its init has ended, which is about to be noticed.
     await sleep(lookAgainMs);
@@ -40,11 +45,11 @@ export async function fileTree(deps: FileTreeDeps, name: string): Promise<FileRo
   throw errors.unavailable(`The files of container ${name} cannot be reached while it is stopping; try again`);
 }
 
-function runningTree(deps: FileTreeDeps, name: string): FileRoot | undefined {
+function runningTree(deps: FileTreeDeps, name: string, isSynced: boolean): FileRoot | undefined {
   const view = deps.runtime.fileView?.(name);
   if (view === undefined) return undefined;
   const { path, idmap, isCurrent } = view;
-  return { path, ids: idsOf(idmap, idmap.length > 0), label: labelOf(name), isCurrent };
+  return { path, ids: idsOf(idmap, idmap.length > 0), label: labelOf(name), isCurrent, isSynced };
 }
 
 /** Also for what is done before a start, when the container counts as stopped. */

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 
 export interface GroupedDaemon {
   readonly socketPath: string;
+  readonly pid: number;
   readonly log: readonly string[];
   /** Stops the daemon and every program it has started where they are. */
   freeze(): void;
@@ -11,10 +12,14 @@ export interface GroupedDaemon {
   kill(): Promise<void>;
 }
 
-/** Throws with its log when it ends instead of becoming ready. */
-export async function startGrouped(gantryd: string, stateDir: string): Promise<GroupedDaemon> {
-  const argv = [gantryd, '--state-dir', stateDir, '--runtime', 'sim'];
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+/** `prefix`: a program that becomes the daemon. Throws with its log when it ends instead of becoming ready. */
+export async function startGrouped(
+  gantryd: string,
+  stateDir: string,
+  prefix: readonly string[] = [],
+): Promise<GroupedDaemon> {
+  const [program, ...argv] = [...prefix, process.execPath, gantryd, '--state-dir', stateDir, '--runtime', 'sim'];
+  const child = spawn(program, argv, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const log: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
   const ended = new Promise<undefined>((resolve) => child.once('exit', () => resolve(undefined)));
@@ -24,6 +29,7 @@ export async function startGrouped(gantryd: string, stateDir: string): Promise<G
   const group = -child.pid;
   return {
     socketPath: (JSON.parse(line) as { socket: string }).socket,
+    pid: child.pid,
     log,
     freeze: () => void process.kill(group, 'SIGSTOP'),
     thaw: () => void process.kill(group, 'SIGCONT'),

@@ -5,7 +5,8 @@ import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../suppor
 import { sha256 } from '../../support/image-remotes.ts';
 import { splitUpload } from '../../support/split-upload.ts';
 import type { Random } from '../../support/random.ts';
-import type { Server, Writer } from './writer.ts';
+import { request } from './setting.ts';
+import type { Writer } from './writer.ts';
 
 const largestBytes = 300_000;
 
@@ -13,7 +14,7 @@ export const imageWriter: Writer = {
   kind: 'images',
   async write(server, serial, random) {
     const { body, headers, fingerprint } = imageOf(serial, random);
-    await ended(server, await call(server, 'POST', '/1.0/images', body, headers));
+    await request(server, 'POST', '/1.0/images', body, headers);
     return {
       what: `image ${fingerprint}`,
       async check(cut) {
@@ -46,12 +47,4 @@ function isWhole({ headers, bytes }: Answer, fingerprint: string): boolean {
   return (
     sha256(...parts.map((part) => Buffer.from(part.slice(part.indexOf('\r\n\r\n') + 4, -2), 'latin1'))) === fingerprint
   );
-}
-
-/** Waits for the end of the operation that was started. */
-export async function ended(server: Pick<Server, 'socketPath'>, started: Answer): Promise<void> {
-  if (started.status >= 300) throw new Error(`the request answered ${started.status}: ${started.bytes.toString()}`);
-  if (started.body?.type !== 'async') return;
-  const { metadata } = await call(server, 'GET', `${started.body.operation}/wait`);
-  if (metadata?.status !== 'Success') throw new Error(`the operation ended as ${metadata?.status}: ${metadata?.err}`);
 }

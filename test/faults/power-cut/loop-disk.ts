@@ -34,7 +34,6 @@ export function makeDisk(file: string, bytes: number): void {
   run('mkfs.ext4', '-q', '-F', '-m', '0', '-E', 'lazy_itable_init=0,lazy_journal_init=0', file);
 }
 
-/** A cut disk is mounted the same way: the kernel replays its journal first. */
 export function mountDisk(file: string, mountPoint: string): MountedDisk {
   mkdirSync(mountPoint, { recursive: true });
   const device = run('losetup', '-f', '--show', file);
@@ -51,6 +50,22 @@ export function mountDisk(file: string, mountPoint: string): MountedDisk {
       run('umount', mountPoint);
       run('losetup', '-d', device);
     },
+  };
+}
+
+/** A disk of a power cut for one process alone, mounted over the disk that went on: records name places by their whole paths. */
+export interface PrivateDisk {
+  /** Mounts the disk and becomes the program that follows; the mount ends with it. */
+  readonly prefix: readonly string[];
+  detach(): void;
+}
+
+export function privateDisk(file: string, mountPoint: string): PrivateDisk {
+  const device = run('losetup', '-f', '--show', file);
+  const script = `mount -t ext4 -o ${mountOptions} "$0" "$1" && shift && exec "$@"`;
+  return {
+    prefix: ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, device, mountPoint],
+    detach: () => void run('losetup', '-d', device),
   };
 }
 

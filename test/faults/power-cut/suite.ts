@@ -6,15 +6,22 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { errorText } from '../../../server/lib/log.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
 import { startGrouped, type GroupedDaemon } from './daemon.ts';
-import { cutPower, loopDiskMissing, makeDisk, mountDisk } from './loop-disk.ts';
+import { cutPower, loopDiskMissing, makeDisk, mountDisk, privateDisk, type PrivateDisk } from './loop-disk.ts';
 import { imageWriter } from './images.ts';
 import { profileWriter } from './profiles.ts';
+import { prepare } from './setting.ts';
+import { backupWriter, containerWriter, fileWriter, publishWriter, snapshotWriter, volumeWriter } from './volumes.ts';
 import type { Server, Writer, Written } from './writer.ts';
 
-const writers: readonly Writer[] = [profileWriter, imageWriter];
-const diskBytes = 512 * 1024 * 1024;
+/** By turns, a disk each: a pool that syncs its volumes syncs whatever else is on their file system. */
+const groups: readonly (readonly Writer[])[] = [
+  [profileWriter, imageWriter, volumeWriter, backupWriter, publishWriter, fileWriter],
+  [containerWriter, snapshotWriter],
+];
+const writers = groups.flat();
+const diskBytes = 1024 * 1024 * 1024;
 /** The kernel writes what is older than 30 s back by itself: a disk is used for some seconds only. */
-const cutsOfDisk = 4;
+const cutsOfDisk = 3;
 const longestWaitMs = 1500;
 
 export const powerCutSuite: FaultSuite = {
@@ -25,26 +32,33 @@ export const powerCutSuite: FaultSuite = {
 };
 
 interface Tally {
+  rounds: number;
   acknowledged: number;
   readonly lost: string[];
 }
 
 export async function runPowerCuts(context: FaultContext): Promise<readonly Figures[]> {
-  const tallies = new Map<string, Tally>(writers.map(({ kind }) => [kind, { acknowledged: 0, lost: [] }]));
+  const tallies = new Map<string, Tally>(writers.map(({ kind }) => [kind, { rounds: 0, acknowledged: 0, lost: [] }]));
   for (let done = 0; done < context.rounds; done += cutsOfDisk) {
     context.signal.throwIfAborted();
     const cuts = Math.min(cutsOfDisk, context.rounds - done);
-    await useDisk(context, cuts, tallies);
+    const group = groups[(done / cutsOfDisk) % groups.length] ?? [];
+    await useDisk(context, group, cuts, tallies);
     context.say(`${done + cuts} power cuts`);
   }
   return writers.map(({ kind }) => {
-    const { acknowledged, lost } = tallies.get(kind) ?? { acknowledged: 0, lost: [] };
-    return { what: kind, rounds: context.rounds, acknowledged, lost, orphans: [] };
+    const { rounds = 0, acknowledged = 0, lost = [] } = tallies.get(kind) ?? {};
+    return { what: kind, rounds, acknowledged, lost, orphans: [] };
   });
 }
 
 /** One disk from its making on: clients write all the time, and each cut is looked at on a copy. */
-async function useDisk(context: FaultContext, cuts: number, tallies: Map<string, Tally>): Promise<void> {
+async function useDisk(
+  context: FaultContext,
+  group: readonly Writer[],
+  cuts: number,
+  tallies: Map<string, Tally>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gantry-power-cut-'));
   const file = join(folder, 'disk');
   makeDisk(file, diskBytes);
@@ -57,10 +71,10 @@ async function useDisk(context: FaultContext, cuts: number, tallies: Map<string,
     const stateDir = join(disk.mountPoint, 'state');
     daemon = await startGrouped(context.gantryd, stateDir);
     const server: Server = { socketPath: daemon.socketPath, stateDir };
-    for (const writer of writers) await writer.prepare?.(server);
+    await prepare(server);
     const failing = new AbortController();
     const signal = AbortSignal.any([context.signal, failing.signal]);
-    writing = writers.map((writer) =>
+    writing = group.map((writer) =>
       writeUntil(stopping.signal, writer, server, context, written).catch((error: unknown) => failing.abort(error)),
     );
     for (let cut = 0; cut < cuts; cut += 1) {
@@ -71,7 +85,7 @@ async function useDisk(context: FaultContext, cuts: number, tallies: Map<string,
       const acknowledged = new Map([...written].map(([kind, all]) => [kind, [...all]]));
       cutPower(file, disk, copy);
       daemon.thaw();
-      await lookAt(context, copy, join(folder, 'replayed'), acknowledged, tallies);
+      await lookAt(context, privateDisk(copy, disk.mountPoint), stateDir, acknowledged, tallies);
       await rm(copy);
     }
   } finally {
@@ -104,20 +118,21 @@ async function writeUntil(
 
 async function lookAt(
   context: FaultContext,
-  copy: string,
-  mountPoint: string,
+  copy: PrivateDisk,
+  stateDir: string,
   acknowledged: ReadonlyMap<string, readonly Written[]>,
   tallies: Map<string, Tally>,
 ): Promise<void> {
-  const disk = mountDisk(copy, mountPoint);
   let daemon: GroupedDaemon | undefined;
   try {
-    const stateDir = join(mountPoint, 'state');
-    daemon = await startGrouped(context.gantryd, stateDir);
-    const server: Server = { socketPath: daemon.socketPath, stateDir };
+    daemon = await startGrouped(context.gantryd, stateDir, copy.prefix);
+    // Paths as that process sees them.
+    const root = `/proc/${daemon.pid}/root`;
+    const server: Server = { socketPath: `${root}${daemon.socketPath}`, stateDir: `${root}${stateDir}` };
     for (const [kind, all] of acknowledged) {
       const tally = tallies.get(kind);
       if (tally === undefined) continue;
+      tally.rounds += 1;
       tally.acknowledged += all.length;
       for (const each of all) {
         const problem = await each.check(server).catch(errorText);
@@ -126,6 +141,6 @@ async function lookAt(
     }
   } finally {
     await daemon?.kill();
-    disk.unmount();
+    copy.detach();
   }
 }

@@ -17,8 +17,6 @@ export interface Written {
 export interface Writer {
   /** What it writes, in the plural. */
   readonly kind: string;
-  /** What it needs on the server; nothing by default. */
-  prepare?(server: Server): Promise<void>;
   /** Writes one object; resolves once the server has acknowledged it. `serial` is never used twice. */
   write(server: Server, serial: number, random: Random): Promise<Written>;
 }

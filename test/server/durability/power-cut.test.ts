@@ -18,7 +18,7 @@ test.skipIf(missing !== undefined)(
   'everything that a daemon has acknowledged survives a power cut',
   async ({ signal }) => {
     const random = seededRandom();
-    const figures = await powerCutSuite.run({ rounds: 4, random, gantryd: bundle.entry, say: console.log, signal });
+    const figures = await powerCutSuite.run({ rounds: 6, random, gantryd: bundle.entry, say: console.log, signal });
     const failures = faultFailures(figures.map((each) => ({ suite: 'power-cut', ...each })));
     expect(failures, `GANTRY_SEED=${random.seed}`).toEqual([]);
     for (const { what, acknowledged } of figures) expect(acknowledged, `acknowledged ${what}`).toBeGreaterThan(0);
