@@ -9,6 +9,8 @@ interface VitestReport {
   readonly testResults: readonly { readonly name: string; readonly status: string }[];
 }
 
+const rule = '!'.repeat(100);
+
 /** More failed files than this are no chance failures: the suite is red at once. */
 const mostFlakyFiles = 5;
 
@@ -32,13 +34,15 @@ async function runSuite(args: readonly string[]): Promise<number> {
   const work = await mkdtemp(join(tmpdir(), 'gantry-test-report-'));
   try {
     const reportFile = join(work, 'report.json');
-    const code = await vitest([...args, '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`]);
+    const reporters = ['default', 'json', './test/support/retry-reporter.ts'].map((name) => `--reporter=${name}`);
+    const code = await vitest([...args, ...reporters, `--outputFile.json=${reportFile}`]);
     if (code === 0 || process.env['CI'] !== 'true') return code;
     const failed = await failedFiles(reportFile);
     if (failed.length === 0 || failed.length > mostFlakyFiles) return code;
     console.log(`\nRunning again, alone: ${failed.join(', ')}`);
     const again = await vitest([...failed, '--maxWorkers=1', '--retry=0']);
-    if (again === 0) console.log(`FLAKY (failed once, passed alone; see test/FLAKES.md): ${failed.join(', ')}`);
+    if (again === 0)
+      console.log(`${rule}\nFLAKY: failed twice, passed alone (see test/FLAKES.md): ${failed.join(', ')}\n${rule}`);
     return again;
   } finally {
     await rm(work, { recursive: true, force: true });
