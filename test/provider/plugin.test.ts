@@ -9,6 +9,7 @@ import { gantryProvider } from '../../provider/gantry.ts';
 import { providerService } from '../../provider/wire/calls.ts';
 import { grpcStatus } from '../../provider/wire/grpc.ts';
 import * as wire from '../../provider/wire/messages.ts';
+import { decodeValue } from '../../provider/wire/values.ts';
 import { cookie, HandshakeError, startPlugin, type RunningPlugin } from '../../provider/wire/plugin.ts';
 import { HealthReply, serving } from '../../provider/wire/plugin-messages.ts';
 import { providerMethods } from '../../provider/wire/rpcs.ts';
@@ -234,6 +235,21 @@ describe('calls', () => {
     };
     expect(await ask(true)).toEqual([]);
     expect((await ask(false))[0]).toMatchObject({ summary: expect.stringContaining('this version of Terraform') });
+  });
+
+  test('give an identity of the past the parts that it lacked', async () => {
+    const caller = client(await start());
+    const raw = { json: Buffer.from('{"container":"web","name":"s0"}') };
+    const bytes = wire.UpgradeRequest.encode({ typeName: 'gantry_snapshot', version: 0, raw });
+    const { body } = await caller.call(rpc('UpgradeResourceIdentity'), bytes);
+    const { identity, diagnostics } = wire.UpgradeIdentityReply.decode(body);
+    expect(diagnostics).toEqual([]);
+    const names = ['container', 'name', 'remote', 'project'];
+    const type = {
+      kind: 'object',
+      members: Object.fromEntries(names.map((name) => [name, 'string'] as const)),
+    } as const;
+    expect(decodeValue(type, identity?.data)).toEqual({ container: 'web', name: 's0', remote: null, project: null });
   });
 
   test('read a state of the past or refuse one of the future', async () => {
