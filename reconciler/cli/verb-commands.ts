@@ -144,8 +144,12 @@ function addHelpers({ add, program, withHost, withManifests }: VerbParts): void 
   add(
     'init',
     'a first manifest, and the schema for editors',
-    (command) => command.argument('[dir]', 'where (default: the current directory)'),
-    async (context, args) => (await import('./commands/init.ts')).init(context, args[0]),
+    (command) =>
+      command
+        .argument('[dir]', 'where (default: the current directory)')
+        .addOption(new Option('--template <name>', 'container (default), database, environments or fleet')),
+    async (context, args, options) =>
+      (await import('./commands/init.ts')).init(context, args[0], (options as { readonly template?: string }).template),
     program,
   );
   add(

@@ -1,55 +1,25 @@
-// `gantry init [dir]`: a first manifest that works, and the schema beside it for editors; never writes over anything.
+// `gantry init [dir] [--template NAME]`: first manifests that work, and the schema beside them for editors; never writes over anything.
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { hint } from '../../../server/api/nearest.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { CliError } from '../usage-error.ts';
+import { CliError, usageError } from '../usage-error.ts';
+import { templates, type Template } from './init-templates.ts';
 
 export const schemaFile = 'gantry.schema.json';
 
-const stack = `# yaml-language-server: $schema=${schemaFile}
-# What is written here is compared and changed; all else on the host is left alone. The order does not matter.
-# gantry plan shows what would happen, gantry apply does it, gantry explain container.config tells what may be written.
-kind: storage_pool
-name: main
-driver: dir
----
-kind: network
-name: gantry0
-type: bridge
-config:
-  ipv4.address: auto # a free subnet is picked
-  ipv6.address: none
----
-kind: profile
-name: base
-description: What containers here share
-config:
-  limits.memory: 512MiB
-devices:
-  root: { type: disk, path: /, pool: main }
-  eth0: { type: nic, nictype: bridged, parent: gantry0, name: eth0 }
----
-# An empty container, to begin with. With an image on the server (gantry image list):
-#   source: { type: image, alias: debian/12 }
-#   state: running
-kind: container
-name: first
-source: { type: none }
-profiles: [base]
-state: stopped
-`;
-
-export async function init(context: CliContext, directory = '.'): Promise<ExitCode> {
+export async function init(context: CliContext, directory = '.', name = 'container'): Promise<ExitCode> {
+  const template = templateOf(name);
   const { manifestSchema } = await import('../../../server/api/manifest-schema.ts');
-  await mkdir(directory, { recursive: true });
   const files: readonly (readonly [string, string])[] = [
     [schemaFile, `${JSON.stringify(manifestSchema(), null, 2)}\n`],
-    ['stack.yaml', stack],
+    ...Object.entries(template.files),
   ];
   const made: string[] = [];
-  for (const [name, text] of files) {
-    const path = join(directory, name);
+  for (const [file, text] of files) {
+    const path = join(directory, file);
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text, { flag: 'wx' }).then(
       () => made.push(path),
       (error: NodeJS.ErrnoException) => {
@@ -61,6 +31,17 @@ export async function init(context: CliContext, directory = '.'): Promise<ExitCo
   }
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ made })}\n`);
   for (const path of made) context.out(`Wrote ${path}`);
-  if (made.length > 0) context.note(`Next: gantry plan ${directory}`);
+  if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}`);
   return exitCodes.ok;
+}
+
+/** Throws a list of all when there is none of the name. */
+function templateOf(name: string): Template {
+  const known: Readonly<Record<string, Template>> = templates;
+  const found = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (found !== undefined) return found;
+  const list = Object.entries(known).map(([one, { about }]) => `\n  ${one.padEnd(14)}${about}`);
+  throw usageError(
+    `there is no template ${JSON.stringify(name)}${hint(name, Object.keys(known))}; there are:${list.join('')}`,
+  );
 }

@@ -1,0 +1,63 @@
+// Every template of `gantry init` is applied as it stands, plans to nothing afterwards, and can be destroyed.
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { templates } from '../../../reconciler/cli/commands/init-templates.ts';
+import { cli, type CliRun } from '../../support/cli-io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+
+let daemon: TestDaemon;
+let dir: string;
+beforeEach(async () => {
+  daemon = await makeDaemon();
+  dir = join(mkdtempSync(join(realpathSync(tmpdir()), 'git-')), 'new');
+});
+afterEach(async () => {
+  await daemon?.cleanUp();
+  rmSync(join(dir, '..'), { recursive: true, force: true });
+});
+
+async function gantry(...words: readonly string[]): Promise<CliRun> {
+  const run = await cli(words, { env: { GANTRY_SOCKET: daemon.socketPath } });
+  expect(run.code, `${words.join(' ')}\n${run.stdout}\n${run.stderr}`).toBe(0);
+  return run;
+}
+
+const flagsOf = (name: string): readonly string[] => {
+  if (name === 'environments') return [dir, '--env', 'prod'];
+  return name === 'fleet' ? [join(dir, 'stack.yaml'), '--hosts', join(dir, 'hosts.yaml')] : [dir];
+};
+
+test.each(Object.keys(templates))('the template %s is applied as it stands and then plans to nothing', async (name) => {
+  const made = await gantry('init', dir, '--template', name);
+  expect(made.stderr).toContain('Next: gantry plan ');
+  if (name === 'fleet') {
+    const hosts = join(dir, 'hosts.yaml');
+    writeFileSync(hosts, readFileSync(hosts, 'utf8').replace('/var/lib/gantry/unix.socket', daemon.socketPath));
+  }
+  await gantry('apply', ...flagsOf(name), '-y');
+  await gantry('plan', ...flagsOf(name), '--detailed-exitcode');
+  const containers = (await daemon.get('/1.0/containers?recursion=1')) as { config: Record<string, string> }[];
+  expect(containers).toHaveLength(1);
+  if (name === 'environments')
+    expect(containers[0]?.config).toMatchObject({ 'limits.memory': '1GiB', 'boot.autostart': 'true' });
+  if (name === 'database') {
+    expect((await cli(['destroy', dir, '-y'], { env: { GANTRY_SOCKET: daemon.socketPath } })).code).toBe(4);
+    const stack = join(dir, 'stack.yaml');
+    writeFileSync(stack, readFileSync(stack, 'utf8').replace('protect: true', 'protect: false'));
+    await gantry('apply', dir, '-y');
+  }
+  await gantry('destroy', ...flagsOf(name), '-y');
+});
+
+test('init lists its templates when there is none of the name, and writes over nothing', async () => {
+  const run = await cli(['init', dir, '--template', 'databse']);
+  expect(run.code).toBe(64);
+  expect(run.stderr).toContain('there is no template "databse" (did you mean database?); there are:');
+  for (const name of Object.keys(templates)) expect(run.stderr).toContain(`\n  ${name} `);
+  await gantry('init', dir);
+  const before = readFileSync(join(dir, 'stack.yaml'), 'utf8');
+  expect((await gantry('init', dir, '--template', 'fleet')).stderr).toContain('is there already: left as it is');
+  expect(readFileSync(join(dir, 'stack.yaml'), 'utf8')).toBe(before);
+});
