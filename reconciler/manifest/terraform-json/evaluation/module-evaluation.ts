@@ -94,7 +94,7 @@ export class ModuleEvaluation {
     return new Map(
       [...this.tree.config.outputs].map(([name, piece]) => {
         const isSensitive = piece.body['sensitive'] === true || this.references.isTainted(piece.body['value'] ?? null);
-        return [name, { value: this.#output(name) ?? unknown, isSensitive }];
+        return [name, { value: orUnknown(this.#output(name)), isSensitive }];
       }),
     );
   }
@@ -267,7 +267,7 @@ export class ModuleEvaluation {
       return only === undefined ? found(unknown, 3) : found(only[1].#output(output), 3);
     const values = instances.map(([key, module]) => {
       const outputs = [...module.tree.config.outputs.keys()].map(
-        (each) => [each, module.#output(each) ?? unknown] as const,
+        (each) => [each, orUnknown(module.#output(each))] as const,
       );
       return [key, mapFrom(outputs)] as const;
     });
@@ -317,7 +317,7 @@ export class ModuleEvaluation {
   #memo(key: string, place: Pick<Piece, 'file' | 'steps'>, make: () => Value): Value {
     const known = this.#values.get(key);
     if (known !== undefined) return known;
-    const value = this.#once(key, place, make) ?? unknown;
+    const value = orUnknown(this.#once(key, place, make));
     this.#values.set(key, value);
     return value;
   }
@@ -359,5 +359,7 @@ function gathered(piece: Piece, values: readonly (readonly [key: string, value: 
   return mapFrom(values.map(([key, value]) => [String(keyIn(key)), value] as const));
 }
 
+/** Null is a value. */
+const orUnknown = (value: Value | undefined): Value => (value === undefined ? unknown : value);
 const found = (value: Value | undefined, used: number): Found => (value === undefined ? undefined : { value, used });
 const inside = (context: Context, step: string): Context => ({ ...context, place: below(context.place, step) });
