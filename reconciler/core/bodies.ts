@@ -5,6 +5,7 @@ import { putBody } from './edit.ts';
 import { coreKind } from './kinds/index.ts';
 import type { FieldShape } from './kinds/kind.ts';
 import { poolOfVolume, volumeWithin } from './kinds/storage-volume.ts';
+import type { CreateStep } from './plan.ts';
 import { plainName } from './scoped-name.ts';
 import { mapOf, presentDevices, presentTexts } from './kinds/values.ts';
 
@@ -53,5 +54,15 @@ export function replacementBody(document: Document, live: object, edits: readonl
     ...kept,
     config: Object.fromEntries(config),
     ...creationPart(document),
+  };
+}
+
+/** What a creating step must know beside its body. Copies and images begin with more than their documents say. */
+export function creationFacts({ manage, kind, values, files }: Document): Pick<CreateStep, 'upload' | 'isExact'> {
+  const isCopy = kind === 'container' && mapOf(values['source'])['type'] === 'copy';
+  const isDescribed = kind === 'image' && values['properties'] !== undefined;
+  return {
+    ...(files === undefined ? {} : { upload: files }),
+    ...(manage.mode === 'exact' && (isCopy || isDescribed) ? { isExact: true } : {}),
   };
 }

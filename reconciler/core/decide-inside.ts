@@ -61,7 +61,7 @@ const nothing: Inside = {
 };
 
 export function decideInside(document: Document, situation: Situation): Inside {
-  if (document.kind !== 'container') return nothing;
+  if (document.kind !== 'container' && document.kind !== 'storage_volume') return nothing;
   const due = situation.willRun ? dueCommands(document, situation) : [];
   const snapshots = missingSnapshots(document, situation.live);
   const cleared = new Set(due.map(({ name }) => name));
@@ -238,7 +238,7 @@ export function snapshotConflicts(
   live: JsonObject,
   others: ReadonlyMap<string, OwnerRecord> | undefined,
 ): readonly Conflict[] {
-  if (document.kind !== 'container' || others === undefined || others.size === 0) return [];
+  if (others === undefined || others.size === 0) return [];
   return missingSnapshots(document, live).flatMap(({ change: { segments } }) =>
     [...others].flatMap(([set, { keys }]) =>
       typeof ownedAt(keys, segments) === 'string' ? [{ set, path: segments }] : [],

@@ -3,7 +3,7 @@ import type { Effect } from '../../server/api/field.ts';
 import { formatBytes } from '../../server/api/bytes.ts';
 import { isTrue } from '../../server/api/container-config.ts';
 import { statusCodes } from '../../server/api/status.ts';
-import { createBody, replacementBody } from './bodies.ts';
+import { createBody, creationFacts, replacementBody } from './bodies.ts';
 import type { Change } from './change.ts';
 import type { PlanContext } from './context.ts';
 import { decideInside, fieldsOf, snapshotConflicts, withCommands, type Inside } from './decide-inside.ts';
@@ -118,7 +118,7 @@ function decideCreate(document: Document, context: PlanContext): Decision {
         action: 'create',
         body: bodyForMembers(document, createBody(document), context.observed),
         ...targetOf(document, undefined, context.observed),
-        ...(document.files === undefined ? {} : { upload: document.files }),
+        ...creationFacts(document),
         ...(owner === undefined ? {} : { owner }),
       },
       ...afterCreation(document, inside, starts),
@@ -208,7 +208,7 @@ function decideReplace(
         context.observed,
       ),
       ...targetOf(document, live.object, context.observed),
-      ...(document.files === undefined ? {} : { upload: document.files }),
+      ...creationFacts(document),
       ...(ownership.owner === undefined ? {} : { owner: { ...ownership.owner, whole: true, ran: {} } }),
     },
     ...afterCreation(document, inside, starts),

@@ -109,11 +109,15 @@ function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject)
   for (const key in live) {
     if (key in wanted || live[key] === '' || isNote(key)) continue;
     const segments = [...prefix, key];
-    if (walk.kind.isComputed(segments, walk.live)) continue;
+    if (walk.kind.isComputed(segments, walk.live) && !isWholly(walk, prefix, wanted)) continue;
     if (isRemoved(walk, segments)) add(walk, segments, live[key], undefined);
     else if (!isOthers(walk, segments)) walk.unmanaged.push(segments.join('.'));
   }
 }
+
+/** A map that the document says wholly, although the server gives some of it. */
+const isWholly = ({ kind, ownership }: Walk, [field = '']: Path, wanted: JsonObject): boolean =>
+  ownership?.isExact === true && kind.wholeFields?.includes(field) === true && Object.keys(wanted).length > 0;
 
 const same = (walk: Walk, key: string, live: string | undefined, wanted: string): boolean =>
   (live !== undefined && (sameText(key, live, wanted) || walk.compareSeeds?.(key, live, wanted)?.length === 0)) ||

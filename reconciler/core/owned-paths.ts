@@ -19,7 +19,7 @@ export function ownedPaths(document: Document, ignore: IgnorePatterns): readonly
     const value = document.values[field];
     if (value !== undefined && value !== null) addField(kind, field, value, add);
   }
-  if (document.kind === 'container') addSnapshots(document.values, add);
+  addSnapshots(document.values, add);
   return paths;
 }
 

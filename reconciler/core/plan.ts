@@ -86,6 +86,8 @@ export interface CreateStep extends StepBase {
   /** Body of the POST; for an image the {public, auto_update, properties} to go with the upload. */
   readonly body: JsonObject;
   readonly upload?: ImageFiles;
+  /** What it begins with from its source, and no document says, is taken away. */
+  readonly isExact?: true;
   /** Member of the cluster, or `@GROUP`. */
   readonly target?: string;
   readonly owner?: OwnerWrite;

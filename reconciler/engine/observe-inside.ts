@@ -2,6 +2,7 @@
 // containers of which somebody says such a thing are asked; everything else of the world is observe.ts.
 import { stat } from 'node:fs/promises';
 import { statusCodes } from '../../server/api/status.ts';
+import { pathOf } from '../../server/client/kind-paths.ts';
 import type { Snapshot } from '../../server/api/snapshot.ts';
 import { isBusy, isNotFound, retold } from '../../server/client/client-error.ts';
 import { discard, readIfThere, sha256Of } from '../../server/client/file-work.ts';
@@ -81,9 +82,33 @@ export async function observeInside(
       containers.set(key, { ...live, object: Object.assign({}, live.object, inside) });
     }
   };
-  if (queue.length === 0) return observed;
+  const volumes = await volumesWithSnapshots(client, observed, documents, signal);
+  if (queue.length === 0) return volumes === observed.volumes ? observed : { ...observed, volumes };
   await Promise.all(Array.from({ length: Math.min(containersAtOnce, queue.length) }, work));
-  return { ...observed, containers };
+  return { ...observed, containers, volumes };
+}
+
+/** The volumes, with the snapshots of those whose documents name some. */
+async function volumesWithSnapshots(
+  client: InsideClient,
+  observed: Observed,
+  documents: readonly Document[],
+  signal: AbortSignal,
+): Promise<Observed['volumes']> {
+  const asking = documents.filter(({ kind, values }) => kind === 'storage_volume' && snapshotsIn(values).length > 0);
+  if (asking.length === 0) return observed.volumes;
+  const volumes = new Map(observed.volumes);
+  for (const document of asking) {
+    const key = coreKind('storage_volume').apiName(document);
+    const live = volumes.get(key);
+    if (live === undefined) continue;
+    const { project } = document;
+    const own = project === undefined ? client : client.inProject(project);
+    const path = `${pathOf('storage_volume', plainName(key, project))}/snapshots`;
+    const snapshots = await readSnapshots(own.http, path, snapshotsIn(document.values), 0, signal);
+    volumes.set(key, { ...live, object: Object.assign({}, live.object, { snapshots }) });
+  }
+  return volumes;
 }
 
 function wantedOf(live: Live<Container>, document: Document | undefined, set: string): Wanted | undefined {
@@ -131,7 +156,9 @@ async function look({ http, name, wanted, nowMs, keepsContents }: Look, signal: 
     files: Object.fromEntries(Object.entries(seen).sort(([a], [b]) => (a < b ? -1 : 1))),
     made,
     ...(keepsContents ? { contents } : {}),
-    ...(snapshots.length === 0 ? {} : { snapshots: await readSnapshots(http, name, snapshots, nowMs, signal) }),
+    ...(snapshots.length === 0
+      ? {}
+      : { snapshots: await readSnapshots(http, `${pathOf('container', name)}/snapshots`, snapshots, nowMs, signal) }),
   };
 }
 
@@ -195,15 +222,17 @@ async function* kept(body: AsyncIterable<Buffer>, keep: Keep): AsyncIterable<Buf
 /** Declared ones only. One whose time is over is not missed. */
 async function readSnapshots(
   http: Http,
-  name: string,
+  path: string,
   declared: ReturnType<typeof snapshotsIn>,
   nowMs: number,
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  const path = `/1.0/containers/${encodeURIComponent(name)}/snapshots`;
-  const { metadata } = await http.send<readonly Snapshot[]>({ method: 'GET', path, query: { recursion: '1' } }, signal);
+  const { metadata } = await http.send<readonly Partial<Snapshot>[]>(
+    { method: 'GET', path, query: { recursion: '1' } },
+    signal,
+  );
   // Older servers call them CONTAINER/SNAPSHOT.
-  const taken = new Map(metadata.map((one) => [one.name.slice(one.name.indexOf('/') + 1), one]));
+  const taken = new Map(metadata.map((one) => [one.name?.slice(one.name.indexOf('/') + 1), one]));
   const entries = declared.flatMap(([snapshot, { expires_at: until }]): readonly (readonly [string, Json])[] => {
     const found = taken.get(snapshot);
     if (found !== undefined) return [[snapshot, describe(found)]];

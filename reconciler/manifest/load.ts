@@ -196,7 +196,7 @@ async function loadDocument(
   const location = source.locationAt(raw.offset);
   const told = { value: expanded.value, tainted: raw.secrets ?? [] };
   const known = load.known?.get(document.address);
-  if (document.kind === 'container') {
+  if (document.kind === 'container' || document.kind === 'storage_volume') {
     const setting = { folder: source.folder, read: load.readImages !== false };
     const inside = await readInside(document, setting, signal);
     inside.findings.forEach(report);

@@ -28,6 +28,7 @@ export async function readInside(
   signal?: AbortSignal,
 ): Promise<{ readonly document: LooseDocument; readonly findings: readonly Finding[] }> {
   const { files, exec, snapshots, ...others } = document.values;
+  if (document.kind === 'storage_volume') return readVolume(document);
   if (document.kind !== 'container' || (files ?? exec ?? snapshots) === undefined) return { document, findings: [] };
   const findings: Finding[] = [];
   const placed = await readFiles(listOf(files), setting, findings, signal);
@@ -55,6 +56,18 @@ export async function readInside(
     },
     findings,
   };
+}
+
+/** A volume has snapshots, and nothing else inside that a document says. */
+function readVolume(document: LooseDocument): {
+  readonly document: LooseDocument;
+  readonly findings: readonly Finding[];
+} {
+  const { snapshots, ...others } = document.values;
+  if (snapshots === undefined) return { document, findings: [] };
+  const findings: Finding[] = [];
+  const named = readNamed(listOf(snapshots), 'snapshots', findings) as unknown as JsonObject;
+  return { document: { ...document, values: { ...others, snapshots: named } }, findings };
 }
 
 const listOf = (value: Json | undefined): readonly JsonObject[] =>

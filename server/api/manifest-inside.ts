@@ -128,6 +128,21 @@ const snapshotList: JsonSchema = {
   },
 };
 
+/** Of a volume: nobody takes them by a schedule, and none ends by itself. */
+export const volumeSnapshotsSchema: JsonSchema = {
+  type: 'array',
+  description: 'Snapshots that are taken once, at the end of the apply that finds them missing, and never deleted.',
+  items: {
+    type: 'object',
+    required: ['name'],
+    additionalProperties: false,
+    properties: {
+      name: { ...text, description: 'Name of the snapshot.' },
+      description: { ...text, description: 'Description.' },
+    },
+  },
+};
+
 export const snapshotsSchema: JsonSchema = {
   description:
     'Snapshots that are taken once, at the end of the apply that finds them missing, and never deleted; or a map with the policy of automatic ones.',

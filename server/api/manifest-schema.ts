@@ -4,7 +4,7 @@ import { facts } from './field.ts';
 import { isMemberKind } from './member-keys.ts';
 import { hostsSchema } from './hosts-schema.ts';
 import { kinds, type KindName } from './kinds.ts';
-import { execSchema, filesSchema, snapshotsSchema } from './manifest-inside.ts';
+import { execSchema, filesSchema, snapshotsSchema, volumeSnapshotsSchema } from './manifest-inside.ts';
 import { plainSeedKeys, seedKeys } from './seed-keys.ts';
 
 export type JsonSchema = { readonly [key: string]: unknown };
@@ -239,6 +239,7 @@ export function documentSchema(kind: KindName): JsonSchema {
         ? { state, files: filesSchema(mapScalar), exec: execSchema(mapScalar, duration), snapshots: snapshotsSchema }
         : {}),
       ...(projectKinds.includes(kind) ? { project } : {}),
+      ...(kind === 'storage_volume' ? { snapshots: volumeSnapshotsSchema } : {}),
       ...(isMemberKind(kind) ? { member_overrides: memberOverrides } : {}),
       ...(kind === 'container' ? { target } : {}),
       patch: {
@@ -292,7 +293,7 @@ function sourceSchema(schema: JsonSchema): JsonSchema {
   const kept = properties.filter(([name]) => !omittedSource.includes(name));
   return {
     type: 'object',
-    description: 'What a new container is made from; never a reason to touch an existing one.',
+    description: 'What a new one is made from; never a reason to touch an existing one.',
     additionalProperties: false,
     required: ['type'],
     properties: Object.fromEntries(kept.map(([name, member]) => [name, lenient(member, false)])),

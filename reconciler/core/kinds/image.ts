@@ -17,6 +17,7 @@ export const image: CoreKind = {
   references: () => [],
   // Properties come with the image itself.
   isComputed: ([field]) => field === 'properties',
+  wholeFields: ['properties'],
   effectOf: () => 'live',
   validate: (values) => (values['source'] === undefined ? [] : sourceProblems(values)),
 };

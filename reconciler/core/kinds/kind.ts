@@ -29,6 +29,8 @@ export interface CoreKind {
   /** Name in the API: differs from the document's only for images. */
   readonly apiName: (document: Document) => string;
   readonly references: (document: Document) => readonly Reference[];
+  /** Maps that the server gives something of, and that in exact mode are nevertheless what a document says of them. */
+  readonly wholeFields?: readonly string[];
   /** Server-made keys: not listed as unmanaged, not carried over. `live`: the object as `live` gives it, where that matters. */
   readonly isComputed: (segments: readonly string[], live?: JsonObject) => boolean;
   /** Accepted at creation and rewritten by the server after: compared by `isAsCreated`, and owned by no set. */

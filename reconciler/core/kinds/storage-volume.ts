@@ -1,9 +1,9 @@
 // The storage volume kind: custom volumes, which containers get as disks. Named `POOL/VOLUME`.
 import { volumeEffect, volumeProblems } from '../effects.ts';
-import type { JsonObject } from '../document.ts';
+import type { Json, JsonObject } from '../document.ts';
 import type { Live, Observed } from '../observed.ts';
-import type { CoreKind } from './kind.ts';
-import { mapOf, presentTexts } from './values.ts';
+import type { CoreKind, Reference } from './kind.ts';
+import { mapOf, presentTexts, textOf } from './values.ts';
 
 /** `POOL/VOLUME`. */
 export const poolOfVolume = (name: string): string => name.slice(0, Math.max(0, name.indexOf('/')));
@@ -34,18 +34,37 @@ function isInherited(key: string, live: JsonObject | undefined): boolean {
   return value !== undefined && value === mapOf(live?.['config'])[key];
 }
 
+function sourceReferences(name: string, source: JsonObject): readonly Reference[] {
+  const [pool, from] = [textOf(source['pool']) ?? poolOfVolume(name), textOf(source['name'])];
+  return from === undefined
+    ? []
+    : [{ kind: 'storage_volume', name: `${pool}/${from}`, path: 'source.name', severity: 'error' }];
+}
+
+function sourceProblems(source: Json | undefined): { path: string; message: string }[] {
+  if (source === undefined || source === null) return [];
+  const { type, name } = mapOf(source);
+  if (type !== 'copy') return [{ path: 'source.type', message: 'must be copy' }];
+  return textOf(name) === undefined
+    ? [{ path: 'source.name', message: 'is required: the name of the volume to copy' }]
+    : [];
+}
+
 export const storageVolume: CoreKind = {
   fields: { description: 'scalar', config: 'map' },
   putFields: ['config', 'description'],
   live: withInherited,
   liveNames: (observed) => observed.volumes.keys(),
   apiName: (document) => document.name,
-  references: ({ name }) => [{ kind: 'storage_pool', name: poolOfVolume(name), path: 'pool', severity: 'error' }],
+  references: ({ name, values }) => [
+    { kind: 'storage_pool', name: poolOfVolume(name), path: 'pool', severity: 'error' },
+    ...sourceReferences(name, mapOf(values['source'])),
+  ],
   isComputed: ([field, key = ''], live) =>
     field === 'config' &&
     (computed.has(key) || key.startsWith('volatile.') || key.startsWith('block.') || isInherited(key, live)),
   effectOf: ([field, key = '']) => (field === 'config' ? volumeEffect(key) : 'live'),
-  validate: (values) => volumeProblems(presentTexts(values['config'])),
+  validate: (values) => [...volumeProblems(presentTexts(values['config'])), ...sourceProblems(values['source'])],
   blanks: { description: '' },
   holdsData: true,
   refills: ([field, key = ''], live) => field === 'config' && (key.startsWith('volatile.') || isInherited(key, live)),

@@ -3,6 +3,7 @@ import { isNotFound } from '../../../server/client/client-error.ts';
 import type { ImageFiles, JsonObject } from '../../core/document.ts';
 import type { CreateStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
+import { keepOnlyProperties } from './keep-written.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
 
 export async function createImage(
@@ -36,6 +37,7 @@ export async function createImage(
     return recogniseExisting(client, step, error, signal);
   }
   if (step.body['auto_update'] === true) await setAutoUpdate(context, step, signal);
+  if (step.isExact === true) await keepOnlyProperties(context, step, step.name, signal);
   return undefined;
 }
 

@@ -9,6 +9,7 @@ import { sourceName } from '../../core/kinds/image-source.ts';
 import { asText, mapOf, textOf } from '../../core/kinds/values.ts';
 import type { CreateStep } from '../../core/plan.ts';
 import { imageExists, reportUpload } from './create-image.ts';
+import { keepOnlyProperties } from './keep-written.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 
 export async function createRemoteImage(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
@@ -25,6 +26,7 @@ export async function createRemoteImage(context: StepContext, step: CreateStep, 
   }
   context.onMade?.(fingerprint);
   await settleFields(context, step, fingerprint, signal);
+  if (step.isExact === true) await keepOnlyProperties(context, step, fingerprint, signal);
   return `fingerprint ${fingerprint.slice(0, 12)}`;
 }
 

@@ -5,6 +5,7 @@ import { withOwnership } from '../../core/ownership.ts';
 import type { CreateStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
+import { keepOnlyWritten } from './keep-written.ts';
 import { createOnMembers } from './member-config.ts';
 
 export async function createObject(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
@@ -15,6 +16,7 @@ export async function createObject(context: StepContext, step: CreateStep, signa
   try {
     if (owned['member_overrides'] !== undefined) await createOnMembers(context, step.kind, owned, signal);
     else await perform(context, () => client.create(step.kind, body, targetPart(step), signal), signal);
+    if (step.isExact === true && step.kind === 'container') await keepOnlyWritten(context, step, owned, signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();

@@ -1,13 +1,14 @@
 // Takes a declared snapshot that is not there, or gives one that is the expiry and description of its document. Deletes none.
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../server/api/snapshot.ts';
 import type { SnapshotStep } from '../../core/plan.ts';
+import { pathOf } from '../../../server/client/kind-paths.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
 
 export async function takeSnapshot(context: StepContext, step: SnapshotStep, signal: AbortSignal): Promise<Note> {
   const { spec, snapshot, isNew } = step;
   const { http } = context.client;
-  const path = `/1.0/containers/${encodeURIComponent(step.name)}/snapshots`;
+  const path = `${pathOf(step.kind, step.name)}/snapshots`;
   const told: SnapshotPut = {
     ...(spec.expires_at === undefined ? {} : { expires_at: spec.expires_at }),
     ...(spec.description === undefined ? {} : { description: spec.description }),

@@ -79,17 +79,18 @@ function needsOf(
   const own = draft.instance.resource;
   const type = resourceTypeOf(instance.resource.type);
   const isFile = type !== undefined && isPart(type) && type.partOf === 'files';
-  const need = (to: Draft | undefined, isLoose: boolean): readonly Need[] => {
+  const found = new Map<Draft, boolean>();
+  const add = (to: Draft | undefined, isLoose: boolean): void => {
     // What is inside refers to its container, perhaps by all that were made beside it.
     const isOwn = to === draft || (instance.resource !== own && to?.instance.resource === own);
-    return to === undefined || isOwn ? [] : [{ from: draft, to, by: instance, isLoose }];
+    if (to !== undefined && !isOwn) found.set(to, isLoose && found.get(to) !== false);
   };
-  const said = dependedOn(instance, evaluation).flatMap(({ address }) => need(holders.get(address), false));
-  const referred = evaluation.neededBy(instance).flatMap(({ address }) => {
+  for (const { address } of dependedOn(instance, evaluation)) add(holders.get(address), false);
+  for (const { address } of evaluation.neededBy(instance)) {
     const holder = holders.get(address);
-    return holder !== undefined && unnamed.includes(holder.type.kind) ? need(holder, isFile) : [];
-  });
-  return [...said, ...referred];
+    if (holder !== undefined && unnamed.includes(holder.type.kind)) add(holder, isFile);
+  }
+  return [...found].map(([to, isLoose]) => ({ from: draft, to, by: instance, isLoose }));
 }
 
 /** What `depends_on` of a resource names, and of the module blocks around it. Throws ArgumentError for what is not there. */

@@ -45,7 +45,8 @@ export interface TerraformDocument {
 interface Part {
   readonly instance: Instance;
   readonly type: PartType;
-  readonly container: string;
+  /** Name of the container, or of the volume with its pool. */
+  readonly holder: string;
   /** Its own, when it says one. */
   readonly project: string | undefined;
   readonly entry: JsonObject;
@@ -66,7 +67,7 @@ export function makeDocuments(
         parts.push({
           instance,
           type,
-          container: wordOf(args[type.holder ?? 'container']),
+          holder: `${type.isOfVolume === true ? `${wordOf(args['pool'])}/` : ''}${wordOf(args[type.holder ?? 'container'])}`,
           project: isSet(args['project']) && args['project'] !== '' ? wordOf(args['project']) : undefined,
           entry: type.entry(args, instance.name),
         });
@@ -146,18 +147,21 @@ function draftOf(instance: Instance, type: ObjectType, args: Arguments, settings
 }
 
 function place(
-  { instance, type, container, project, entry }: Part,
+  { instance, type, holder, project, entry }: Part,
   drafts: ReadonlyMap<string, Draft>,
   settings: ProviderSettings,
 ): void {
-  const draft = drafts.get(addressOf('container', scopedName(container, project ?? settings.project)));
+  const kind = type.isOfVolume === true ? 'storage_volume' : 'container';
+  const draft = drafts.get(addressOf(kind, scopedName(holder, project ?? settings.project)));
   if (draft === undefined) {
     const names = [...drafts.values()]
-      .filter(({ type: { kind } }) => kind === 'container')
-      .map(({ value }) => wordOf(value['name']));
+      .filter((each) => each.type.kind === kind)
+      .map(({ value }) =>
+        kind === 'container' ? wordOf(value['name']) : `${wordOf(value['pool'])}/${wordOf(value['name'])}`,
+      );
     throw new PartError(
       type.holder ?? 'container',
-      `the container ${container} is not in this configuration${hint(container, names)}`,
+      `the ${kind.replace('storage_', '')} ${holder} is not in this configuration${hint(holder, names)}`,
     );
   }
   const { partOf } = type;

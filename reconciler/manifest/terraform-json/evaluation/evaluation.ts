@@ -42,7 +42,7 @@ export class Evaluation {
   readonly root: ModuleEvaluation;
   readonly #warnings = new Set<string>();
   #instances: readonly Instance[] | undefined;
-  readonly #byResource = new Map<string, readonly Instance[]>();
+  readonly #byResource = new Map<string, Instance[]>();
 
   constructor({ tree, folder, given, typeOf, dataTypeOf, read, report }: EvaluationInput) {
     const parsed = new Parsed();
@@ -66,8 +66,9 @@ export class Evaluation {
     const all = modulesBelow(this.root).flatMap((module) => module.instances());
     this.#instances = all;
     for (const instance of all) {
-      const { address } = instance.resource;
-      this.#byResource.set(address, [...(this.#byResource.get(address) ?? []), instance]);
+      const known = this.#byResource.get(instance.resource.address);
+      if (known === undefined) this.#byResource.set(instance.resource.address, [instance]);
+      else known.push(instance);
     }
     return all;
   }

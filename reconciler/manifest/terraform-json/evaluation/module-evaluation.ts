@@ -73,6 +73,7 @@ export class ModuleEvaluation {
 
   /** True unless both are in different instances of one module block. */
   isRelated(other: ModuleEvaluation): boolean {
+    if (this === other) return true;
     const [own, others] = [this.#chain(), other.#chain()];
     for (let at = 0; at < Math.min(own.length, others.length); at++) {
       if (own[at]?.tree !== others[at]?.tree) return true;

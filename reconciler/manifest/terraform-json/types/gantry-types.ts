@@ -4,11 +4,20 @@ import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/document.ts';
 import { isMap } from '../../../core/kinds/values.ts';
 import type { Members } from './argument-shapes.ts';
-import type { ReferableType } from '../evaluation/instance.ts';
 import type { Value } from '../expression/values.ts';
 import {
+  commandMembers,
+  commandOf,
+  containerExec,
+  containerFile,
+  plainMode,
+  snapshot,
+  taking,
+  timeouts,
+  volumeSnapshot,
+} from './gantry-parts.ts';
+import {
   ArgumentError,
-  commandName,
   computedOf,
   configOf,
   isPart,
@@ -22,35 +31,6 @@ import {
   type ObjectType,
   type PartType,
 } from './resource-type.ts';
-
-const timeouts = { object: { create: 'text', read: 'text', update: 'text', delete: 'text' } } as const;
-
-/** Left out they are not null to who refers to them. */
-const filled: ReadonlySet<string> = new Set([
-  'description',
-  'config',
-  'devices',
-  'source',
-  'architecture',
-  'profiles',
-  'ephemeral',
-  'running',
-  'allow_restart',
-  'stop_timeout',
-  'user',
-  'group',
-  'fail_on_error',
-  'timeout',
-  'type',
-  'mode',
-  'uid',
-  'gid',
-  'properties',
-  'public',
-  'auto_update',
-  'stateful',
-  'expires_at',
-]);
 
 interface Simple {
   readonly kind: KindName;
@@ -68,21 +48,12 @@ function simple({ kind, shapes, computed = [], refused = {} }: Simple): ObjectTy
     computed: computedOf(...computed),
     document: (args) => {
       refuse(args, refused);
-      return same(...names)(args);
+      return { ...same(...names)(args), ...(kind === 'storage_volume' ? copyOf(args['source'], args['pool']) : {}) };
     },
     manage: longest,
     writtenAs: () => ({ 'manage.timeout': 'timeouts' }),
   };
 }
-
-const taking = (
-  shapes: Members,
-  nothing: readonly string[] = [],
-): Pick<ReferableType, 'arguments' | 'shapes' | 'filled'> => ({
-  arguments: new Set(Object.keys(shapes)),
-  shapes,
-  filled: new Set(Object.keys(shapes).filter((name) => filled.has(name) && !nothing.includes(name))),
-});
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -109,16 +80,6 @@ const fileMembers = {
   sha256: 'computed',
 } as const;
 
-const commandMembers = {
-  command: 'texts',
-  environment: 'map',
-  cwd: 'text',
-  user: 'number',
-  group: 'number',
-  fail_on_error: 'bool',
-  timeout: 'text',
-} as const;
-
 const container: ObjectType = {
   kind: 'container',
   ...taking({
@@ -133,6 +94,7 @@ const container: ObjectType = {
         mode: 'text',
         source: 'text',
         container_only: 'bool',
+        certificate: 'text',
       },
     },
     architecture: 'text',
@@ -154,11 +116,20 @@ const container: ObjectType = {
         host: 'text',
         path: 'text',
         timeout: 'text',
+        delay: 'text',
       },
     },
     files: { each: fileMembers },
     exec: {
-      each: { ...commandMembers, on: 'text', exit_code: 'computed', stdout: 'computed', stderr: 'computed' },
+      each: {
+        ...commandMembers,
+        on: 'text',
+        enabled: 'bool',
+        record_output: 'bool',
+        exit_code: 'computed',
+        stdout: 'computed',
+        stderr: 'computed',
+      },
     },
     timeouts,
   }),
@@ -183,6 +154,8 @@ const container: ObjectType = {
   }),
   manage: (args) => ({
     ...(args['allow_restart'] === false ? { disruption: 'none' } : {}),
+    // A copy begins with all that its source has; what is not written is not there, as Terraform has it.
+    ...(isMap(args['source']) && args['source']['type'] === 'copy' ? { mode: 'exact' } : {}),
     ...waitsOf(args['wait_for']),
     ...longest(args),
   }),
@@ -217,6 +190,8 @@ function waitsOf(waits: Json | undefined): JsonObject {
     if (type === 'tcp') return { tcp: isSet(host) ? placeOf(wordOf(host), port) : (port ?? null), ...limit };
     if (type === 'file') return { file: path ?? '', ...limit };
     if (type === 'cloud-init') return { cloud_init: true, ...limit };
+    if (type === 'delay')
+      throw new ArgumentError('wait_for', 'wait_for: documents wait for a state, not for a time: take delay away');
     return { [typeof type === 'string' ? type : 'running']: true, ...limit };
   });
   return list.length === 0 ? {} : { wait: list };
@@ -232,28 +207,14 @@ const entryOf = (map: Json | undefined, name: string): JsonObject => {
   return isMap(entry) ? withoutNull(entry) : {};
 };
 
-/** The provider gives files of its own accord no other mode than this one. */
-const plainMode = { mode: '0644' };
-
 function filesOf(files: Json | undefined): JsonObject {
   const paths = namesOf(files);
   return paths.length === 0 ? {} : { files: paths.map((path) => ({ path, ...plainMode, ...entryOf(files, path) })) };
 }
 
 function execOf(commands: Json | undefined): JsonObject {
-  const names = namesOf(commands);
+  const names = namesOf(commands).filter((name) => entryOf(commands, name)['enabled'] !== false);
   return names.length === 0 ? {} : { exec: names.map((name) => ({ name, ...commandOf(entryOf(commands, name)) })) };
-}
-
-/** When it runs, and whether it may fail, have other words in documents. */
-function commandOf({ on, fail_on_error: fails, ...others }: JsonObject): JsonObject {
-  if (isSet(on) && !['create', 'change', 'start'].includes(wordOf(on)))
-    throw new ArgumentError('exec', `exec: on must be one of create, change, start, not ${wordOf(on)}`);
-  return {
-    ...others,
-    ...(on === 'create' ? { once: true } : on === 'start' ? { on_start: true } : {}),
-    ...(fails === false ? { exit_code: 'any' } : {}),
-  };
 }
 
 /** Documents of images are called after their resources: the server knows them by fingerprint alone. */
@@ -289,7 +250,8 @@ const image: ObjectType = {
     ...same('public', 'auto_update', 'properties')(args),
     ...imageFilesOf(args['source']),
   }),
-  manage: longest,
+  // Those of its metadata are not merged with those that are written.
+  manage: (args) => ({ ...(isMap(args['properties']) ? { mode: 'exact' } : {}), ...longest(args) }),
   writtenAs: () => ({
     file: 'source.file',
     metadata: 'source.metadata',
@@ -310,52 +272,13 @@ function imageFilesOf(source: Json | undefined): JsonObject {
   return metadata === undefined ? { file } : { metadata, rootfs: file };
 }
 
-const containerFile: PartType = {
-  partOf: 'files',
-  ...taking(
-    {
-      container: 'text',
-      path: 'text',
-      type: 'text',
-      content: 'text',
-      source: 'text',
-      target: 'text',
-      mode: 'text',
-      uid: 'number',
-      gid: 'number',
-      timeouts,
-    },
-    ['source'],
-  ),
-  computed: computedOf('sha256'),
-  entry: (args) => {
-    const { container: _container, timeouts: _timeouts, ...entry } = withoutNull(args);
-    const type = entry['type'] ?? 'file';
-    if (type === 'directory') return { mode: '0755', uid: 0, gid: 0, ...entry };
-    if (type !== 'symlink') return { ...plainMode, ...entry };
-    const { uid = 0, gid = 0, ...link } = entry;
-    if (uid !== 0 || gid !== 0) throw new ArgumentError('uid', 'uid: links of documents have no owner of their own');
-    return link;
-  },
-};
-
-const containerExec: PartType = {
-  partOf: 'exec',
-  ...taking({ container: 'text', ...commandMembers, triggers: 'map', destroy_command: 'texts', timeouts }),
-  computed: computedOf('exit_code', 'stdout', 'stderr'),
-  entry: (args, name) => {
-    refuse(args, { destroy_command: 'documents have no command for the end: run it with gantry exec' });
-    const { container: _container, timeouts: _timeouts, destroy_command: _command, ...entry } = withoutNull(args);
-    return { name: commandName(name), ...commandOf(entry) };
-  },
-};
-
-const snapshot: PartType = {
-  partOf: 'snapshots',
-  ...taking({ container: 'text', name: 'text', stateful: 'bool', expires_at: 'text', timeouts }),
-  computed: computedOf('created_at'),
-  entry: (args) => same('name', 'stateful', 'expires_at')(args),
-};
+/** What a volume begins as: without the snapshots of the other, as the provider copies it. */
+const copyOf = (source: Json | undefined, pool: Json | undefined): JsonObject =>
+  isMap(source)
+    ? {
+        source: { type: 'copy', volume_only: true, name: source['name'] ?? null, pool: source['pool'] ?? pool ?? null },
+      }
+    : {};
 
 const types: Readonly<Record<string, ObjectType | PartType>> = {
   gantry_storage_pool: simple({
@@ -373,10 +296,7 @@ const types: Readonly<Record<string, ObjectType | PartType>> = {
     kind: 'storage_volume',
     shapes: { ...config, pool: 'text', source: { object: { pool: 'text', name: 'text' } }, target: 'text' },
     computed: ['effective_config', 'location'],
-    refused: {
-      source: 'copies of volumes are not made from Terraform JSON',
-      target: 'volumes are made on the member that is asked',
-    },
+    refused: { target: 'volumes are made on the member that is asked' },
   }),
   gantry_certificate: simple({
     kind: 'certificate',
@@ -402,6 +322,7 @@ const types: Readonly<Record<string, ObjectType | PartType>> = {
   gantry_container_file: containerFile,
   gantry_container_exec: containerExec,
   gantry_snapshot: snapshot,
+  gantry_volume_snapshot: volumeSnapshot,
 };
 
 /** Of the server as a whole. */
@@ -443,5 +364,4 @@ export const gantryTypes: Readonly<Record<string, ObjectType | PartType>> = Obje
 /** What the provider has and documents cannot say, with what to do. */
 export const gantryRefused: Readonly<Record<string, string>> = {
   gantry_cluster_member: 'members are taken over by Terraform alone',
-  gantry_volume_snapshot: 'snapshots of volumes are taken by Terraform alone',
 };

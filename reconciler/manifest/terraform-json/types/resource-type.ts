@@ -29,11 +29,13 @@ export interface ObjectType extends ReferableType {
   readonly writtenAs?: (args: Arguments) => Readonly<Record<string, string>>;
 }
 
-/** Something inside a container: an entry of a list in its document. */
+/** Something inside a container, or of a volume: an entry of a list in its document. */
 export interface PartType extends ReferableType {
   readonly partOf: 'files' | 'exec' | 'snapshots';
   /** The argument that names the container; `container` when left out. */
   readonly holder?: string;
+  /** Of a volume: its pool is the argument `pool`. */
+  readonly isOfVolume?: true;
   /** Throws ArgumentError. */
   readonly entry: (args: Arguments, resourceName: string) => JsonObject;
 }
