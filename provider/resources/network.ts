@@ -1,6 +1,7 @@
 // gantry_network: a managed bridge. What the server picks by itself is shown, and never a difference.
 import type { Network } from '../../server/api/network.ts';
 import { networkName } from '../../server/api/names.ts';
+import { withoutKeysOfLxd } from '../../server/api/lxd-keys.ts';
 import { validateNetworkConfig } from '../../server/api/network-validate.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { endImport, isImported, markImport } from '../framework/import-mark.ts';
@@ -90,7 +91,8 @@ export const network = gantryResource({
     if (typeof name !== 'string' || keys === null || typeof keys !== 'object') return [];
     const known = Object.entries(keys).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
     if (known.length !== Object.keys(keys).length) return [];
-    const problems = validateNetworkConfig(name, Object.fromEntries(known)).filter(({ path }) => path !== 'name');
+    const found = validateNetworkConfig(name, Object.fromEntries(known)).filter(({ path }) => path !== 'name');
+    const problems = withoutKeysOfLxd('network', found);
     return problemsIn(problems, 'config', ['config']);
   },
   plan({ prior, planned, differs }) {

@@ -1,6 +1,7 @@
 // Attributes and checks that several resources have.
 import { containerConfigKey, validateContainerConfig } from '../../server/api/container-config.ts';
 import { validateDevices } from '../../server/api/devices/index.ts';
+import { withoutDevicesOfLxd, withoutKeysOfLxd } from '../../server/api/lxd-keys.ts';
 import type { NameRule } from '../../server/api/names.ts';
 import type { Problem } from '../../server/api/problem.ts';
 import type { Link } from '../connection/link.ts';
@@ -63,14 +64,15 @@ export const containerConfigAttribute = (profile: boolean) =>
   textMap({
     doc: `Config keys. Keys that the server keeps for itself (\`volatile.*\`${profile ? '' : ', `image.*`'}) are left out.`,
     default: {},
-    check: (config: TextMap) => stepsIn(validateContainerConfig(config, { profile }), 'config'),
+    check: (config: TextMap) =>
+      stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config'),
     same: (before: TextMap, after: TextMap) => sameMap(before, after, containerRules),
   });
 
 export const devicesAttribute = textMaps({
   doc: 'Devices by name, each with its `type` and the properties of that type.',
   default: {},
-  check: (devices: TextMaps) => stepsIn(validateDevices(devices), 'devices'),
+  check: (devices: TextMaps) => stepsIn(withoutDevicesOfLxd(devices, validateDevices(devices)), 'devices'),
   same: (before: TextMaps, after: TextMaps) => {
     const names = Object.keys(before);
     return (

@@ -1,7 +1,8 @@
 // What LXD takes beside this contract: config keys, device types and properties, each with the API extension that brought it. Only
 // names and what a change costs; values are judged by the server that has them. Source: API extensions of LXD 5.0, tried on 5.0.2.
-import type { DeviceConfig } from './devices/index.ts';
+import type { DeviceConfig, Devices } from './devices/index.ts';
 import type { Effect } from './field.ts';
+import type { Problem } from './problem.ts';
 
 export interface LxdKey {
   /** API extension that brought it. */
@@ -234,3 +235,23 @@ export function lxdProperty(type: string, property: string): Omit<LxdKey, 'effec
   if (since !== undefined) return { since, isNamed: true };
   return propertySpace.test(property) ? { since: today, isNamed: false } : undefined;
 }
+
+/** Without the problems of what only LXD has, which a server that has it judges itself. What is nearly a known word stays wrong. */
+export const withoutKeysOfLxd = (place: LxdPlace, problems: readonly Problem[]): Problem[] =>
+  problems.filter(
+    ({ path, message }) =>
+      !/unknown key/.test(message) || message.includes('did you mean') || lxdKey(place, restOf(path)) === undefined,
+  );
+
+/** The same of devices: types, kinds and properties. */
+export const withoutDevicesOfLxd = (devices: Devices, problems: readonly Problem[]): Problem[] =>
+  problems.filter(({ path, message }) => {
+    const name = Object.keys(devices).find((one) => restOf(path) === one || restOf(path).startsWith(`${one}.`));
+    const device = name === undefined ? undefined : devices[name];
+    if (name === undefined || device === undefined) return true;
+    if (lxdDevice(device) !== undefined) return false;
+    const isUnknown = /^is not a property of|^is not for /.test(message) && !message.includes('did you mean');
+    return !isUnknown || lxdProperty(device['type'] ?? '', restOf(path).slice(name.length + 1)) === undefined;
+  });
+
+const restOf = (path: string): string => path.slice(path.indexOf('.') + 1);

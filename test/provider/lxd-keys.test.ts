@@ -1,0 +1,41 @@
+// What a stock LXD has beside gantryd passes the validation of configurations, since the server that has it judges it; mistakes do not.
+import { expect, test } from 'vitest';
+import { containerConfigAttribute, devicesAttribute } from '../../provider/resources/shared.ts';
+
+const keys = (config: Readonly<Record<string, string>>): readonly string[] =>
+  ((containerConfigAttribute(false).check?.(config) ?? []) as readonly { readonly message: string }[]).map(
+    ({ message }) => message,
+  );
+const devices = (device: Readonly<Record<string, string>>): number =>
+  ((devicesAttribute.check?.({ d: device }) ?? []) as readonly unknown[]).length;
+
+test.each([
+  'linux.sysctl.net.core.somaxconn',
+  'security.syscalls.intercept.mknod',
+  'security.novelty',
+  'cloud-init.user-data',
+])('the config key %s passes', (key) => {
+  expect(keys({ [key]: '1' })).toEqual([]);
+});
+
+test.each(['limits.memry', 'nonsense', 'cloud-init.user-dat'])('the config key %s is refused', (key) => {
+  expect(keys({ [key]: '1' })).toHaveLength(1);
+});
+
+test.each([
+  { type: 'tpm', path: '/dev/tpm0' },
+  { type: 'unix-hotplug', vendorid: '046d' },
+  { type: 'nic', nictype: 'routed', parent: 'lo', 'ipv4.address': '10.0.0.5' },
+  { type: 'nic', network: 'lan', vlan: '5', 'security.acls': 'web', 'ipv4.routes': '10.1.0.0/24' },
+  { type: 'disk', source: '/tmp', path: '/x', required: 'false', 'raw.mount.options': 'noexec' },
+])('the device %j passes', (device) => {
+  expect(devices(device)).toBe(0);
+});
+
+test.each([
+  { type: 'tmp' },
+  { type: 'nic', network: 'lan', 'ipv4.adress': '10.0.0.5' },
+  { type: 'disk', source: '/tmp', path: '/x', readonly: 'perhaps' },
+])('the device %j is refused', (device) => {
+  expect(devices(device)).toBeGreaterThan(0);
+});
