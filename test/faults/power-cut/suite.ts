@@ -106,15 +106,26 @@ async function writeUntil(
 ): Promise<void> {
   const mine: Written[] = [];
   written.set(writer.kind, mine);
+  let broken = 0;
   for (let serial = 0; !stop.aborted; serial += 1) {
     try {
       mine.push(await writer.write(server, serial, context.random));
     } catch (error) {
       if (stop.aborted) return;
+      // Not acknowledged, so nothing is owed.
+      if (isBrokenConnection(error) && (broken += 1) <= mostBrokenConnections) {
+        context.say(`a connection broke while ${writer.kind} were written`);
+        continue;
+      }
       throw new Error(`writing ${writer.kind} failed: ${errorText(error)}`, { cause: error });
     }
   }
 }
+
+const mostBrokenConnections = 3;
+
+const isBrokenConnection = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ECONNRESET');
 
 async function lookAt(
   context: FaultContext,
