@@ -42,6 +42,9 @@ const filled: ReadonlySet<string> = new Set([
   'auto_update',
   'stateful',
   'expires_at',
+  'restricted',
+  'force_destroy',
+  'copy_aliases',
 ]);
 
 export const taking = (

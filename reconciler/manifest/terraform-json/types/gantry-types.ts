@@ -37,17 +37,20 @@ interface Simple {
   readonly shapes: Members;
   readonly computed?: readonly string[];
   readonly refused?: Readonly<Record<string, string>>;
+  /** What the refused ones are when they say nothing. */
+  readonly defaults?: JsonObject;
 }
 
 /** Arguments that are keys of the document under the same name. */
-function simple({ kind, shapes, computed = [], refused = {} }: Simple): ObjectType {
+function simple({ kind, shapes, computed = [], refused = {}, defaults = {} }: Simple): ObjectType {
   const names = Object.keys(shapes).filter((name) => !(name in refused));
   return {
     kind,
     ...taking({ ...shapes, timeouts }, kind === 'storage_volume' ? ['source'] : []),
     computed: computedOf(...computed),
     document: (args) => {
-      refuse(args, refused);
+      const said = Object.entries(args).filter(([name, value]) => value !== (defaults[name] ?? null));
+      refuse(Object.fromEntries(said), refused);
       return { ...same(...names)(args), ...(kind === 'storage_volume' ? copyOf(args['source'], args['pool']) : {}) };
     },
     manage: longest,
@@ -234,12 +237,15 @@ const image: ObjectType = {
           protocol: 'text',
           alias: 'text',
           fingerprint: 'text',
+          certificate: 'text',
+          architecture: 'text',
           container: 'text',
         },
       },
       properties: 'map',
       public: 'bool',
       auto_update: 'bool',
+      copy_aliases: 'bool',
       timeouts,
     },
     ['source'],
@@ -247,6 +253,7 @@ const image: ObjectType = {
   computed: { ...computedOf('architecture', 'created_at', 'size_bytes'), id: resourceName, fingerprint: resourceName },
   document: (args, name) => ({
     name,
+    ...withoutAliases(args),
     ...same('public', 'auto_update', 'properties')(args),
     ...imageFilesOf(args['source']),
   }),
@@ -260,6 +267,12 @@ const image: ObjectType = {
   }),
 };
 
+function withoutAliases(args: Arguments): JsonObject {
+  if (args['copy_aliases'] === true)
+    throw new ArgumentError('copy_aliases', 'copy_aliases: declare each alias as gantry_image_alias');
+  return {};
+}
+
 function imageFilesOf(source: Json | undefined): JsonObject {
   if (!isMap(source)) return {};
   const { type = 'file', file, metadata, ...others } = withoutNull(source);
@@ -272,9 +285,14 @@ function imageFilesOf(source: Json | undefined): JsonObject {
   return metadata === undefined ? { file } : { metadata, rootfs: file };
 }
 
+function isHere({ project }: JsonObject): boolean {
+  if (isSet(project)) throw new ArgumentError('source', 'source.project: copies stay in their project here');
+  return true;
+}
+
 /** What a volume begins as: without the snapshots of the other, as the provider copies it. */
 const copyOf = (source: Json | undefined, pool: Json | undefined): JsonObject =>
-  isMap(source)
+  isMap(source) && isHere(source)
     ? {
         source: { type: 'copy', volume_only: true, name: source['name'] ?? null, pool: source['pool'] ?? pool ?? null },
       }
@@ -289,21 +307,38 @@ const types: Readonly<Record<string, ObjectType | PartType>> = {
   gantry_network: simple({
     kind: 'network',
     shapes: { ...config, type: 'text', member_overrides: overrides },
-    computed: ['effective_config', 'locations'],
+    computed: ['effective_config', 'locations', 'ipv4_address', 'ipv6_address'],
   }),
   gantry_profile: simple({ kind: 'profile', shapes: { ...config, devices: 'maps' } }),
   gantry_storage_volume: simple({
     kind: 'storage_volume',
-    shapes: { ...config, pool: 'text', source: { object: { pool: 'text', name: 'text' } }, target: 'text' },
+    shapes: {
+      ...config,
+      pool: 'text',
+      source: { object: { pool: 'text', name: 'text', project: 'text' } },
+      target: 'text',
+    },
     computed: ['effective_config', 'location'],
     refused: { target: 'volumes are made on the member that is asked' },
   }),
   gantry_certificate: simple({
     kind: 'certificate',
-    shapes: { name: 'text', certificate: 'text' },
+    shapes: { name: 'text', certificate: 'text', type: 'text', restricted: 'bool', projects: 'texts' },
     computed: ['fingerprint'],
+    refused: {
+      type: 'documents are of client certificates',
+      restricted: 'certificates that are limited to projects are not carried over',
+      projects: 'certificates that are limited to projects are not carried over',
+    },
+    defaults: { type: 'client', restricted: false },
   }),
-  gantry_project: simple({ kind: 'project', shapes: config, computed: ['effective_config'] }),
+  gantry_project: simple({
+    kind: 'project',
+    shapes: { ...config, force_destroy: 'bool' },
+    computed: ['effective_config'],
+    refused: { force_destroy: 'a project with contents is never deleted here: declare what is in it' },
+    defaults: { force_destroy: false },
+  }),
   gantry_server_config: simple({
     kind: 'server_config',
     shapes: { config: 'map', trust_password: 'text', trust_password_version: 'number' },
