@@ -93,6 +93,17 @@ resource "gantry_snapshot" "s" {
       config: { 'security.nesting': 'true' },
     });
     await run.expectNoChanges();
+    // Another name is the same container, with its snapshot and an address again.
+    const { created_at: created } = (await read('/1.0/containers/tfc')) as { created_at: string };
+    const renamed = (name: string): string =>
+      config('config = { "limits.memory" = "64MiB", "security.nesting" = "true" }').replace('"tfc"', `"${name}"`);
+    for (const name of ['tfd', 'tfc']) {
+      run.write(renamed(name));
+      expect(await run.apply()).toContain('0 added, 2 changed, 0 destroyed');
+      await run.expectNoChanges();
+      expect(await read(`/1.0/containers/${name}`)).toMatchObject({ status: 'Running', created_at: created });
+      expect((await run.state('gantry_container.c')).ipv4_address).toMatch(/^10\.147\.31\./);
+    }
     await run.forget('gantry_network.n', 'gantry_profile.web', 'gantry_storage_pool.p', 'gantry_snapshot.s');
     await run.import('gantry_network.n', bridge);
     await run.import('gantry_profile.web', 'tfweb');
