@@ -105,7 +105,14 @@ function factsOf(live: Seen): Members {
     created_at: live.created_at,
     ipv4_address: seen.flatMap((each) => each.ipv4_addresses)[0] ?? null,
     ipv6_address: seen.flatMap((each) => each.ipv6_addresses)[0] ?? null,
+    mac_address: seen[0]?.mac_address ?? null,
   };
+}
+
+/** Of a network, without the length of its prefix; null: it has none. */
+function addressIn(written: string | undefined): string | null {
+  const [address = ''] = (written ?? '').split('/');
+  return ['', 'none', 'auto'].includes(address) ? null : address;
 }
 
 async function container(asked: Asked): Promise<Members> {
@@ -215,6 +222,8 @@ const readers: Readonly<Record<string, (asked: Asked) => Promise<Members>>> = {
       type,
       managed,
       config: present(config),
+      ipv4_address: addressIn(config['ipv4.address']),
+      ipv6_address: addressIn(config['ipv6.address']),
       used_by: users ?? [],
       locations: locations ?? [],
     };

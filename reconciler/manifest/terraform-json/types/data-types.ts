@@ -30,6 +30,7 @@ const facts = [
   'created_at',
   'ipv4_address',
   'ipv6_address',
+  'mac_address',
 ];
 
 const types: Readonly<Record<string, Taking>> = {
@@ -54,7 +55,17 @@ const types: Readonly<Record<string, Taking>> = {
     'uploaded_at',
   ),
   gantry_profile: taking({ name: 'text' }, 'description', 'config', 'devices', 'used_by'),
-  gantry_network: taking({ name: 'text' }, 'description', 'type', 'managed', 'config', 'used_by', 'locations'),
+  gantry_network: taking(
+    { name: 'text' },
+    'description',
+    'type',
+    'managed',
+    'config',
+    'ipv4_address',
+    'ipv6_address',
+    'used_by',
+    'locations',
+  ),
   gantry_network_leases: taking({ network: 'text' }, 'leases'),
   gantry_storage_pool: taking(
     { name: 'text' },
