@@ -112,10 +112,12 @@ describe('data of a daemon', () => {
     }
   });
 
-  /** Memory in use changes between two looks. */
+  /** Memory and space in use change between two reads; that both readers have a number for them is compared. */
   const withoutMoments = (theirs: object, mine: unknown): object => {
-    const value = (mine as { readonly value?: { readonly memory_used_bytes?: number } } | undefined)?.value;
-    return value?.memory_used_bytes === undefined ? theirs : { ...theirs, memory_used_bytes: value.memory_used_bytes };
+    const value = (mine as { readonly value?: Readonly<Record<string, unknown>> } | undefined)?.value ?? {};
+    const moments = ['memory_used_bytes', 'space_used_bytes'].filter((key) => key in theirs);
+    for (const key of moments) expect(value[key], key).toEqual(expect.any(Number));
+    return { ...theirs, ...Object.fromEntries(moments.map((key) => [key, value[key]])) };
   };
 
   test('decides about resources when a plan is made, also through other data', async () => {
