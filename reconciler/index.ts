@@ -10,7 +10,7 @@ export type { Guard, Plan, PlanInput, PlanOptions, PlanSummary, ResourceChange, 
 export { planChanges } from './core/plan-changes.ts';
 export { planDestroy } from './core/plan-destroy.ts';
 export { checkPlan } from './core/check.ts';
-export { hasChanges, summaryLine } from './core/summary.ts';
+export { hasChanges, hasDifferences, summaryLine } from './core/summary.ts';
 export { renderPlan } from './core/render-plan.ts';
 export { renderDiagnostics } from './core/render-diagnostics.ts';
 export { planJson } from './core/plan-json.ts';

@@ -88,6 +88,6 @@ export async function exitCodeOfTried(
   const code = tried?.result === undefined ? exitCodes.ok : exitCodeOf(tried.result);
   if (code !== exitCodes.ok) return code;
   if (plan.guards.length > 0) return exitCodes.guard;
-  const { hasChanges } = await import('../core/summary.ts');
-  return context.options.detailedExitcode === true && hasChanges(plan) ? exitCodes.changes : exitCodes.ok;
+  const { hasDifferences } = await import('../core/summary.ts');
+  return context.options.detailedExitcode === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
 }

@@ -8,7 +8,7 @@ export const recursiveOption = (): Option =>
 /** Of verbs that show a plan. */
 export const withPlanWords = (command: Command): Command =>
   command
-    .option('--expect-no-changes', 'end with 1, and do nothing, when there is something to do')
+    .option('--expect-no-changes', 'end with 1, and do nothing, when there are changes')
     .option('--compact', 'one line for each object, equal ones together (text only)')
     .option('--no-pager', 'never show a plan through $PAGER')
     .option('--show-secrets', 'show values that are masked otherwise (text only)')

@@ -95,7 +95,9 @@ function withGuards(command: Command): Command {
     .addOption(new Option('--allow-destroy', 'prune also what holds data'))
     .addOption(new Option('--allow-restart', 'restart containers although their manifest says not to'))
     .addOption(new Option('--allow-recreate', 'delete and create again where a change needs that'))
-    .addOption(new Option('--detailed-exitcode', 'exit with 2 when there are changes'));
+    .addOption(
+      new Option('--detailed-exitcode', 'exit with 2 when there are changes; taking over what is as declared is none'),
+    );
 }
 
 function withApply(command: Command): Command {

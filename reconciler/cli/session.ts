@@ -261,6 +261,6 @@ export async function printPlan(
 /** With --expect-no-changes a plan that has something to do is a failure, and nothing of it is done. */
 export async function refuseChanges({ options }: CliContext, plan: Plan): Promise<void> {
   if (options.expectNoChanges !== true) return;
-  const { hasChanges } = await import('../core/summary.ts');
-  if (hasChanges(plan)) throw new CliError('There are changes, and --expect-no-changes was given', exitCodes.error);
+  const { hasDifferences } = await import('../core/summary.ts');
+  if (hasDifferences(plan)) throw new CliError('There are changes, and --expect-no-changes was given', exitCodes.error);
 }

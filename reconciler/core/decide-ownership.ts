@@ -1,6 +1,6 @@
 // Decides what the set owns of one object before and after, what that changes in its record, and whose keys are in the way.
 import type { Diff, Ownership } from './diff.ts';
-import type { Address, Document } from './document.ts';
+import { defaultManage, type Address, type Document } from './document.ts';
 import type { IgnorePatterns } from './ignore.ts';
 import { filesIn, pathText } from './inside.ts';
 import { coreKind } from './kinds/index.ts';
@@ -9,6 +9,7 @@ import { ownedPaths } from './owned-paths.ts';
 import {
   hasConfig,
   isSameOwnership,
+  isSamePolicy,
   ownedAt,
   pathsOf,
   policyOf,
@@ -58,6 +59,8 @@ export interface OwnershipDecision {
   readonly isNew: boolean;
   readonly claims: readonly string[];
   readonly releases: readonly string[];
+  /** The record gains paths and says nothing else than before: with no edit beside it the server stays as it is. */
+  readonly isTakeover?: boolean;
   readonly guard?: Guard;
 }
 
@@ -118,7 +121,9 @@ export function ownershipAfter(
   const releases = (last === undefined ? [] : pathsOf(last.keys))
     .filter((path) => !kept.has(path.join('\0')) && !isCovered(path, changed))
     .map(pathText);
-  return { owner: write, isNew: true, claims, releases };
+  // An object without a record is treated as one with the policy of a document that says nothing.
+  const isTakeover = releases.length === 0 && isSamePolicy(last?.policy ?? policyOf(defaultManage), write.policy);
+  return { owner: write, isNew: true, claims, releases, isTakeover };
 }
 
 /** Changed itself, or with the device that it belongs to. */

@@ -375,6 +375,7 @@ function decideUpdate(
       unmanaged: diff.unmanaged,
       claims: claimsOf(ownership, edits),
       releases: ownership.releases,
+      ...(ownership.isTakeover === true && sketches.length === 1 && edits.length === 0 ? { isTakeover: true } : {}),
       affects,
       live: live.object,
       isProtected: isProtected(document, live),

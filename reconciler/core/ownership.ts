@@ -159,11 +159,11 @@ export function ownedAt(tree: OwnedTree | undefined, path: Path): string | Owned
 }
 
 /** Whether the two own the same paths under the same policy; hashes do not count. */
+export const isSamePolicy = (one: RecordedPolicy, other: RecordedPolicy): boolean =>
+  one.protect === other.protect && one.onDelete === other.onDelete && one.prune === other.prune;
+
 export function isSameOwnership(record: OwnerRecord, write: OwnerWrite): boolean {
-  const { protect, onDelete, prune } = record.policy;
-  if (record.whole !== write.whole) return false;
-  if (protect !== write.policy.protect || onDelete !== write.policy.onDelete || prune !== write.policy.prune)
-    return false;
+  if (record.whole !== write.whole || !isSamePolicy(record.policy, write.policy)) return false;
   return (
     countLeaves(record.keys) === write.paths.length &&
     write.paths.every((path) => typeof ownedAt(record.keys, path) === 'string')

@@ -49,6 +49,8 @@ export interface ResourceChange {
   readonly claims: readonly string[];
   /** Paths that the set gives up without changing them. */
   readonly releases: readonly string[];
+  /** Its only step puts into the set's record what is as declared already: a plan of these alone counts as no changes. */
+  readonly isTakeover?: boolean;
   /** No longer declared, and deleted or let go for that. */
   readonly isPruned?: boolean;
   /** Of a `replace`: by a rebuild step, which keeps the old container until the new one is ready. */

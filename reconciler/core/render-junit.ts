@@ -1,10 +1,10 @@
 // A plan as JUnit XML for the test views of build servers: one test case an object, failed when it differs or is refused. Pure.
 import type { Plan, ResourceChange } from './plan.ts';
 import { renderChangeText } from './render-plan.ts';
-import { isChange } from './summary.ts';
+import { isChange, isTakeover } from './summary.ts';
 
 export function renderJunit(plan: Plan): string {
-  const failed = plan.changes.filter((change) => isChange(change) || change.guard !== undefined).length;
+  const failed = plan.changes.filter((change) => isFailed(change)).length;
   const lines = [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuite name="gantry ${plan.mode}" tests="${plan.changes.length}" failures="${failed}" errors="0">`,
@@ -14,9 +14,15 @@ export function renderJunit(plan: Plan): string {
   return `${lines.join('\n')}\n`;
 }
 
+const isFailed = (change: ResourceChange): boolean =>
+  (isChange(change) && !isTakeover(change)) || change.guard !== undefined;
+
 function testCase(change: ResourceChange): string {
   const begin = `  <testcase classname=${attribute(change.kind)} name=${attribute(change.name)}`;
-  if (!isChange(change) && change.guard === undefined) return `${begin}/>`;
+  if (!isFailed(change))
+    return isChange(change)
+      ? `${begin}><system-out>${escaped(renderChangeText(change))}</system-out></testcase>`
+      : `${begin}/>`;
   const [type, message] =
     change.guard === undefined ? ['difference', `to ${change.action}`] : [change.guard.code, change.guard.message];
   const text = escaped(renderChangeText(change));

@@ -1,8 +1,8 @@
 // A plan as Markdown for comments on pull requests: the summary in sight, each change folded, cut to what such comments hold.
 import { printable } from './paint.ts';
 import type { Plan, ResourceChange } from './plan.ts';
-import { renderChangeText } from './render-plan.ts';
-import { isChange, summaryLine } from './summary.ts';
+import { renderChangeText, takeoverNote } from './render-plan.ts';
+import { isChange, isTakeoverOnly, summaryLine } from './summary.ts';
 
 /** GitHub takes 65,536 characters, GitLab more. */
 const mostCharacters = 60_000;
@@ -12,6 +12,7 @@ export function renderMarkdown(plan: Plan, limit = mostCharacters): string {
   const shown = plan.changes.filter(isChange);
   const head = [
     `### ${shown.length === 0 ? 'No changes' : summaryLine(plan.summary)}`,
+    ...(isTakeoverOnly(plan) ? [takeoverNote(plan)] : []),
     ...(plan.guards.length === 0
       ? []
       : [

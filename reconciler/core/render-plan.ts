@@ -7,7 +7,7 @@ import { ignoredBlock, type IgnoredLine } from './ignore.ts';
 import { paints, printable, type Paints, type Color } from './paint.ts';
 import type { Affected, Guard, Plan, ResourceChange } from './plan.ts';
 import { hidden, redact } from './secret.ts';
-import { isChange, summaryLine } from './summary.ts';
+import { isChange, isTakeoverOnly, summaryLine } from './summary.ts';
 
 export interface RenderOptions {
   readonly color: Color;
@@ -26,7 +26,8 @@ export function renderPlan(plan: Plan, options: RenderOptions): string {
   const end = shown.length === 0 ? noChange(plan) : paint.bold(`${summaryLine(plan.summary)}${refusedCount(plan)}`);
   const orphans = renderOrphans(plan, paint);
   const ignored = ignoredBlock(ignoredLinesOf(plan.changes), options);
-  return `${[...spaced(blocks), end, ...orphans, ...ignored].join('\n\n')}\n`;
+  const takeover = isTakeoverOnly(plan) ? [takeoverNote(plan)] : [];
+  return `${[...spaced(blocks), end, ...takeover, ...orphans, ...ignored].join('\n\n')}\n`;
 }
 
 const inClear = (change: ResourceChange): ResourceChange => ({
@@ -74,6 +75,10 @@ const renderOrphans = ({ orphans, set = '' }: Plan, paint: Paints): readonly str
     : [paint.dim(`? no longer declared, left alone (--prune --set ${set} deletes): ${listed(orphans)}`)];
 
 const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `; ${plan.guards.length} refused`);
+
+/** Why `--detailed-exitcode` ends with 0 although apply has steps. */
+export const takeoverNote = ({ set = 'default' }: Plan): string =>
+  `No changes: everything is as declared. Apply only notes on the server that it belongs to the set ${set}.`;
 
 const noChange = (plan: Plan): string =>
   plan.mode === 'destroy'

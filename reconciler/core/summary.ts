@@ -4,7 +4,16 @@ import type { Plan, PlanSummary, ResourceChange } from './plan.ts';
 export const isChange = (change: ResourceChange): boolean =>
   change.action !== 'no-op' || change.power !== undefined || change.guard !== undefined || change.steps.length > 0;
 
+/** There is something to do, be it a record alone. */
 export const hasChanges = (plan: Plan): boolean => plan.changes.some(isChange);
+
+export const isTakeover = (change: ResourceChange): boolean => change.isTakeover === true && change.guard === undefined;
+
+/** Something would become different, or is refused: what exit codes tell. Taking over what is as declared does not count. */
+export const hasDifferences = (plan: Plan): boolean =>
+  plan.changes.some((change) => isChange(change) && !isTakeover(change));
+
+export const isTakeoverOnly = (plan: Plan): boolean => hasChanges(plan) && !hasDifferences(plan);
 
 export function summarize(changes: readonly ResourceChange[]): PlanSummary {
   const count = (test: (change: ResourceChange) => boolean): number => changes.filter(test).length;

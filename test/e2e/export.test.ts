@@ -70,18 +70,20 @@ for (const { host, reason } of hosts) {
       expect(exported.code, exported.stderr).toBe(0);
       expect(exported.stderr).toContain('secrets are written in clear');
       expect(exported.stderr).not.toContain('left out');
-      const text = readFileSync(join(out, 'container.yaml'), 'utf8');
-      expect(text).toContain('name: bare');
+      const containers = readFileSync(join(out, 'container.yaml'), 'utf8');
+      expect(containers).toContain('name: bare');
       expect(readFileSync(join(out, 'certificate.yaml'), 'utf8')).toContain(
         'name: laptop\ncertificate: |\n  -----BEGIN',
       );
       const server = readFileSync(join(out, 'server_config.yaml'), 'utf8');
       expect(server).toContain('core.https_allowed_origin: https://a');
       expect(server).not.toContain('trust_password');
-      expect(text).not.toMatch(/^\s*"?(volatile|image)\.|user\.gantry/m);
+      expect(containers).not.toMatch(/^\s*"?(volatile|image)\.|user\.gantry/m);
       for (const set of ['default', 'other']) {
-        const plan = await run('plan', out, '--set', set, '--json');
+        const plan = await run('plan', out, '--set', set, '--json', '--detailed-exitcode');
         expect(plan.code, plan.stdout).toBe(0);
+        const text = (await run('plan', out, '--set', set)).stdout;
+        expect(text).toContain(`Apply only notes on the server that it belongs to the set ${set}.`);
         const lines = plan.stdout
           .trimEnd()
           .split('\n')

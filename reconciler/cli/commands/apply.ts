@@ -51,8 +51,7 @@ async function applySaved(context: OpenContext, client: Client, saved: SavedPlan
     throw error instanceof OvertakenError ? new CliError(error.message, exitCodes.stale, error) : error;
   });
   if (code !== exitCodes.ok) return code;
-  if (plan.guards.length > 0) return exitCodes.guard;
-  return context.options.detailedExitcode === true ? exitCodes.changes : exitCodes.ok;
+  return codeOfDone(context, plan);
 }
 
 /** Plans again when another run of the set was quicker: approved in advance, what is done then is still what was asked for. */
@@ -87,14 +86,20 @@ export async function carryOutOr(
   try {
     const code = await carryOut(context, client, planned, tell);
     if (code !== exitCodes.ok) return code;
-    if (planned.plan.guards.length > 0) return exitCodes.guard;
-    return context.options.detailedExitcode === true ? exitCodes.changes : exitCodes.ok;
+    return await codeOfDone(context, planned.plan);
   } catch (error) {
     if (!(error instanceof OvertakenError)) throw error;
     if (!isApproved(context.options) || round >= rounds) throw new CliError(error.message, exitCodes.stale, error);
     context.note(`${error.message}: planning again`);
     return again();
   }
+}
+
+/** Of a plan whose steps are all done. */
+async function codeOfDone({ options }: CliContext, plan: Plan): Promise<ExitCode> {
+  if (plan.guards.length > 0) return exitCodes.guard;
+  const { hasDifferences } = await import('../../core/summary.ts');
+  return options.detailedExitcode === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
 }
 
 const question = (mode: Plan['mode']): string =>

@@ -30,8 +30,8 @@ export async function plan(context: OpenContext, args: readonly string[], isDest
     context.note(`The plan is kept in ${options.out}: gantry apply ${options.out} does exactly that.`);
   if (tried !== undefined) return (await import('../dry-run.ts')).exitCodeOfTried(context, made, tried);
   if (made.guards.length > 0) return exitCodes.guard;
-  const { hasChanges } = await import('../../core/summary.ts');
-  return options.detailedExitcode === true && hasChanges(made) ? exitCodes.changes : exitCodes.ok;
+  const { hasDifferences } = await import('../../core/summary.ts');
+  return options.detailedExitcode === true && hasDifferences(made) ? exitCodes.changes : exitCodes.ok;
 }
 
 function formatOf(output: string | undefined, format: string | undefined): Format {

@@ -2,7 +2,7 @@
 // hosts side by side. Who could not be planned for has a failure in the place of a plan.
 import type { Diagnostic } from '../../core/diagnostic.ts';
 import type { Plan } from '../../core/plan.ts';
-import { hasChanges } from '../../core/summary.ts';
+import { hasDifferences } from '../../core/summary.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { Loaded } from '../../manifest/types.ts';
 import type { OpenContext } from '../context.ts';
@@ -148,4 +148,4 @@ function withoutSelectors({ options }: HostContext): HostContext['options'] {
   return rest;
 }
 
-export const planHasChanges = ({ planned }: PlannedHost): boolean => hasChanges(planned.plan);
+export const planHasDifferences = ({ planned }: PlannedHost): boolean => hasDifferences(planned.plan);

@@ -9,7 +9,7 @@ import { CliError, usageError } from '../usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
 import { fleetPlanOf, type FleetPlan } from './fleet-plan.ts';
-import { loadHosts, planHasChanges, planHosts } from './plan-hosts.ts';
+import { loadHosts, planHasDifferences, planHosts } from './plan-hosts.ts';
 import { plansJson, plansLine, plansMarkdown, renderPlans, type PlanOutcome } from './render-plans.ts';
 
 const formats = ['text', 'json', 'markdown'] as const;
@@ -82,7 +82,7 @@ export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolea
       const refused = tried?.result === undefined ? exitCodes.ok : exitCodeOf(tried.result);
       if (refused !== exitCodes.ok) return refused;
       if (outcome.value.planned.plan.guards.length > 0) return exitCodes.guard;
-      return isDetailed && planHasChanges(outcome.value) ? exitCodes.changes : exitCodes.ok;
+      return isDetailed && planHasDifferences(outcome.value) ? exitCodes.changes : exitCodes.ok;
     }),
   );
 }
@@ -91,7 +91,7 @@ export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolea
 export function refuseFleetChanges({ options }: OpenContext, outcomes: readonly PlanOutcome[]): void {
   if (options.expectNoChanges !== true) return;
   const changed = outcomes.flatMap((one) =>
-    one.failure === undefined && planHasChanges(one.value) ? [one.host.name] : [],
+    one.failure === undefined && planHasDifferences(one.value) ? [one.host.name] : [],
   );
   if (changed.length > 0)
     throw new CliError(

@@ -5,7 +5,7 @@ import { printable, type MarkedColor } from '../../core/paint.ts';
 import type { PlanSummary } from '../../core/plan.ts';
 import { renderMarkdown } from '../../core/render-markdown.ts';
 import { renderPlan } from '../../core/render-plan.ts';
-import { hasChanges, summaryLine } from '../../core/summary.ts';
+import { hasChanges, hasDifferences, isTakeoverOnly, summaryLine } from '../../core/summary.ts';
 import { paintFor } from '../paint.ts';
 import { renderTable } from '../table.ts';
 import { wordOf, type HostOutcome } from './each-host.ts';
@@ -25,7 +25,7 @@ export function plansLine(outcomes: readonly PlanOutcome[]): string {
   const sum = (key: keyof PlanSummary): number => outcomes.reduce((all, one) => all + summaryOf(one)[key], 0);
   const summary = { ...noChanges, add: sum('add'), change: sum('change'), destroy: sum('destroy') };
   const total = { ...summary, restart: sum('restart'), claim: sum('claim') };
-  const idle = outcomes.filter((one) => one.failure === undefined && !hasChanges(one.value.planned.plan)).length;
+  const idle = outcomes.filter((one) => one.failure === undefined && !hasDifferences(one.value.planned.plan)).length;
   const failed = outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [wordOf(failure.code)]));
   const remarks = [
     ...(idle > 0 ? [`${idle} without changes`] : []),
@@ -86,6 +86,7 @@ export const firstLine = (text: string): string => printable(text.split('\n', 1)
 function noteOf({ planned: { plan }, isUnselected }: PlannedHost): string {
   if (isUnselected) return 'nothing selected';
   if (plan.guards.length > 0) return `${plan.guards.length} refused`;
+  if (isTakeoverOnly(plan)) return `no changes, ${plan.summary.claim} to take over`;
   return hasChanges(plan) ? '' : 'no changes';
 }
 
