@@ -38,6 +38,8 @@ export interface PlanHook<A extends Attributes, C> {
   readonly planned: DraftOf<A>;
   /** Computed values have been made unknown, since something differs. */
   readonly differs: boolean;
+  /** The state is that of an import, which no apply has followed yet. */
+  readonly isImported: boolean;
   /** Absent while the provider's own configuration is not known yet. */
   readonly client: C | undefined;
   readonly replace: (path: Path) => void;

@@ -178,6 +178,7 @@ export class ProviderServer<C> {
         prior: prior,
         planned: planned as DraftOf<Attributes>,
         differs: change.differs,
+        isImported: wasImported,
         client: this.#client(),
         replace: (path) => replace.push(path),
         add: (diagnostic) => diagnostics.push(diagnostic),

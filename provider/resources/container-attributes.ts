@@ -45,7 +45,11 @@ export const commandCheck = ([program]: readonly string[]): string | undefined =
   program === undefined || program === '' ? 'must begin with the program to run' : undefined;
 
 export const sourceAttributes = {
-  type: text({ doc: '`image`, `copy` or `none`.', required: true, check: oneOf('image', 'copy', 'none') }),
+  type: text({
+    doc: '`image`, `copy`, `backup` or `none`.',
+    required: true,
+    check: oneOf('image', 'copy', 'backup', 'none'),
+  }),
   alias: text({ doc: 'image: alias of the image.' }),
   fingerprint: text({ doc: 'image: fingerprint of the image.' }),
   server: text({
@@ -59,6 +63,13 @@ export const sourceAttributes = {
   mode: text({ doc: 'image: `local` or `pull`.' }),
   source: text({ doc: 'copy: name of the container to copy.' }),
   container_only: flag({ doc: 'copy: without its snapshots.' }),
+  file: text({
+    doc: 'backup: path of a backup file, as `gantry backup export` and `lxc export` write it. Another content makes another container; once it is made the file may go. What the backup has beyond the configuration (config, devices) goes at creation; its snapshots stay, and its profiles unless `profiles` is given.',
+  }),
+  allow_host_access: flag({
+    doc: 'backup: whether it is taken although it brings access to the host (privileged, `raw.*`, paths and devices of the host).',
+  }),
+  sha256: text({ doc: 'backup: hash of the file.', computed: true }),
 } as const;
 
 const waitTypes = ['running', 'ipv4', 'ipv6', 'command', 'tcp', 'file', 'cloud-init', 'delay'] as const;
@@ -147,7 +158,7 @@ export const containerAttributes = {
   }),
   target: text({ doc: 'Cluster member to make it on.', replace: onceSaid }),
   profiles: texts({
-    doc: 'Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it), later as they are. `[]`: none.',
+    doc: 'Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it, of a backup those in it), later as they are. `[]`: none.',
     optional: true,
     computed: true,
     keep: true,

@@ -12,8 +12,17 @@ export function sourceProblems(source: Value): readonly Diagnostic[] {
     if (given.length === 1) return [];
     return [failure('Which image is not clear', 'Give exactly one of alias and fingerprint.', at('source'))];
   }
+  if (type === 'backup' && (source['file'] ?? '') === '')
+    return [failure('Which backup is missing', 'Give the path of its file in source.file.', at('source', 'file'))];
   if (type !== 'copy' || (source['source'] ?? '') !== '') return [];
   return [failure('What to copy is missing', 'Name the container in source.source.', at('source', 'source'))];
+}
+
+/** What a backup cannot take, for it is no request to create. */
+export function backupProblems(source: Value, instanceType: Value): readonly Diagnostic[] {
+  if (!isMap(source) || source['type'] !== 'backup' || instanceType === null) return [];
+  const detail = 'A container of a backup gets its limits from config: write them there, and take instance_type away.';
+  return [failure('instance_type does not go with a backup', detail, at('instance_type'))];
 }
 
 const policyNames = ['snapshots.schedule', 'snapshots.pattern', 'snapshots.expiry', 'snapshots.schedule.stopped'];

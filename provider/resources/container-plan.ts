@@ -8,12 +8,15 @@ import type { ContainerAttributes, ContainerState, Source } from './container-at
 import { wantedHash } from './container-files.ts';
 import { baseImageOf, isMissing, isSameSource } from './container-source.ts';
 import { costOf, wholeConfig, type Cost } from './container-state.ts';
+import { withBackupHash } from './sources/backup-file.ts';
 
 type Hook = PlanHook<ContainerAttributes, Link>;
 
 export async function planContainer(hook: Hook): Promise<void> {
   const { prior, planned, config, differs } = hook;
   await planFiles(hook);
+  if (config.source !== null)
+    planned.source = (await withBackupHash(planned.source, prior?.source ?? null)) as typeof planned.source;
   if (prior === null) return;
   if (config.source === null) planned.source = prior.source;
   else await planSource(hook, prior);
@@ -89,11 +92,13 @@ function planCommands({ planned, config }: Hook, prior: ContainerState, restarts
 }
 
 /** Another source is another container, unless it is another word for the same, or for what nothing is known of before the apply. */
-async function planSource({ planned, replace, client, add }: Hook, prior: ContainerState): Promise<void> {
+async function planSource({ planned, replace, client, add, isImported }: Hook, prior: ContainerState): Promise<void> {
   const after = planned.source as Value;
   if (after === null || equalValues(prior.source, after)) return;
   const { name } = prior;
-  if (prior.source === null) {
+  // An import knows at most an image, which the backup may have been made from.
+  const isNoted = isImported && isMap(after) && after['type'] === 'backup' && prior.source?.type === 'image';
+  if (prior.source === null || isNoted) {
     const detail = `Nobody knows what it was made from: source is noted, nothing else. terraform apply -replace makes it anew.`;
     add(warning(`The container ${name} stays as it is`, detail));
     return;

@@ -7,6 +7,7 @@ import { at } from '../framework/path.ts';
 import { equalValues } from '../framework/value.ts';
 import type { Source } from './container-attributes.ts';
 import { said } from './maps.ts';
+import { isSameBackup } from './sources/backup-file.ts';
 
 /**
  * How it is fetched (`protocol`, `mode`, `certificate`) and what comes along (`container_only`) make no other source. `base` tells
@@ -19,6 +20,7 @@ export async function isSameSource(
   base: () => Promise<string | undefined>,
 ): Promise<boolean> {
   if (before.type !== after.type) return false;
+  if (before.type === 'backup') return isSameBackup(before, after);
   if (before.type !== 'image') return before.source === after.source;
   const [from, to] = [said(before.server), said(after.server)];
   if (from === to && said(before.alias) !== null && before.alias === after.alias) return true;

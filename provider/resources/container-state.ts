@@ -73,7 +73,13 @@ const nowhere: Source = {
   mode: null,
   source: null,
   container_only: null,
+  file: null,
+  allow_host_access: null,
+  sha256: null,
 };
+
+/** The file may be gone since: the next plan notes its hash. */
+export const backupSource = (file: string): Source => ({ ...nowhere, type: 'backup', file });
 
 export const copySource = (container: string): Source => ({ ...nowhere, type: 'copy', source: container });
 

@@ -5,19 +5,20 @@ import { pause } from '../../server/client/deadline.ts';
 import { deleteIfThere } from '../../server/client/file-work.ts';
 import { isGantry, needCluster, needExtension, type Link } from '../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
-import { markImport } from '../framework/import-mark.ts';
+import { isImported, markImport } from '../framework/import-mark.ts';
 import { at } from '../framework/path.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context, CreateContext } from '../framework/provider.ts';
 import { asDynamicJson } from '../framework/stored-state.ts';
 import type { Value } from '../framework/value.ts';
 import { containerAttributes, type ContainerState, type FileSpec, type Source } from './container-attributes.ts';
-import { fileProblems, policyProblems, sourceProblems, waitProblems } from './container-checks.ts';
+import { backupProblems, fileProblems, policyProblems, sourceProblems, waitProblems } from './container-checks.ts';
 import { dueCommands, notedCommands, runDue } from './container-exec.ts';
 import { filesIn, readFileSpec, writeFileSpec } from './container-files.ts';
 import { planContainer } from './container-plan.ts';
 import { awaitAddress, startContainer, stopContainer, thawContainer, waitForAll } from './container-power.ts';
 import { checkSource } from './container-source.ts';
 import {
+  backupSource,
   copySource,
   costOf,
   createBody,
@@ -30,9 +31,10 @@ import {
 } from './container-state.ts';
 import { badId, parseImportId, type ImportId } from './ids.ts';
 import { gantryResource } from './shared.ts';
+import { createFromBackup } from './sources/backup-file.ts';
 import { conflicting, edit, editOf, keepEtag, perform, performCreate, performDelete } from './write.ts';
 
-const shape = '[project/]name[,image=<alias, fingerprint or https://host/alias> | ,copy=<container>]';
+const shape = '[project/]name[,image=<alias, fingerprint or https://host/alias> | ,copy=<container> | ,backup=<file>]';
 
 export const container = gantryResource({
   typeName: 'gantry_container',
@@ -63,17 +65,18 @@ export const container = gantryResource({
   identity: ['name'],
   timeoutsMs: { create: 15 * 60_000, update: 10 * 60_000, delete: 10 * 60_000 },
   importing: {
-    doc: `\`${shape}\`; with \`image\` or \`copy\` it is known what it was made from, else the fingerprint of its image is taken. What only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) is noted by the next apply`,
+    doc: `\`${shape}\`; with \`image\`, \`copy\` or \`backup\` it is known what it was made from, else the fingerprint of its image is taken. What only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) is noted by the next apply`,
     example: 'web,image=debian/12',
     parse(id) {
-      const { parts, options, scope } = parseImportId(id, 1, shape, ['image', 'copy']);
+      const { parts, options, scope } = parseImportId(id, 1, shape, ['image', 'copy', 'backup']);
       const source = sourceOf(options, id);
       return { name: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
     },
     id: ({ name = '' }) => name,
   },
-  validate: ({ source, snapshots, config, files, wait_for: waits }) => [
+  validate: ({ source, instance_type: instanceType, snapshots, config, files, wait_for: waits }) => [
     ...sourceProblems(source as Value),
+    ...backupProblems(source as Value, instanceType as Value),
     ...policyProblems(snapshots as Value, config as Value),
     ...fileProblems(files as Value),
     ...waitProblems(waits as Value),
@@ -98,22 +101,21 @@ export const container = gantryResource({
   },
 
   async create({ planned }, context) {
-    const { client, signal } = context;
+    const { client } = context;
     const { name } = planned;
     if (planned.target !== null) needCluster(client, 'place containers on members (target)');
     if (planned.instance_type !== null) needExtension(client, 'instance_types', 'take instance_type');
     const target = planned.target ?? client.target;
-    const write = target === undefined ? {} : { target };
-    const body = { ...createBody(planned), ...(await inherited(context, planned)) };
-    await performCreate(context, () => client.client.create('container', body, write, signal));
-    if (planned.source?.type === 'copy') await keepOnlyOwn(context, planned);
+    const source = await makeContainer(context, planned, target);
+    if (['copy', 'backup'].includes(planned.source?.type ?? '')) await keepOnlyOwn(context, planned);
     await writeFiles(context, name, planned.files, null);
-    return afterStart(context, planned, null, planned.running !== false);
+    return { source, ...(await afterStart(context, planned, null, planned.running !== false)) };
   },
 
   async update({ planned }, prior, context) {
     const { name } = planned;
-    await checkSource(context.client, prior.source, planned.source, prior.name);
+    const isNoted = isImported(context.privateData) && planned.source?.type === 'backup';
+    if (!isNoted) await checkSource(context.client, prior.source, planned.source, prior.name);
     const before = await changeObject(context, planned, prior);
     await writeFiles(context, prior.name, planned.files, prior.files);
     const isRunning = isUp(before.status);
@@ -151,12 +153,28 @@ export const container = gantryResource({
 });
 
 /** What an import id says of the source; undefined: nothing. */
-function sourceOf({ image, copy }: ImportId['options'], id: string): Source | undefined {
+function sourceOf({ image, copy, backup }: ImportId['options'], id: string): Source | undefined {
+  if (backup !== undefined && backup !== '' && image === undefined && copy === undefined) return backupSource(backup);
+  if (backup !== undefined) throw badId(id, shape);
   if (copy !== undefined && copy !== '' && image === undefined) return copySource(copy);
   if (image === undefined && copy === undefined) return undefined;
   const source = copy === undefined ? parseImageReference(image ?? '') : undefined;
   if (source !== undefined) return source;
   throw badId(id, shape);
+}
+
+/** Resolves to its source as it is from now on. */
+async function makeContainer(
+  context: CreateContext<Link>,
+  planned: ContainerState,
+  target: string | undefined,
+): Promise<Source | null> {
+  const { source } = planned;
+  if (source?.type === 'backup') return createFromBackup(context, planned, source, target);
+  const body = { ...createBody(planned), ...(await inherited(context, planned)) };
+  const write = target === undefined ? {} : { target };
+  await performCreate(context, () => context.client.client.create('container', body, write, context.signal));
+  return source;
 }
 
 /** What a copy gets of its source when the configuration leaves it out. LXD leaves that to its clients, and gives it `default`. */
@@ -167,7 +185,7 @@ async function inherited({ client, signal }: Context<Link>, { source, profiles }
   return { profiles: [...metadata.profiles] };
 }
 
-/** A copy begins with all that its source has; here, as everywhere, what is not written is not there. */
+/** A copy or a restored backup begins with all that the other had; here, as everywhere, what is not written is not there. */
 async function keepOnlyOwn(context: Context<Link>, planned: ContainerState): Promise<void> {
   const change = { changedSince: () => [], body: (live: Container) => putContainer(planned, planned, live) };
   await edit(context, editOf(context, 'container', planned.name, change));

@@ -48,13 +48,15 @@ export interface BackupImport {
   /** Instead of what the backup says. */
   readonly pool?: string;
   readonly name?: string;
+  /** Cluster member to make it on. */
+  readonly target?: string;
   /** Also when it brings access to the host: privileged, paths of the host, raw.* and the like. */
   readonly allowHostAccess?: boolean;
 }
 
 /** Starts the upload; the reply carries the operation that makes the container. */
 export async function importBackup(http: Http, wanted: BackupImport, signal?: AbortSignal): Promise<Reply<Operation>> {
-  const { source, pool, name, allowHostAccess = false } = wanted;
+  const { source, pool, name, target, allowHostAccess = false } = wanted;
   const stream = typeof source === 'string' ? createReadStream(source) : source;
   const length = typeof source === 'string' ? { 'content-length': String((await stat(source)).size) } : {};
   const values = {
@@ -73,7 +75,8 @@ export async function importBackup(http: Http, wanted: BackupImport, signal?: Ab
     ...(Object.fromEntries(given) as Record<string, string>),
   };
   try {
-    return await http.send<Operation>({ method: 'POST', path: '/1.0/containers', stream, headers }, signal);
+    const call = { method: 'POST', path: '/1.0/containers', query: { target }, stream, headers } as const;
+    return await http.send<Operation>(call, signal);
   } finally {
     stream.destroy();
   }

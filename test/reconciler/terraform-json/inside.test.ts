@@ -179,6 +179,11 @@ describe('what is inside a container', () => {
       ['E_ARGUMENT /resource/gantry_server_config/c/trust_password'],
     ],
     [
+      'containers of backups',
+      withWeb({}, { source: { type: 'backup', file: 'web.backup' } }),
+      ['E_ARGUMENT /resource/gantry_container/w/source'],
+    ],
+    [
       'images of containers',
       { resource: { gantry_image: { i: { source: { type: 'container', container: 'c' } } } } },
       ['E_ARGUMENT /resource/gantry_image/i/source'],

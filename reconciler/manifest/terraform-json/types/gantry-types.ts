@@ -98,6 +98,9 @@ const container: ObjectType = {
         source: 'text',
         container_only: 'bool',
         certificate: 'text',
+        file: 'text',
+        allow_host_access: 'bool',
+        sha256: 'computed',
       },
     },
     architecture: 'text',
@@ -149,7 +152,7 @@ const container: ObjectType = {
   ),
   document: (args) => ({
     ...same('name', 'description', 'architecture', 'instance_type', 'profiles', 'ephemeral', 'devices', 'target')(args),
-    source: isMap(args['source']) ? withoutNull(args['source']) : { type: 'none' },
+    source: originOf(args['source']),
     ...configOf(args, policyOf(args['snapshots'])),
     ...filesOf(args['files']),
     ...execOf(args['exec']),
@@ -170,6 +173,15 @@ const container: ObjectType = {
     'manage.timeout': 'timeouts',
   }),
 };
+
+function originOf(source: Json | undefined): JsonObject {
+  if (!isMap(source)) return { type: 'none' };
+  if (source['type'] === 'backup') {
+    const message = 'source: documents make no containers of backups: gantry backup import FILE NAME restores one';
+    throw new ArgumentError('source', message);
+  }
+  return withoutNull(source);
+}
 
 const policyKeys: Readonly<Record<string, string>> = {
   schedule: 'snapshots.schedule',

@@ -46,7 +46,7 @@ export interface ContainerConfig extends cdktn.TerraformMetaArguments {
   */
   readonly target?: string;
   /**
-  * Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it), later as they are. `[]`: none.
+  * Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it, of a backup those in it), later as they are. `[]`: none.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#profiles Container#profiles}
   */
@@ -132,7 +132,7 @@ export interface ContainerConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ContainerSource {
   /**
-  * `image`, `copy` or `none`.
+  * `image`, `copy`, `backup` or `none`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#type Container#type}
   */
@@ -185,6 +185,18 @@ export interface ContainerSource {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#container_only Container#container_only}
   */
   readonly containerOnly?: boolean | cdktn.IResolvable;
+  /**
+  * backup: path of a backup file, as `gantry backup export` and `lxc export` write it. Another content makes another container; once it is made the file may go. What the backup has beyond the configuration (config, devices) goes at creation; its snapshots stay, and its profiles unless `profiles` is given.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#file Container#file}
+  */
+  readonly file?: string;
+  /**
+  * backup: whether it is taken although it brings access to the host (privileged, `raw.*`, paths and devices of the host).
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#allow_host_access Container#allow_host_access}
+  */
+  readonly allowHostAccess?: boolean | cdktn.IResolvable;
 }
 
 export function containerSourceToTerraform(struct?: ContainerSource | cdktn.IResolvable): any {
@@ -202,6 +214,8 @@ export function containerSourceToTerraform(struct?: ContainerSource | cdktn.IRes
     mode: cdktn.stringToTerraform(struct!.mode),
     source: cdktn.stringToTerraform(struct!.source),
     container_only: cdktn.booleanToTerraform(struct!.containerOnly),
+    file: cdktn.stringToTerraform(struct!.file),
+    allow_host_access: cdktn.booleanToTerraform(struct!.allowHostAccess),
   }
 }
 
@@ -266,6 +280,18 @@ export function containerSourceToHclTerraform(struct?: ContainerSource | cdktn.I
       type: "simple",
       storageClassType: "boolean",
     },
+    file: {
+      value: cdktn.stringToHclTerraform(struct!.file),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    allow_host_access: {
+      value: cdktn.booleanToHclTerraform(struct!.allowHostAccess),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "boolean",
+    },
   };
 
   // remove undefined attributes
@@ -326,6 +352,14 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
       hasAnyValues = true;
       internalValueResult.containerOnly = this._containerOnly;
     }
+    if (this._file !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.file = this._file;
+    }
+    if (this._allowHostAccess !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.allowHostAccess = this._allowHostAccess;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -342,6 +376,8 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
       this._mode = undefined;
       this._source = undefined;
       this._containerOnly = undefined;
+      this._file = undefined;
+      this._allowHostAccess = undefined;
     }
     else if (cdktn.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -359,6 +395,8 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
       this._mode = value.mode;
       this._source = value.source;
       this._containerOnly = value.containerOnly;
+      this._file = value.file;
+      this._allowHostAccess = value.allowHostAccess;
     }
   }
 
@@ -501,6 +539,43 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get containerOnlyInput() {
     return this._containerOnly;
+  }
+
+  // file - computed: true, optional: true, required: false
+  private _file?: string; 
+  public get file() {
+    return this.getStringAttribute('file');
+  }
+  public set file(value: string) {
+    this._file = value;
+  }
+  public resetFile() {
+    this._file = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get fileInput() {
+    return this._file;
+  }
+
+  // allow_host_access - computed: true, optional: true, required: false
+  private _allowHostAccess?: boolean | cdktn.IResolvable; 
+  public get allowHostAccess() {
+    return this.getBooleanAttribute('allow_host_access');
+  }
+  public set allowHostAccess(value: boolean | cdktn.IResolvable) {
+    this._allowHostAccess = value;
+  }
+  public resetAllowHostAccess() {
+    this._allowHostAccess = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get allowHostAccessInput() {
+    return this._allowHostAccess;
+  }
+
+  // sha256 - computed: true, optional: false, required: false
+  public get sha256() {
+    return this.getStringAttribute('sha256');
   }
 }
 export interface ContainerSnapshots {

@@ -1,0 +1,121 @@
+// What containers and images are made from, on the simulation: backup files.
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createContainer, seed, type TestDaemon } from '../../support/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform.ts';
+import { useTerraform } from '../../support/terraform-world.ts';
+
+const missing = terraformMissing('Terraform and sources');
+
+const rootfs = (daemon: TestDaemon, container: string): string =>
+  join(daemon.dir, 'storage-pools', 'default', 'containers', container, 'rootfs');
+
+const ownKeys = (config: object): readonly string[] =>
+  Object.keys(config)
+    .filter((key) => !/^(volatile|image)\./.test(key))
+    .toSorted();
+
+describe.skipIf(missing !== undefined)('a container of a backup file', { timeout: 180_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  useTerraform((world) => ({ daemon, terraform } = world));
+  beforeEach(() => seed(daemon));
+
+  /** Makes a backup of a container of its own and writes it to the file. */
+  const backUp = async (file: string, content: string, config: Record<string, string> = {}): Promise<string> => {
+    const name = `of-${content}`;
+    await createContainer(daemon, name, { config: { 'user.old': content, ...config }, description: 'of old' });
+    writeFileSync(join(rootfs(daemon, name), 'mark'), content);
+    await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 'before' });
+    await daemon.ok('POST', `/1.0/containers/${name}/backups`, { name: 'b' });
+    const { bytes } = await daemon.call('GET', `/1.0/containers/${name}/backups/b/export`);
+    const path = join(terraform.dir, file);
+    writeFileSync(path, bytes);
+    return path;
+  };
+  const container = (file: string, more = '', source = ''): string => `
+resource "gantry_container" "c" {
+  name         = "again"
+  stop_timeout = 0
+  source       = { type = "backup", file = "${file}"${source} }
+  ${more}
+}
+`;
+  const mark = (): string => readFileSync(join(rootfs(daemon, 'again'), 'mark'), 'utf8');
+
+  test('has its files and snapshots, of its config what is written, and is replaced when the file changes', async () => {
+    const file = await backUp('web.backup', 'one');
+    terraform.write(container(file, 'config = { "user.new" = "1" }'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const live = await daemon.get('/1.0/containers/again');
+    expect(live).toMatchObject({ profiles: ['default'], description: '', status: 'Running' });
+    expect(ownKeys(live.config)).toEqual(['user.new']);
+    expect(await daemon.get('/1.0/containers/again/snapshots')).toHaveLength(1);
+    expect(mark()).toBe('one');
+    // The same content elsewhere is the same backup, and so is one that is gone.
+    const moved = join(terraform.dir, 'moved.backup');
+    copyFileSync(file, moved);
+    terraform.write(container(moved));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+    rmSync(moved);
+    await terraform.expectNoChanges();
+    copyFileSync(await backUp('other.backup', 'two'), moved);
+    expect((await terraform.plan()).output).toContain('gantry_container.c must be replaced');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(mark()).toBe('two');
+    expect((await terraform.state('gantry_container.c')).source.sha256).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('is never replaced by an import, with the file in the id or without', async () => {
+    const file = await backUp('web.backup', 'one');
+    terraform.write(container(file));
+    await terraform.apply();
+    writeFileSync(join(rootfs(daemon, 'again'), 'mark'), 'written since');
+    for (const id of ['again', `again,backup=${file}`, 'again,image=else']) {
+      await terraform.forget('gantry_container.c');
+      await terraform.import('gantry_container.c', id);
+      const { output } = await terraform.plan();
+      expect(output, id).not.toContain('must be replaced');
+      await terraform.apply();
+      await terraform.expectNoChanges();
+    }
+    expect(mark()).toBe('written since');
+    expect(await terraform.fails('import', 'gantry_container.d', 'again,backup=')).toMatch(
+      /is not understood|does not exist/,
+    );
+  });
+
+  test('that brings access to the host is refused, and taken when the configuration allows it', async () => {
+    const file = await backUp('web.backup', 'one', { 'security.privileged': 'true' });
+    terraform.write(container(file));
+    const said = await terraform.fails('apply', '-auto-approve');
+    expect(said).toContain('the key security.privileged');
+    expect(said).toContain('source.allow_host_access = true');
+    expect(await daemon.get('/1.0/containers')).not.toContain('/1.0/containers/again');
+    terraform.write(container(file, '', ', allow_host_access = true'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    // Allowed or not: what nobody wrote is not there.
+    expect(ownKeys((await daemon.get('/1.0/containers/again')).config)).toEqual([]);
+    terraform.write(container(file, 'config = { "security.privileged" = "true" }'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(mark()).toBe('one');
+  });
+
+  test('is refused by the plan without its file, with a type of instances, and when nothing can be read', async () => {
+    terraform.write(container('', ''));
+    expect(await terraform.fails('plan')).toContain('Which backup is missing');
+    terraform.write(container('gone.backup', ''));
+    expect(await terraform.fails('plan')).toContain('Cannot read the backup file gone.backup');
+    writeFileSync(join(terraform.dir, 'noise.backup'), 'noise');
+    terraform.write(container(join(terraform.dir, 'noise.backup'), 'instance_type = "t2.micro"'));
+    expect(await terraform.fails('plan')).toContain('instance_type does not go with a backup');
+    terraform.write(container(join(terraform.dir, 'noise.backup')));
+    await terraform.fails('apply', '-auto-approve');
+    expect(await daemon.get('/1.0/containers')).toEqual([]);
+  });
+});
