@@ -202,7 +202,6 @@ const properties: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'ceph.cluster_name': 'container_disk_ceph',
     'ceph.user_name': 'container_disk_ceph',
     'raw.mount.options': 'container_raw_mount',
-    required: today,
     'size.state': 'disk_state_quota',
   },
   gpu: {

@@ -33,6 +33,8 @@ const accepted: Record<string, readonly Device[]> = {
     { ...root, size: '10GB', 'limits.read': '30MB', 'limits.write': '500iops', readonly: '' },
     { type: 'disk', path: '/mnt', source: '/srv', readonly: 'true', recursive: 'true', propagation: 'rslave' },
     { type: 'disk', path: '/data', source: 'volume', pool: 'default', optional: 'yes' },
+    { type: 'disk', path: '/data', source: '/srv', required: 'false' },
+    { type: 'disk', path: '/data', source: '/srv', required: 'no', optional: 'true' },
   ],
   'unix-char': [
     { type: 'unix-char', path: '/dev/fuse' },
@@ -96,6 +98,11 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
   ['a root without pool', { type: 'disk', path: '/' }, ['pool']],
   ['a size beside the root', { type: 'disk', path: '/mnt', source: '/srv', size: '1GB' }, ['size']],
   ['a recursive root', { ...root, recursive: 'true' }, ['recursive']],
+  [
+    'a disk that is required and optional',
+    { type: 'disk', path: '/m', source: '/s', required: 'true', optional: 'true' },
+    ['required'],
+  ],
   ['an unknown propagation', { type: 'disk', path: '/m', source: '/s', propagation: 'public' }, ['propagation']],
   ['a unix device without paths', { type: 'unix-char', mode: '0660' }, ['path']],
   ['a mode that is not octal', { type: 'unix-char', path: '/dev/x', mode: '0890' }, ['mode']],

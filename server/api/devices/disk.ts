@@ -24,7 +24,10 @@ export const disk: DeviceType = {
     pool: { check: is.any, effect: 'live', doc: 'Storage pool of the volume, or of the root file system.' },
     size: live(is.size, 'Size of the root file system. Unset: as the pool has it.'),
     readonly: live(is.bool, 'Mount it read-only.', { default: 'false' }),
-    optional: live(is.bool, 'Start also while the source is missing.', { default: 'false' }),
+    required: live(is.bool, 'Refuse to start while the source is missing; false: start without it.', {
+      default: 'true',
+    }),
+    optional: live(is.bool, 'Older name: true says the same as required: false.', { default: 'false' }),
     recursive: live(is.bool, 'Also bring what is mounted below the source.', { default: 'false' }),
     propagation: live(is.oneOf(...propagations), 'How mounts made later are shared.', { default: 'private' }),
     shift: live(is.bool, 'Files on disk have the ids that the container sees: mount through its id map.', {
@@ -36,6 +39,10 @@ export const disk: DeviceType = {
   },
   rules: (device) => (isRoot(device) ? rootRules(device) : mountRules(device)),
 };
+
+/** Whether a start is refused while the source is missing. */
+export const isRequired = (device: DeviceConfig): boolean =>
+  isSet(device, 'required') ? is.isTrue(device['required']) : !is.isTrue(device['optional']);
 
 export const isRoot = (device: DeviceConfig): boolean => device['type'] === 'disk' && device['path'] === '/';
 
@@ -74,6 +81,9 @@ function mountRules(device: DeviceConfig): Problem[] {
     if (broken !== undefined) problems.push(problem('source', `${broken}; the name of a volume needs pool`));
   }
   if (isSet(device, 'size')) problems.push(problem('size', 'is only for the root disk (path /): set it on the volume'));
+  if (isSet(device, 'required') && isSet(device, 'optional') && isRequired(device) === is.isTrue(device['optional'])) {
+    problems.push(problem('required', 'contradicts optional, its older name: give one of them'));
+  }
   return [...problems, ...limitRules(device)];
 }
 

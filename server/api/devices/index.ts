@@ -15,7 +15,7 @@ import { unixBlock, unixChar } from './unix.ts';
 import { usb } from './usb.ts';
 
 export type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
-export { isRoot, rootDisk } from './disk.ts';
+export { isRequired, isRoot, rootDisk } from './disk.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
 

@@ -1,5 +1,6 @@
 // Disks: the root disk (made by storage; only its throughput is set here) and volumes and host paths shown inside the container.
 import { stat } from 'node:fs/promises';
+import { isRequired } from '../../api/devices/index.ts';
 import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
 import type { DiskRate } from '../run-parts.ts';
@@ -10,17 +11,17 @@ export const diskDevice: DeviceType = {
   async start(context: DeviceContext): Promise<DeviceRun> {
     const { path = '', source = '', pool } = context.properties;
     if (path === '/') return { ...nothing, ...(await ratesOf(context, context.rootfs)) };
-    const optional = isTrue(context.properties['optional']);
+    const optional = !isRequired(context.properties);
     const isVolume = pool !== undefined && pool !== '';
     const volume: HostVolume | undefined = isVolume
       ? context.volumeOf(pool, source)
       : { path: source, idmapped: false };
     const found = volume === undefined ? undefined : await stat(volume.path).catch(() => undefined);
     if (volume === undefined || found === undefined) {
-      if (optional) return nothing;
       const what = isVolume
         ? `there is no volume ${source} in pool ${pool}`
         : `the source ${source} does not exist on the host`;
+      if (optional) return { ...nothing, warnings: [`disk ${context.device} is left out: ${what}`] };
       throw new DriverError('NotFound', `disk ${context.device}: ${what}`);
     }
     const recursive = isTrue(context.properties['recursive']) && found.isDirectory();

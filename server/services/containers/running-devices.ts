@@ -224,8 +224,11 @@ export class RunningDevices {
       }
       const run = runs.get(device);
       const plug = plugOf(device, after[device] ?? {}, run);
-      if (kind === 'adjust') {
-        await live.adjust(name, plug);
+      // A disk that was left out at the start, and whose source is there by now.
+      const isLate = kind === 'adjust' && plug.mounts.length > was.mounts.length;
+      if (isLate) await live.unplug(name, device);
+      if (kind === 'adjust' && !isLate) {
+        await live.adjust(name, plug.mounts.length < was.mounts.length ? { ...plug, mounts: was.mounts } : plug);
         revert.push(() => this.#undo(name, device, () => live.adjust(name, was)));
         return;
       }

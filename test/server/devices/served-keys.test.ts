@@ -1,0 +1,83 @@
+// Properties of devices that came with LXD, over the real daemon: rules on the simulation, mounts and routes on real containers.
+import { mkdirSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freeSubnet } from '../../support/free-host.ts';
+import {
+  createContainer,
+  hostRemains,
+  makeDaemon,
+  realRuntimeMissing,
+  seed,
+  setState,
+  type TestDaemon,
+} from '../../support/daemon.ts';
+import { buildBusyboxImage } from '../../support/image-busybox.ts';
+
+const missing = await realRuntimeMissing();
+if (missing !== undefined) console.log(`skipped on real containers: ${missing}`);
+const never = new AbortController().signal;
+const subnet = freeSubnet();
+const bridge = 'gtydkbr0';
+
+describe.each([
+  ['the simulation', 'sim', undefined],
+  ['real containers', 'lxc', missing],
+] as const)('on %s', (_what, runtime, lack) => {
+  describe.skipIf(lack !== undefined)('a device', () => {
+    let daemon: TestDaemon;
+    let work: string;
+    beforeAll(async () => {
+      work = await mkdtemp(join(realpathSync(tmpdir()), 'gtyd-keys-'));
+      daemon = await makeDaemon({ runtime });
+      await seed(daemon);
+      const built = await buildBusyboxImage(join(work, 'image'), {});
+      await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
+      const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
+      expect((await daemon.call('POST', '/1.0/networks', { name: bridge, config })).status).toBe(200);
+      await createContainer(daemon, 'c1', { source: { type: 'image', alias: 'busybox' } });
+    }, 120_000);
+    afterAll(async () => {
+      const dir = daemon?.dir;
+      await daemon?.cleanUp();
+      rmSync(work, { recursive: true, force: true });
+      expect(hostRemains(dir ?? 'none')).toEqual([]);
+    });
+
+    const patch = (devices: object) => daemon.call('PATCH', '/1.0/containers/c1', { devices });
+    const patched = async (devices: object): Promise<void> => {
+      const answer = await patch(devices);
+      expect([answer.status, answer.bytes.toString()]).toEqual([200, expect.anything()]);
+    };
+    const sh = async (script: string): Promise<string> =>
+      (await daemon.host.runtime.exec('c1', ['sh', '-c', script], {}, never)).stdout;
+    const state = async (action: string) => (await setState(daemon, 'c1', action, { force: true })).err;
+    /** Targets of the device that the container has. */
+    const mounted = async (device: string, target: string): Promise<boolean> =>
+      runtime === 'sim'
+        ? daemon.sim.runOf('c1').mounts.some((mount) => mount.device === device && mount.target === target)
+        : (await sh(`grep -c " ${target} " /proc/self/mountinfo`)).trim() === '1';
+
+    test('disk required: false starts without a missing source, which a later change plugs in', async () => {
+      const source = join(work, 'share');
+      const disk = { type: 'disk', source, path: '/mnt/share' };
+      await patched({ share: disk });
+      expect(await state('start')).toMatch(/share.*does not exist on the host/);
+      await patched({ share: { ...disk, required: 'false' } });
+      expect(await state('start')).toBe('');
+      expect(await mounted('share', '/mnt/share')).toBe(false);
+      expect((await patch({ share: disk })).status).toBe(404);
+      mkdirSync(source);
+      await patched({ share: { ...disk, required: 'true' } });
+      expect(await mounted('share', '/mnt/share')).toBe(true);
+      // Now only the rule changes: the mount stays as it is.
+      await patched({ share: { ...disk, required: 'false' } });
+      expect(await mounted('share', '/mnt/share')).toBe(true);
+      await patched({ share: { type: 'none' } });
+      expect(await mounted('share', '/mnt/share')).toBe(false);
+      expect(await state('stop')).toBe('');
+    });
+  });
+});
