@@ -2,9 +2,16 @@
 // rules of the contract judge the rest, and asked of the server's extensions when a plan is made. Pure.
 import { containerConfigKey } from '../../server/api/container-config.ts';
 import { lackOfExtension } from '../../server/api/capability.ts';
-import { deviceType, resolveDevice, type DeviceConfig, type Devices } from '../../server/api/devices/index.ts';
+import {
+  deviceType,
+  deviceTypes,
+  resolveDevice,
+  type DeviceConfig,
+  type Devices,
+} from '../../server/api/devices/index.ts';
 import type { KindName } from '../../server/api/kinds.ts';
 import {
+  isServedHere,
   lxdDevice,
   lxdKey,
   lxdKeyNames,
@@ -100,6 +107,7 @@ function foreignProperty(device: DeviceConfig, property: string): Omit<LxdKey, '
   const kind = type.kind === undefined ? undefined : resolved[type.kind];
   if (row !== undefined && (row.only === undefined || kind === undefined || row.only.includes(kind))) return undefined;
   const found = lxdProperty(resolved['type'] ?? '', property);
+  if (row !== undefined && found !== undefined && isServedHere(found.since)) return undefined;
   if (found === undefined || found.isNamed) return found;
   const known = [...Object.keys(type.properties), ...lxdPropertyNames(resolved['type'] ?? '')];
   return row === undefined && nearestName(property, known) === undefined ? found : undefined;
@@ -158,10 +166,50 @@ function ofDevice([name, device]: readonly [string, DeviceConfig]): readonly For
   });
 }
 
+/** Config keys that the contract judges and that came with an API extension, which older servers lack. */
+const newerKeys = new Map(
+  Object.values(places).map((place) => [
+    place,
+    new Map(
+      lxdKeyNames(place).flatMap((key) => (ours[place](key, '') ? [[key, lxdKey(place, key)?.since ?? '']] : [])),
+    ),
+  ]),
+);
+
+/** Properties of that kind, by device type. */
+const newerProperties = new Map(
+  Object.entries(deviceTypes).map(([type, { properties }]) => [
+    type,
+    lxdPropertyNames(type).flatMap((property) => {
+      const since = Object.hasOwn(properties, property) ? lxdProperty(type, property)?.since : undefined;
+      return since !== undefined && isServedHere(since) ? [{ property, since }] : [];
+    }),
+  ]),
+);
+
+function newerParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readonly Foreign[] {
+  const place = places[kind];
+  const known = place === undefined ? undefined : newerKeys.get(place);
+  const config = known === undefined || known.size === 0 ? {} : presentTexts(values['config']);
+  return [
+    ...Object.keys(config).flatMap((key): readonly Foreign[] => {
+      const since = known?.get(key);
+      return since === undefined ? [] : [{ path: `config.${key}`, since, isNamed: true }];
+    }),
+    ...Object.entries(presentDevices(values['devices'])).flatMap(([name, device]) =>
+      (newerProperties.get(device['type'] ?? '') ?? []).flatMap(({ property, since }): readonly Foreign[] =>
+        Object.hasOwn(device, property) && lxdDevice(device) === undefined
+          ? [{ path: `devices.${name}.${property}`, since, isNamed: true }]
+          : [],
+      ),
+    ),
+  ];
+}
+
 /** On a server: what it has not is an error, what nobody here knows is told and left to its judgement. */
 export function foreignProblems(documents: readonly Document[], observed: Observed): readonly Diagnostic[] {
   return documents.flatMap((document) =>
-    foreignParts(document).flatMap(({ path, since, isNamed }): readonly Diagnostic[] => {
+    [...foreignParts(document), ...newerParts(document)].flatMap(({ path, since, isNamed }): readonly Diagnostic[] => {
       const lack = lackOfExtension(observed.server.extensions, since);
       if (lack !== undefined) return [incapable(document, path, `take ${path}`, lack)];
       return isNamed ? [] : [unjudged(document, path)];

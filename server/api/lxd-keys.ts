@@ -1,6 +1,7 @@
-// What LXD takes beside this contract: config keys, device types and properties, each with the API extension that brought it. Only
-// names and what a change costs; values are judged by the server that has them. Source: API extensions of LXD 5.0, tried on 5.0.2.
+// What LXD takes beside this contract, or brought first: config keys, device types and properties, each with the API extension that
+// brought it. Only names and what a change costs; values are judged by the server that has them, or here where the contract has a row. Source: API extensions of LXD 5.0, tried on 5.0.2.
 import type { DeviceConfig, Devices } from './devices/index.ts';
+import { extensions } from './extensions.ts';
 import type { Effect } from './field.ts';
 import type { Problem } from './problem.ts';
 
@@ -14,6 +15,9 @@ export interface LxdKey {
 
 /** Whose config it is. */
 export type LxdPlace = 'container' | 'network' | 'storage_pool' | 'storage_volume' | 'server_config' | 'project';
+
+/** The extension is one of our own: the contract has rows for what it brought, and judges that. */
+export const isServedHere = (since: string): boolean => extensions.includes(since);
 
 /** What every LXD of today has, for what no extension announces. */
 const today = 'instances';
@@ -250,7 +254,8 @@ export const withoutDevicesOfLxd = (devices: Devices, problems: readonly Problem
     if (name === undefined || device === undefined) return true;
     if (lxdDevice(device) !== undefined) return false;
     const isUnknown = /^is not a property of|^is not for /.test(message) && !message.includes('did you mean');
-    return !isUnknown || lxdProperty(device['type'] ?? '', restOf(path).slice(name.length + 1)) === undefined;
+    const row = isUnknown ? lxdProperty(device['type'] ?? '', restOf(path).slice(name.length + 1)) : undefined;
+    return row === undefined || isServedHere(row.since);
   });
 
 const restOf = (path: string): string => path.slice(path.indexOf('.') + 1);

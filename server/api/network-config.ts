@@ -17,6 +17,7 @@ export type NetworkKeyType =
   | { readonly kind: 'range-list'; readonly family: IpFamily }
   | { readonly kind: 'hwaddr' }
   | { readonly kind: 'domain' }
+  | { readonly kind: 'domain-list' }
   | { readonly kind: 'lease-time' }
   | { readonly kind: 'interface' }
   | { readonly kind: 'interface-list' };
@@ -141,6 +142,12 @@ export const networkConfigKeys: readonly NetworkConfigKey[] = [
     type: { kind: 'enum', values: ['managed', 'dynamic', 'none'] },
     default: 'managed',
     doc: 'managed: container names; dynamic: the names that clients ask for; none: no names.',
+    effect: live,
+  },
+  {
+    key: 'dns.search',
+    type: { kind: 'domain-list' },
+    doc: 'Domains, separated by commas, in which clients look for short names. Absent: dns.domain alone.',
     effect: live,
   },
   {
@@ -285,6 +292,8 @@ export function networkValueRule(type: NetworkKeyType, value: string): string | 
       return hwaddrRule(value);
     case 'domain':
       return domainRule(value);
+    case 'domain-list':
+      return firstBroken(value, domainRule) ?? searchLength(value);
     case 'lease-time':
       return /^([1-9][0-9]{0,8}[smhdw]?|infinite)$/.test(value)
         ? undefined
@@ -355,6 +364,12 @@ function domainRule(value: string): string | undefined {
   const ok =
     value.length <= 253 && labels.every((label) => /^[a-zA-Z0-9_]([-_a-zA-Z0-9]{0,61}[a-zA-Z0-9])?$/.test(label));
   return ok ? undefined : 'must be a domain name of letters, digits and dashes';
+}
+
+/** A DHCP option holds 255 bytes; each name costs its letters and two more. */
+function searchLength(value: string): string | undefined {
+  const bytes = splitList(value).reduce((sum, name) => sum + name.length + 2, 0);
+  return bytes <= 255 ? undefined : `must fit into one DHCP option of 255 bytes, and takes ${bytes}`;
 }
 
 function interfaceRule(value: string): string | undefined {

@@ -624,6 +624,20 @@ test('a server without the newer seeds of cloud-init is named before a plan is m
   expect(plan(documents, newer).diagnostics).toEqual([]);
 });
 
+test.each([
+  ['network', { type: 'bridge', config: { 'dns.search': 'lab' } }, 'config.dns.search', 'network_dns_search'],
+] as const)(
+  '%s: a server that lacks the extension of a newer key is named before a plan is made',
+  (kind, values, path, since) => {
+    const observed = world({});
+    expect(plan([document(kind, 'newer', values)], observed).diagnostics).toMatchObject([
+      { severity: 'error', path, message: expect.stringContaining(since) as string },
+    ]);
+    const newer = { ...observed, server: { ...observed.server, extensions: [since] } };
+    expect(plan([document(kind, 'newer', values)], newer).diagnostics).toEqual([]);
+  },
+);
+
 test('ten thousand unchanged documents are planned within a second of processor time', () => {
   const scene = unchangedWorld(10_000);
   // The first round compiles, and beside other load any one of them may be slow: the best of three is what the code costs.

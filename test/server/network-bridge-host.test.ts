@@ -93,6 +93,14 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await canPing(client, address)).toBe(true);
   });
 
+  it('dns.search reaches clients with their leases, and goes when it is unset', async () => {
+    await up({ 'dns.search': 'lab.example, example.com' });
+    const client = await join(1);
+    expect(await client.searchList()).toBe('lab.example example.com');
+    await up();
+    expect(await client.searchList()).toBe('');
+  });
+
   it('ipv6.nat masquerades IPv6', async () => {
     await outsideMachine();
     await up({ 'ipv6.address': `${ipv6}::1/64`, 'ipv6.nat': 'true' });

@@ -185,6 +185,9 @@ describe('config keys', () => {
     ['tunnel name too long', { 'tunnel.abcdefghijk.protocol': 'vxlan' }, /14 characters/],
     ['tunnel typing mistake', { 'tunnel.a.protocol': 'vxlan', 'tunnel.a.prot': '1' }, /tunnel\.a\.p/],
     ['domain that is an option', { 'dns.domain': 'a,b' }, /domain/],
+    ['search list that is an option', { 'dns.search': 'lab,-x' }, /domain/],
+    ['search list with a gap', { 'dns.search': 'lab,,x' }, /empty parts/],
+    ['search list beyond one option', { 'dns.search': Array(30).fill('lab.example').join(',') }, /255 bytes/],
     ['expiry that is an option', { 'ipv4.dhcp.expiry': '1h,set:x' }, /expiry/],
     ['interface that is an option', { 'bridge.external_interfaces': 'eth0,-batch' }, /interface name/],
     ['line break in an address', { 'ipv4.address': '10.0.0.1/24\nlink del eth0' }, /ipv4\.address/],
@@ -360,6 +363,7 @@ describe('dnsmasq', () => {
       'ipv4.dhcp.gateway': '10.1.1.254',
       'bridge.mtu': '1400',
       'dns.domain': 'lab',
+      'dns.search': 'lab, example.com',
     };
     expect(dnsmasqArguments(planNetwork({ name: 'net0', config }), places)).toMatchInlineSnapshot(`
       [
@@ -387,6 +391,8 @@ describe('dnsmasq', () => {
         "--dhcp-option-force=26,1400",
         "--dhcp-range=::,constructor:net0,ra-stateless,ra-names",
         "--enable-ra",
+        "--dhcp-option-force=option:domain-search,lab,example.com",
+        "--dhcp-option=option6:domain-search,lab,example.com",
         "--domain=lab",
         "--local=/lab/",
         "--interface-name=_gateway.lab,net0",
@@ -397,11 +403,11 @@ describe('dnsmasq', () => {
     const plain = dnsmasqArguments(
       planNetwork({
         name: 'net0',
-        config: { 'ipv4.address': '10.1.1.1/24', 'ipv4.dhcp': 'false', 'dns.mode': 'none' },
+        config: { 'ipv4.address': '10.1.1.1/24', 'ipv4.dhcp': 'false', 'dns.mode': 'none', 'dns.search': 'lab' },
       }),
       places,
     );
-    expect(plain.join(' ')).not.toMatch(/dhcp-range|--domain|leasefile|ignore-names/);
+    expect(plain.join(' ')).not.toMatch(/domain-search|dhcp-range|--domain|leasefile|ignore-names/);
   });
 
   it.each([

@@ -8,13 +8,15 @@ import type { NetworkClient } from '../conformance/network.ts';
 export interface Netns extends NetworkClient {
   readonly netns: string;
   readonly hostEnd: string;
+  /** The domains to search that a lease over IPv4 brings, separated by spaces; undefined: no lease. */
+  searchList(): Promise<string | undefined>;
   run(argv: readonly string[], okCodes?: readonly number[], input?: string): Promise<{ code: number; stdout: string }>;
 }
 
 const script = `#!/bin/sh
 case "$1" in
   deconfig) ip -4 addr flush dev "$interface" ;;
-  bound) ip addr add "$ip/$mask" dev "$interface"; [ -n "$router" ] && ip route replace default via "$router"; [ -n "$mtu" ] && ip link set dev "$interface" mtu "$mtu"; echo "BOUND $ip" ;;
+  bound) ip addr add "$ip/$mask" dev "$interface"; [ -n "$router" ] && ip route replace default via "$router"; [ -n "$mtu" ] && ip link set dev "$interface" mtu "$mtu"; echo "BOUND $ip SEARCH $search" ;;
 esac
 exit 0
 `;
@@ -65,6 +67,27 @@ export async function joinNetns(
       const argv = ['busybox', 'udhcpc', '-i', 'eth0', '-n', '-q', '-f', '-t', '3', '-T', '1', '-s', dhcp];
       const { stdout } = await run([...argv, '-x', `hostname:${client.hostname}`], [0, 1]);
       return /BOUND ([0-9.]+)/.exec(stdout)?.[1];
+    },
+    async searchList() {
+      const argv = [
+        'busybox',
+        'udhcpc',
+        '-i',
+        'eth0',
+        '-n',
+        '-q',
+        '-f',
+        '-t',
+        '3',
+        '-T',
+        '1',
+        '-O',
+        'search',
+        '-s',
+        dhcp,
+      ];
+      const { stdout } = await run(argv, [0, 1]);
+      return /SEARCH (.*)/.exec(stdout)?.[1]?.trim();
     },
     async ipv6() {
       const { stdout } = await run(['ip', '-6', '-o', 'addr', 'show', 'dev', 'eth0', 'scope', 'global']);

@@ -48,6 +48,8 @@ export interface NetworkPlan {
   readonly families: readonly FamilyPlan[];
   readonly routes: readonly Cidr[];
   readonly dnsDomain: string;
+  /** Domains that clients search for short names, by DHCP and router announcements. */
+  readonly dnsSearch: readonly string[];
   readonly dnsMode: DnsMode;
   readonly rawDnsmasq: string;
   readonly external: readonly string[];
@@ -67,6 +69,7 @@ export function planNetwork(spec: NetworkSpec): NetworkPlan {
     families: ([4, 6] as const).flatMap((family) => planFamily(family, config)),
     routes: [...cidrs(config['ipv4.routes']), ...cidrs(config['ipv6.routes'])],
     dnsDomain: config['dns.domain'] ?? 'gantry',
+    dnsSearch: splitList(config['dns.search']),
     dnsMode: (config['dns.mode'] ?? 'managed') as DnsMode,
     rawDnsmasq: config['raw.dnsmasq'] ?? '',
     external: [...new Set(splitList(config['bridge.external_interfaces']))],

@@ -55,6 +55,11 @@ function dhcpArguments(plan: NetworkPlan, places: DnsmasqPlaces): string[] {
   }
   if (ipv6 !== undefined) out.push(...ipv6Arguments(plan.name, ipv6));
   if (out.length === 0) return out;
+  if (plan.dnsSearch.length > 0) {
+    const names = plan.dnsSearch.join(',');
+    if (ipv4?.dhcp === true) out.push(`--dhcp-option-force=option:domain-search,${names}`);
+    if (ipv6 !== undefined) out.push(`--dhcp-option=option6:domain-search,${names}`);
+  }
   return [
     '--dhcp-no-override',
     '--dhcp-authoritative',
