@@ -28,7 +28,13 @@ snapshot_expiry_creation id_map_current`;
 const identityExtensions = ['candid_authentication', 'candid_config', 'candid_config_key'];
 
 /** Since then, by the names that the field gave them. */
-const laterExtensions = ['container_exec_user_group_cwd', 'instance_pool_move', 'cloud_init', 'network_dns_search'];
+const laterExtensions = [
+  'container_exec_user_group_cwd',
+  'instance_pool_move',
+  'cloud_init',
+  'network_dns_search',
+  'network_nat_address',
+];
 
 export const extensions: readonly string[] = [
   ...specExtensions.split(/\s+/),

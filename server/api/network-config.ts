@@ -73,6 +73,12 @@ function familyKeys(family: IpFamily): NetworkConfigKey[] {
     { key: `${v}.firewall`, type: bool, default: 'true', doc: 'Make filter rules for the network.', effect: live },
     { key: `${v}.nat`, type: bool, default: 'false', doc: nat, effect: live },
     {
+      key: `${v}.nat.address`,
+      type: { kind: 'address', family },
+      doc: `Address of the host that traffic leaving the network comes from (with ${v}.nat). Absent: that of the interface it leaves by.`,
+      effect: live,
+    },
+    {
       key: `${v}.nat.order`,
       type: order,
       default: 'before',

@@ -626,6 +626,12 @@ test('a server without the newer seeds of cloud-init is named before a plan is m
 
 test.each([
   ['network', { type: 'bridge', config: { 'dns.search': 'lab' } }, 'config.dns.search', 'network_dns_search'],
+  [
+    'network',
+    { type: 'bridge', config: { 'ipv4.nat.address': '192.0.2.9' } },
+    'config.ipv4.nat.address',
+    'network_nat_address',
+  ],
 ] as const)(
   '%s: a server that lacks the extension of a newer key is named before a plan is made',
   (kind, values, path, since) => {

@@ -93,6 +93,28 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await canPing(client, address)).toBe(true);
   });
 
+  it('ipv4.nat.address and ipv6.nat.address are what the outside sees, until they are unset', async () => {
+    await outsideMachine();
+    const outside = clients.at(-1) as Netns;
+    await exec(['ip', 'addr', 'add', '198.18.214.1/32', 'dev', outside.hostEnd]);
+    await exec(['ip', 'addr', 'add', 'fd42:ffff:214::1/128', 'dev', outside.hostEnd, 'nodad']);
+    // The way back leads to these addresses alone.
+    await outside.run(['ip', 'route', 'add', '198.18.214.1', 'via', '198.18.213.1']);
+    await outside.run(['ip', '-6', 'route', 'add', 'fd42:ffff:214::1', 'via', 'fd42:ffff:213::1']);
+    await outside.run(['ip', 'route', 'add', 'blackhole', '198.18.213.1/32']);
+    await outside.run(['ip', '-6', 'route', 'add', 'blackhole', 'fd42:ffff:213::1/128']);
+    const nat = { 'ipv4.nat': 'true', 'ipv6.address': `${ipv6}::1/64`, 'ipv6.nat': 'true' };
+    await up({ ...nat, 'ipv4.nat.address': '198.18.214.1', 'ipv6.nat.address': 'fd42:ffff:214::1' });
+    const client = await join(1);
+    await client.request();
+    await until(async () => (await client.run(['ip', '-6', 'route', 'show', 'default'])).stdout !== '');
+    expect(await canPing(client, '198.18.213.2')).toBe(true);
+    await until(() => canPing(client, 'fd42:ffff:213::2'), 10_000);
+    await up(nat);
+    expect(await canPing(client, '198.18.213.2')).toBe(false);
+    expect(await canPing(client, 'fd42:ffff:213::2')).toBe(false);
+  });
+
   it('dns.search reaches clients with their leases, and goes when it is unset', async () => {
     await up({ 'dns.search': 'lab.example, example.com' });
     const client = await join(1);

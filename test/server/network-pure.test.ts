@@ -188,6 +188,8 @@ describe('config keys', () => {
     ['search list that is an option', { 'dns.search': 'lab,-x' }, /domain/],
     ['search list with a gap', { 'dns.search': 'lab,,x' }, /empty parts/],
     ['search list beyond one option', { 'dns.search': Array(30).fill('lab.example').join(',') }, /255 bytes/],
+    ['nat address of the other family', { 'ipv4.nat.address': 'fd42::1' }, /ipv4\.nat\.address.*IPv4/],
+    ['nat address with a port', { 'ipv6.nat.address': '[fd42::1]:80' }, /IPv6 address/],
     ['expiry that is an option', { 'ipv4.dhcp.expiry': '1h,set:x' }, /expiry/],
     ['interface that is an option', { 'bridge.external_interfaces': 'eth0,-batch' }, /interface name/],
     ['line break in an address', { 'ipv4.address': '10.0.0.1/24\nlink del eth0' }, /ipv4\.address/],
@@ -349,6 +351,21 @@ describe('firewall', () => {
     const nat = renderFirewall(planNetwork({ name: 'net0', config: { ...config, 'ipv4.nat': 'true' } }));
     expect(nat).toMatch(/hook postrouting/);
     expect(nat).not.toMatch(/hook (input|forward)/);
+  });
+
+  it('with a nat.address traffic leaves by it, each family by its own', () => {
+    const config = {
+      'ipv4.address': '10.1.1.1/24',
+      'ipv6.address': 'fd42::1/64',
+      'ipv4.nat': 'true',
+      'ipv6.nat': 'true',
+      'ipv4.nat.address': '192.0.2.9',
+      'ipv6.nat.address': '2001:DB8:0::9',
+    };
+    const text = renderFirewall(planNetwork({ name: 'net0', config }));
+    expect(text).toContain('ip saddr 10.1.1.0/24 ip daddr != 10.1.1.0/24 snat ip to 192.0.2.9\n');
+    expect(text).toContain('ip6 saddr fd42::/64 ip6 daddr != fd42::/64 snat ip6 to 2001:db8::9\n');
+    expect(text).not.toContain('masquerade');
   });
 });
 

@@ -1,5 +1,5 @@
 // Reads a validated network config into typed intent; pure, and the one place of the driver that knows the defaults.
-import { parseCidr, parseIpRange } from '../../api/ip.ts';
+import { formatIp, parseCidr, parseIp, parseIpRange } from '../../api/ip.ts';
 import type { Cidr, IpFamily, IpRange } from '../../api/ip.ts';
 import { networkBool, splitList } from '../../api/network-config.ts';
 import { tunnelNames, validateNetworkConfig } from '../../api/network-validate.ts';
@@ -22,6 +22,8 @@ export interface FamilyPlan {
   readonly gateway?: string;
   readonly firewall: boolean;
   readonly nat: boolean;
+  /** The address to leave by; absent: that of the interface. */
+  readonly natAddress?: string;
   readonly natOrder: 'before' | 'after';
   readonly routing: boolean;
 }
@@ -103,6 +105,7 @@ function planFamily(family: IpFamily, config: Readonly<Record<string, string>>):
   const address = parseCidr(config[`${v}.address`] ?? '');
   if (address === undefined) return [];
   const gateway = family === 4 ? config['ipv4.dhcp.gateway'] : undefined;
+  const natAddress = parseIp(config[`${v}.nat.address`] ?? '');
   return [
     {
       family,
@@ -114,6 +117,7 @@ function planFamily(family: IpFamily, config: Readonly<Record<string, string>>):
       ...(gateway === undefined ? {} : { gateway }),
       firewall: networkBool(config[`${v}.firewall`], true),
       nat: networkBool(config[`${v}.nat`], false),
+      ...(natAddress === undefined ? {} : { natAddress: formatIp(natAddress) }),
       natOrder: config[`${v}.nat.order`] === 'after' ? 'after' : 'before',
       routing: networkBool(config[`${v}.routing`], true),
     },

@@ -59,14 +59,15 @@ function forwardRules(name: string, families: readonly FamilyPlan[]): string[] {
   return rules;
 }
 
-/** The first masquerade to match wins, so the order is one of priorities around 100, where everybody else's rules are. */
+/** The first of these rules to match wins, so the order is one of priorities around 100, where everybody else's rules are. */
 function natChain(plan: NetworkPlan, order: 'before' | 'after'): string[] {
   const rules = plan.families
     .filter((family) => family.nat && family.natOrder === order)
     .map((family) => {
       const ip = family.family === 4 ? 'ip' : 'ip6';
       const subnet = formatCidr(subnetOf(family.address));
-      return `${ip} saddr ${subnet} ${ip} daddr != ${subnet} masquerade`;
+      const leave = family.natAddress === undefined ? 'masquerade' : `snat ${ip} to ${family.natAddress}`;
+      return `${ip} saddr ${subnet} ${ip} daddr != ${subnet} ${leave}`;
     });
   return chain(`net_nat_${order}`, 'nat', 'postrouting', order === 'before' ? 95 : 105, rules);
 }
