@@ -8,6 +8,7 @@ import { findProjectConfigKey, projectConfigKeys } from '../../server/api/projec
 import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network-config.ts';
 import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server-config.ts';
 import { isNewerSeed, isSeedKey } from '../../server/api/seed-keys.ts';
+import { lxdKey } from '../../server/api/lxd-keys.ts';
 import { poolConfigKeys, volumeConfigKeys, type StorageConfigKey } from '../../server/api/storage-config.ts';
 import { foreignKey, foreignNames } from './foreign.ts';
 import { coreKind } from './kinds/index.ts';
@@ -197,9 +198,10 @@ function configKey(kind: KindName, key: string): ConfigFacts | undefined {
   }
   if (kind === 'network') {
     const row = findNetworkConfigKey(key) ?? networkConfigKeys.find((one) => one.key === key);
-    return row === undefined
-      ? undefined
-      : { type: networkType(row.type), doc: row.doc, effect: row.effect, otherwise: row.default };
+    if (row === undefined) return undefined;
+    const since = lxdKey('network', row.key);
+    const more: Fact[] = since?.isNamed === true ? [['since', `API extension ${since.since}`]] : [];
+    return { type: networkType(row.type), doc: row.doc, effect: row.effect, otherwise: row.default, more };
   }
   if (kind === 'project') {
     const row = findProjectConfigKey(key);
