@@ -11,9 +11,14 @@ export interface Seen {
   readonly action: string;
   /** RFC 3339, by the server's clock. */
   readonly at: string;
-  /** `certificate 1f2e3d4c5b6a from 192.0.2.7`; absent: the server does not say. */
+  /** `certificate laptop (1f2e3d4c5b6a) from 192.0.2.7`, the name when it is known; absent: the server does not say. */
   readonly by?: string;
+  /** Fingerprint of the certificate that did it. */
+  readonly certificate?: string;
 }
+
+/** By fingerprint. */
+export type CertificateNames = ReadonlyMap<string, string>;
 
 /** Reading, running commands and the like change nothing that anybody declares. */
 const telling = /-(created|updated|deleted|renamed|restored|started|stopped|shutdown|paused|resumed|restarted)$/;
@@ -28,8 +33,7 @@ export function seenIn(metadata: unknown, at: string, base = 'default'): readonl
   if ((!telling.test(action) && !fileWork.test(action)) || aside.test(action)) return [];
   const address = addressIn(textOf(event['source']) ?? '', base);
   if (address === undefined) return [];
-  const by = whoIn(event['requestor']);
-  const one: Seen = { address, action, at, ...(by === undefined ? {} : { by }) };
+  const one: Seen = { address, action, at, ...whoIn(event['requestor']) };
   const other = otherName(mapOf(event['context']), address);
   return other === undefined ? [one] : [one, { ...one, address: other }];
 }
@@ -84,18 +88,39 @@ function otherName(context: JsonObject, address: Address): Address | undefined {
 
 const fingerprint = /^[0-9a-f]{64}$/;
 
-function whoIn(value: Json | undefined): string | undefined {
-  if (!isMap(value)) return undefined;
-  const [name, protocol, address] = ['username', 'protocol', 'address'].map((key) => textOf(value[key]) ?? '');
-  if (protocol === 'unix') return `${name === '' ? 'somebody' : name} on the server itself`;
-  if (protocol === 'internal') return 'the server itself';
-  const who = fingerprint.test(name ?? '') ? `certificate ${(name ?? '').slice(0, 12)}` : (name ?? '');
-  const place = (address ?? '').replace(/^\[?(.*?)\]?:\d+$/, '$1');
-  const from = place === '' || place === '@' ? '' : ` from ${place}`;
-  return who === '' && from === '' ? undefined : `${who === '' ? 'somebody' : who}${from}`;
+/** `certificate laptop (1f2e3d4c5b6a)`; without a name `certificate 1f2e3d4c5b6a`. Any other user is called what the server calls it. */
+export function userText(user: string, names?: CertificateNames): string {
+  if (!fingerprint.test(user)) return user;
+  // On one line: whoever is trusted chose it.
+  const name = (names?.get(user) ?? '').replaceAll(/\s+/g, ' ').trim();
+  return name === '' ? anonymous(user) : `certificate ${name} (${user.slice(0, 12)})`;
 }
 
-/** `container-updated by certificate 1f2e3d4c5b6a from 192.0.2.7 at 2026-11-21T08:31:02Z`. */
+const anonymous = (user: string): string => `certificate ${user.slice(0, 12)}`;
+
+/** With the name of the certificate where `names` knows it and the text does not. */
+export function nameSeen(one: Seen, names: CertificateNames): Seen {
+  const { by, certificate } = one;
+  if (by === undefined || certificate === undefined) return one;
+  const before = anonymous(certificate);
+  return by.startsWith(before) ? { ...one, by: `${userText(certificate, names)}${by.slice(before.length)}` } : one;
+}
+
+function whoIn(value: Json | undefined): Pick<Seen, 'by' | 'certificate'> {
+  if (!isMap(value)) return {};
+  const [name = '', protocol, address = ''] = ['username', 'protocol', 'address'].map(
+    (key) => textOf(value[key]) ?? '',
+  );
+  if (protocol === 'unix') return { by: `${name === '' ? 'somebody' : name} on the server itself` };
+  if (protocol === 'internal') return { by: 'the server itself' };
+  const who = userText(name);
+  const place = address.replace(/^\[?(.*?)\]?:\d+$/, '$1');
+  const from = place === '' || place === '@' ? '' : ` from ${place}`;
+  if (who === '' && from === '') return {};
+  return { by: `${who === '' ? 'somebody' : who}${from}`, ...(fingerprint.test(name) ? { certificate: name } : {}) };
+}
+
+/** `container-updated by certificate laptop (1f2e3d4c5b6a) from 192.0.2.7 at 2026-11-21T08:31:02Z`. */
 export const describeSeen = ({ action, by, at }: Seen): string =>
   printable(`${action}${by === undefined ? '' : ` by ${by}`} at ${at.replace(/\.\d+/, '')}`);
 

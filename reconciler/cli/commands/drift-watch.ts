@@ -6,6 +6,7 @@ import { driftNews } from '../../core/drift-changes.ts';
 import { driftLine, driftObjectJson, renderDriftObject } from '../../core/render-drift.ts';
 import { describeSeen, seenJson, type Seen } from '../../core/seen.ts';
 import { CachedLists } from '../../engine/cached-reader.ts';
+import { CertificateBook } from '../../engine/certificate-names.ts';
 import { stateDirectory } from '../../engine/journal.ts';
 import { logSeen } from '../../engine/seen-log.ts';
 import { watch, type Occasion } from '../../engine/watch.ts';
@@ -66,6 +67,7 @@ class DriftWatcher {
   readonly #client: Client;
   readonly #wanted: Watched;
   readonly #lists: CachedLists;
+  readonly #book: CertificateBook;
   readonly #out: Lines;
   #loaded: Loaded;
   #report: DriftReport | undefined;
@@ -78,6 +80,7 @@ class DriftWatcher {
     this.#wanted = wanted;
     this.#loaded = wanted.loaded;
     this.#lists = new CachedLists(client);
+    this.#book = new CertificateBook(this.#lists.list);
     this.#out = linesOf(context, context.isJson || wanted.options.output === 'json');
   }
 
@@ -96,11 +99,13 @@ class DriftWatcher {
     };
   }
 
-  async #look({ seen, isWhole }: Occasion, signal: AbortSignal): Promise<void> {
+  async #look({ seen: unnamed, isWhole }: Occasion, signal: AbortSignal): Promise<void> {
     if (isWhole) {
       this.#lists.forget();
+      this.#book.forget();
       await this.#readAgain();
-    } else await this.#lists.refresh(seen, signal);
+    } else await this.#lists.refresh(unnamed, signal);
+    const seen = await this.#book.name(unnamed, signal);
     await this.#log(seen);
     const report = await this.#find();
     const news = driftNews(this.#report, report);

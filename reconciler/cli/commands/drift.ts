@@ -43,7 +43,11 @@ async function seenSince(
   ]);
   const last = readHistory(observed.server.config ?? {}, owner.set).revisions.at(-1)?.at;
   const place = { directory: stateDirectory(context.io.env), host: hostName(context, client) };
-  return last === undefined ? new Map() : readSeen(place, last);
+  if (last === undefined) return new Map();
+  const { CertificateBook } = await import('../../engine/certificate-names.ts');
+  const book = new CertificateBook((kind, signal) => client.list(kind, signal));
+  const seen = await book.name([...(await readSeen(place, last)).values()], context.stop);
+  return new Map(seen.map((one) => [one.address, one]));
 }
 
 async function show(context: CliContext, report: DriftReport, format: DriftFormat): Promise<void> {

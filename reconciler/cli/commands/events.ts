@@ -2,6 +2,8 @@
 import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../server/api/event.ts';
 import { within, DeadlineError } from '../../../server/client/deadline.ts';
 import { printable } from '../../core/paint.ts';
+import { userText, type CertificateNames } from '../../core/seen.ts';
+import { CertificateBook } from '../../engine/certificate-names.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { parseDuration } from '../options.ts';
@@ -21,7 +23,9 @@ export async function events(context: CliContext, options: EventOptions): Promis
     const listen = async (signal: AbortSignal): Promise<void> => {
       const onGap = (reason: string): void =>
         context.note(reason === 'disconnected' ? 'The connection is lost' : 'Events were missed');
-      for await (const event of client.events(types, signal, { onGap })) tell(context, event);
+      const book = new CertificateBook((kind, inner) => client.list(kind, inner));
+      for await (const event of client.events(types, signal, { onGap }))
+        tell(context, event, context.isJson ? undefined : await namesFor(event, book, signal));
     };
     try {
       await (limitMs === undefined ? listen(context.stop) : within(limitMs, listen, context.stop));
@@ -40,20 +44,33 @@ function typesOf(words: readonly string[] = ['lifecycle']): readonly EventType[]
   });
 }
 
-function tell(context: CliContext, event: Event): void {
+/** Reads the server's certificates at the first event that one of them made, and anew when they change. */
+async function namesFor(
+  { type, metadata }: Event,
+  book: CertificateBook,
+  signal: AbortSignal,
+): Promise<CertificateNames | undefined> {
+  const { action = '', requestor } = (metadata ?? {}) as Partial<LifecycleMetadata>;
+  if (type !== 'lifecycle') return undefined;
+  if (action.startsWith('certificate-')) book.forget();
+  return requestor?.protocol === 'tls' ? book.names(signal) : undefined;
+}
+
+function tell(context: CliContext, event: Event, names: CertificateNames | undefined): void {
   if (context.isJson) context.io.stdout.write(`${JSON.stringify(event)}\n`);
-  else context.out([event.timestamp.slice(0, 19), event.type, printable(textOf(event))].join('  '));
+  else context.out([event.timestamp.slice(0, 19), event.type, printable(textOf(event, names))].join('  '));
 }
 
 /** Of a lifecycle event who did what to what; of others the shortest that tells them apart. */
-function textOf({ type, metadata }: Event): string {
+function textOf({ type, metadata }: Event, names: CertificateNames | undefined): string {
   const {
     action = '',
     source = '',
     requestor,
     ...rest
   } = (metadata ?? {}) as Partial<LifecycleMetadata> & Readonly<Record<string, unknown>>;
-  if (type === 'lifecycle') return `${action} ${source}${requestor === undefined ? '' : `  by ${requestor.username}`}`;
+  if (type === 'lifecycle')
+    return `${action} ${source}${requestor === undefined ? '' : `  by ${userText(requestor.username, names)}`}`;
   const text = type === 'operation' ? [rest['description'], rest['status']] : [rest['level'], rest['message']];
   return text.filter((word) => typeof word === 'string').join(': ');
 }

@@ -6,6 +6,7 @@ import type { Address } from '../../core/document.ts';
 import type { Plan } from '../../core/plan.ts';
 import { describeSeen } from '../../core/seen.ts';
 import { CachedLists } from '../../engine/cached-reader.ts';
+import { CertificateBook } from '../../engine/certificate-names.ts';
 import { watch, type Occasion } from '../../engine/watch.ts';
 import type { Loaded } from '../../manifest/types.ts';
 import type { OpenContext } from '../context.ts';
@@ -101,6 +102,7 @@ export class Keeper {
   readonly #client: Client;
   readonly #wanted: Kept;
   readonly #lists: CachedLists;
+  readonly #book: CertificateBook;
   #loaded: Loaded;
   #isFirst = true;
   #told = '';
@@ -116,6 +118,7 @@ export class Keeper {
     this.#wanted = wanted;
     this.#loaded = wanted.loaded;
     this.#lists = new CachedLists(client);
+    this.#book = new CertificateBook(this.#lists.list);
   }
 
   /** Until `end`. */
@@ -159,6 +162,7 @@ export class Keeper {
   async #look({ seen, isWhole }: Occasion): Promise<void> {
     if (isWhole) {
       this.#lists.forget();
+      this.#book.forget();
       await this.#readAgain();
     } else await this.#lists.refresh(seen, this.#context.stop);
     this.#isFirst = false;
@@ -186,7 +190,8 @@ export class Keeper {
       this.#waitMs = closedMs;
       return this.#tell(`${listOf(addressesOf(plan))} differ, and are left alone for now: no window is open`);
     }
-    for (const one of seen) this.#context.note(`${one.address}: ${describeSeen(one)}`);
+    for (const one of await this.#book.name(seen, this.#context.stop))
+      this.#context.note(`${one.address}: ${describeSeen(one)}`);
     const code = await this.#heal(planned);
     if (resting.size > 0) this.#waitMs = Math.min(...resting.values());
     this.#wanted.onLook?.(loaded, code === exitCodes.ok && plan.guards.length > 0 ? exitCodes.guard : code);
