@@ -66,7 +66,8 @@ function collector(tell?: (text: string) => void): { readonly stream: Writable; 
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
       chunks.push(chunk);
-      tell?.(chunk.toString('utf8'));
+      // Nothing arrives at the other end of a pipe when nothing is written, as by a flush.
+      if (chunk.length > 0) tell?.(chunk.toString('utf8'));
       done();
     },
   });
