@@ -16,6 +16,8 @@ import {
   storagePoolData,
 } from './datasources/objects.ts';
 import { clusterData, resourcesData, serverData } from './datasources/server.ts';
+import { containerExecEphemeral } from './ephemeral/container-exec.ts';
+import { containerFileEphemeral } from './ephemeral/container-file.ts';
 import { functions } from './functions/functions.ts';
 import { movedState } from './moving/peers.ts';
 import { certificate } from './resources/certificate.ts';
@@ -95,6 +97,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       storagePoolData,
     ],
     functions,
+    ephemeralResources: [containerExecEphemeral, containerFileEphemeral],
     move: movedState,
     explain,
   };

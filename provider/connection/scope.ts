@@ -25,7 +25,7 @@ const project = text({
 });
 const elsewhere = 'Another one makes another object.';
 
-const attributesFor = ({ inProjects }: Scoping, note: string): Attributes => ({
+export const attributesFor = ({ inProjects }: Scoping, note: string): Attributes => ({
   remote: { ...remote, doc: `${remote.doc}${note}` },
   ...(inProjects ? { project: { ...project, doc: `${project.doc}${note}` } } : {}),
 });
@@ -33,7 +33,7 @@ const attributesFor = ({ inProjects }: Scoping, note: string): Attributes => ({
 const known = (value: Value | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
 const scopeOf = (values: ValueMap): Scope => ({ remote: known(values['remote']), project: known(values['project']) });
 
-async function inScope<X extends Context<Link>>(context: X, values: ValueMap): Promise<X> {
+export async function inScope<X extends Context<Link>>(context: X, values: ValueMap): Promise<X> {
   const scope = scopeOf(values);
   if (scope.remote === null && scope.project === null) return context;
   return { ...context, client: await context.client.reach.at(scope) };

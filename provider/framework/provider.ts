@@ -1,6 +1,7 @@
 // What a provider is made of: resources, data sources and functions, as their authors write them. Runs nothing.
 import type { Attributes, StateOf } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
+import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
 import type { Path } from './path.ts';
 import type { JsonObject, Upgrades } from './stored-state.ts';
 import type { OperationName } from './timeouts.ts';
@@ -173,6 +174,7 @@ export interface Provider<A extends Attributes, C> {
   readonly resources: readonly AnyResource<C>[];
   readonly dataSources: readonly AnyDataSource<C>[];
   readonly functions: readonly ProviderFunction[];
+  readonly ephemeralResources: readonly AnyEphemeralResource<C>[];
   /** Attributes that say which object it is; the rest is read. Throws DiagnosticError for what cannot be moved. */
   move?(source: MoveSource): JsonObject;
   /** An error of an operation in words for users; `what` was tried. */

@@ -2,6 +2,8 @@
 import { applyChange, type Applied, type ApplyInput } from './apply.ts';
 import type { Attributes } from './attribute.ts';
 import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnostic.ts';
+import { EphemeralServer } from './ephemeral/ephemeral-server.ts';
+import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
 import { begin } from './operation.ts';
 import type { Path } from './path.ts';
 import { isImported } from './import-mark.ts';
@@ -18,6 +20,7 @@ import type {
   PrivateData,
   ProviderFunction,
 } from './provider.ts';
+import { readDataSource } from './read-data.ts';
 import { redacted } from './redact.ts';
 import { readStoredState, StoredStateError, type JsonObject } from './stored-state.ts';
 import { timeoutMs } from './timeouts.ts';
@@ -52,6 +55,7 @@ export class ProviderServer<C> {
   readonly #resources: ReadonlyMap<string, AnyResource<C>>;
   readonly #dataSources: ReadonlyMap<string, AnyDataSource<C>>;
   readonly #functions: ReadonlyMap<string, ProviderFunction>;
+  readonly #ephemeral: ReadonlyMap<string, AnyEphemeralResource<C>>;
   readonly #stopping = new AbortController();
   #configured: Configured<C> | undefined;
 
@@ -60,6 +64,7 @@ export class ProviderServer<C> {
     this.#resources = new Map(provider.resources.map((each) => [each.typeName, each]));
     this.#dataSources = new Map(provider.dataSources.map((each) => [each.typeName, each]));
     this.#functions = new Map(provider.functions.map((each) => [each.name, each]));
+    this.#ephemeral = new Map(provider.ephemeralResources.map((each) => [each.typeName, each]));
   }
 
   resource(typeName: string): AnyResource<C> {
@@ -70,6 +75,13 @@ export class ProviderServer<C> {
   }
   function(name: string): ProviderFunction {
     return known(this.#functions.get(name), 'function', name);
+  }
+  ephemeral(typeName: string): EphemeralServer<C> {
+    const resource = known(this.#ephemeral.get(typeName), 'ephemeral resource', typeName);
+    const { provider } = this;
+    const stopping = this.#stopping.signal;
+    const unconfigured = (what: string): Diagnostic => this.#unconfigured(what);
+    return new EphemeralServer({ provider, resource, client: this.#client(), stopping, unconfigured });
   }
 
   validateProvider(config: ValueMap, facts: ValidateFacts): readonly Diagnostic[] {
@@ -236,20 +248,7 @@ export class ProviderServer<C> {
     const source = this.dataSource(typeName);
     const client = this.#client();
     if (client === undefined) return { state: null, diagnostics: [this.#unconfigured(`read ${typeName}`)] };
-    const limits = { timeoutMs: 60_000, stopping: this.#stopping.signal };
-    const begun = begin(this.provider, client, {}, limits);
-    try {
-      const read = await source.read(withoutNullEntries(source.attributes, config), begun.context);
-      const names = Object.keys(source.attributes);
-      const found = read as ValueMap;
-      const state = names.map((name) => [name, found[name] ?? config[name] ?? null] as const);
-      return { state: Object.fromEntries(state), diagnostics: begun.diagnostics };
-    } catch (error) {
-      begun.fail(`read data of ${typeName}`, error);
-      return { state: null, diagnostics: begun.diagnostics };
-    } finally {
-      begun.end();
-    }
+    return readDataSource({ provider: this.provider, source, client, stopping: this.#stopping.signal }, config);
   }
 
   /** Undefined while a part of it is not known. */

@@ -23,6 +23,11 @@ export function renderDocs<C>(provider: AnyProvider<C>): ReadonlyMap<string, str
         page('Data Source', each.typeName, each, binding(name, name)),
       ] as const;
     }),
+    ...provider.ephemeralResources.map((each) => {
+      const name = short(each.typeName);
+      const end = `${ephemeralVersion}\n\n${ephemeralBinding(`ephemeral_${each.typeName}`)}`;
+      return [`ephemeral-resources/${name}.md`, page('Ephemeral Resource', each.typeName, each, end)] as const;
+    }),
     ...provider.functions.map((each) => [`functions/${each.name}.md`, functionPage(each)] as const),
   ]);
 }
@@ -110,6 +115,12 @@ function nestedSections(attributes: Attributes, prefix: string): readonly string
 /** What it is called in the bindings for CDKTF and cdktn. */
 const binding = (namespace: string, type: string): string =>
   `## In TypeScript\n\n\`${camel(namespace)}.${capital(camel(type))}\`, from \`gantry/cdktf\` and \`gantry/cdktn\`. Arguments have the names above, in camelCase.`;
+
+const ephemeralVersion = 'Needs Terraform 1.10 or OpenTofu 1.11, or newer.';
+
+/** CDKTF knows no ephemeral resources. */
+const ephemeralBinding = (name: string): string =>
+  `## In TypeScript\n\n\`${camel(name)}.${capital(camel(name))}\`, from \`gantry/cdktn\` only. Arguments have the names above, in camelCase.`;
 
 const camel = (name: string): string => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 const capital = (name: string): string => `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;

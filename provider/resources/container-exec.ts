@@ -100,8 +100,14 @@ type Run = Pick<ExecSpec, 'command' | 'environment' | 'cwd' | 'user' | 'group' |
   Partial<Pick<ExecSpec, 'record_output'>>;
 type Ran = Pick<ExecSpec, 'exit_code' | 'stdout' | 'stderr'>;
 
-/** Throws DiagnosticError when it fails and must not. */
-export async function runOne(context: Context<Link>, container: string, spec: Run, path: Path): Promise<Ran> {
+/** Throws DiagnosticError when it fails and must not. `showsOutput`: whether the error has what the command wrote, beside its errors. */
+export async function runOne(
+  context: Context<Link>,
+  container: string,
+  spec: Run,
+  path: Path,
+  { showsOutput }: { readonly showsOutput: boolean } = { showsOutput: true },
+): Promise<Ran> {
   const limit = AbortSignal.timeout(parseDuration(spec.timeout ?? '5m') ?? 300_000);
   const signal = AbortSignal.any([context.signal, context.stopping, limit]);
   // Its arguments may hold what Terraform was told to keep to itself.
@@ -115,7 +121,9 @@ export async function runOne(context: Context<Link>, container: string, spec: Ru
     throw new DiagnosticError([failure(`A command in ${container} ${why}`, `It was killed: ${shown}`, path)], error);
   }
   if (ran.exitCode !== 0 && spec.fail_on_error !== false) {
-    const output = [ran.stdout, ran.stderr].map((text) => text.trim().slice(-2000)).filter((text) => text !== '');
+    const output = [...(showsOutput ? [ran.stdout] : []), ran.stderr]
+      .map((text) => text.trim().slice(-2000))
+      .filter((text) => text !== '');
     const detail = [`It exited with ${ran.exitCode}: ${shown}`, ...output].join('\n\n');
     throw new DiagnosticError([failure(`A command in ${container} failed`, detail, path)]);
   }

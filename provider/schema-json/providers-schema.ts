@@ -45,6 +45,9 @@ export function providersSchema<C>(provider: AnyProvider<C>, source: string): ob
         provider: schemaJson(0, provider.doc, provider.attributes),
         resource_schemas: byType(provider.resources),
         data_source_schemas: byType(provider.dataSources),
+        ...(provider.ephemeralResources.length === 0
+          ? {}
+          : { ephemeral_resource_schemas: byType(provider.ephemeralResources) }),
         ...(provider.functions.length === 0
           ? {}
           : { functions: Object.fromEntries(provider.functions.map((each) => [each.name, functionJson(each)])) }),

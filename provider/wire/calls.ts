@@ -22,6 +22,10 @@ export const providerCalls = [
   'MoveResourceState',
   'ReadDataSource',
   'CallFunction',
+  'ValidateEphemeralResourceConfig',
+  'OpenEphemeralResource',
+  'RenewEphemeralResource',
+  'CloseEphemeralResource',
   'StopProvider',
 ] as const;
 export type ProviderCall = (typeof providerCalls)[number];

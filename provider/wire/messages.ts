@@ -116,6 +116,7 @@ export const MetadataReply = defineMessage({
   dataSources: repeated(message(3, () => TypeName)),
   resources: repeated(message(4, () => TypeName)),
   functions: repeated(message(5, () => TypeName)),
+  ephemeralResources: repeated(message(6, () => TypeName)),
 });
 export const SchemaReply = defineMessage({
   provider: message(1, () => Schema),
@@ -124,6 +125,7 @@ export const SchemaReply = defineMessage({
   diagnostics: diagnostics(4),
   capabilities: capabilities(6),
   functions: mapped(7, () => FunctionDefinition),
+  ephemeralResources: mapped(8, () => Schema),
 });
 export const IdentitySchemasReply = defineMessage({
   schemas: mapped(1, () => IdentitySchema),
@@ -221,5 +223,21 @@ export const FunctionsReply = defineMessage({
 });
 export const CallRequest = defineMessage({ name: text(1), values: repeated(dynamic(2)) });
 export const CallReply = defineMessage({ result: dynamic(1), failure: message(2, () => FunctionFailure) });
+
+const Timestamp = defineMessage({ seconds: integer(1), nanoseconds: integer(2) });
+export const OpenRequest = defineMessage({ typeName: text(1), config: dynamic(2) });
+export const OpenReply = defineMessage({
+  diagnostics: diagnostics(1),
+  renewAt: message(2, () => Timestamp),
+  result: dynamic(3),
+  privateData: bytes(4),
+});
+/** Also of closing. */
+export const RenewRequest = defineMessage({ typeName: text(1), privateData: bytes(2) });
+export const RenewReply = defineMessage({
+  diagnostics: diagnostics(1),
+  renewAt: message(2, () => Timestamp),
+  privateData: bytes(3),
+});
 
 export const StopReply = defineMessage({ error: text(1) });

@@ -1,19 +1,16 @@
 // The calls of Terraform: each message read, handed to the framework as values, and its answer written. Decides nothing.
-import { objectType, type Attributes } from '../framework/attribute.ts';
-import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
-import { FunctionError, type AnyResource, type PrivateData } from '../framework/provider.ts';
+import { DiagnosticError, type Diagnostic } from '../framework/diagnostic.ts';
+import { FunctionError, type AnyResource } from '../framework/provider.ts';
 import type { Identity, ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
-import { isMap, type Value, type ValueMap } from '../framework/value.ts';
+import { asDynamic, caught, caughtLater, empty, objectOf, readPrivate, TypeTable, writePrivate } from './answers.ts';
 import { asMethods, type ProviderCall } from './calls.ts';
+import { ephemeralCalls } from './ephemeral/calls.ts';
 import type { Methods, Unary } from './grpc.ts';
 import * as wire from './messages.ts';
-import type { MessageOf } from './protobuf.ts';
 import { typeBytes, wireDiagnostics, wireFunction, wirePath, wireSchema } from './schema.ts';
-import { decodeValue, encodeValue, ValueError } from './values.ts';
+import { decodeValue, ValueError } from './values.ts';
 
-type Dynamic = MessageOf<typeof wire.DynamicValue>;
-const empty = new Uint8Array();
 /** Version 0 had no remote and no project. */
 const identityVersion = 1;
 
@@ -25,37 +22,10 @@ export function providerMethods<C>(server: ProviderServer<C>): Methods {
     ...schemaCalls(server),
     ...resourceCalls(server, types),
     ...identityCalls(server),
+    ...ephemeralCalls(server, types),
     ...otherCalls(server, types),
   });
 }
-
-/** Object types of schemas, made once. */
-class TypeTable<C> {
-  readonly #types = new Map<Attributes, Type>();
-  readonly #server: ProviderServer<C>;
-  constructor(server: ProviderServer<C>) {
-    this.#server = server;
-  }
-  of(attributes: Attributes): Type {
-    let type = this.#types.get(attributes);
-    if (type === undefined) this.#types.set(attributes, (type = objectType(attributes)));
-    return type;
-  }
-  resource(typeName: string): Type {
-    return this.of(this.#server.resource(typeName).attributes);
-  }
-  dataSource(typeName: string): Type {
-    return this.of(this.#server.dataSource(typeName).attributes);
-  }
-}
-
-const objectOf = (value: Value): ValueMap | null => (isMap(value) ? value : null);
-const asDynamic = (type: Type, value: Value): Dynamic => ({ msgpack: encodeValue(type, value), json: empty });
-
-const readPrivate = (bytes: Uint8Array): PrivateData =>
-  bytes.length === 0 ? {} : (JSON.parse(Buffer.from(bytes).toString('utf8')) as PrivateData);
-const writePrivate = (data: PrivateData): Uint8Array =>
-  Object.keys(data).length === 0 ? empty : Buffer.from(JSON.stringify(data));
 
 const identityType = (names: readonly string[]): Type => ({
   kind: 'object',
@@ -67,33 +37,6 @@ const identityNames = <C>({ identity, optionalIdentity = [] }: AnyResource<C>): 
 ];
 const asIdentity = (identity: Identity | undefined) =>
   identity === undefined ? undefined : { data: asDynamic(identityType(Object.keys(identity)), identity) };
-
-/** Problems that have words for users are diagnostics, not failures of the call. */
-function caught(work: () => Uint8Array, answer: (diagnostics: readonly Diagnostic[]) => Uint8Array): Uint8Array {
-  try {
-    return work();
-  } catch (error) {
-    return answer(asDiagnostics(error));
-  }
-}
-
-async function caughtLater(
-  work: () => Promise<Uint8Array>,
-  answer: (diagnostics: readonly Diagnostic[]) => Uint8Array,
-): Promise<Uint8Array> {
-  try {
-    return await work();
-  } catch (error) {
-    return answer(asDiagnostics(error));
-  }
-}
-
-function asDiagnostics(error: unknown): readonly Diagnostic[] {
-  if (error instanceof DiagnosticError) return error.diagnostics;
-  if (!(error instanceof ValueError)) throw error;
-  const detail = 'The state or configuration has another shape than the schema of this version of the provider.';
-  return [failure(`A value cannot be read: ${error.message}`, detail)];
-}
 
 function schemaCalls<C>({
   provider,
@@ -109,6 +52,7 @@ function schemaCalls<C>({
         resources: named(provider.resources, ({ typeName }) => typeName),
         dataSources: named(provider.dataSources, ({ typeName }) => typeName),
         functions: named(provider.functions, ({ name }) => name),
+        ephemeralResources: named(provider.ephemeralResources, ({ typeName }) => typeName),
       }),
     GetProviderSchema: () =>
       (schema ??= wire.SchemaReply.encode({
@@ -120,6 +64,9 @@ function schemaCalls<C>({
           provider.dataSources.map((each) => [each.typeName, wireSchema(0, each.doc, each.attributes)]),
         ),
         functions: functions(),
+        ephemeralResources: Object.fromEntries(
+          provider.ephemeralResources.map((each) => [each.typeName, wireSchema(0, each.doc, each.attributes)]),
+        ),
         capabilities,
       })),
     GetFunctions: () => wire.FunctionsReply.encode({ functions: functions() }),

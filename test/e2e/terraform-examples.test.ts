@@ -29,6 +29,12 @@ describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () 
     expect((await terraform.plan()).output).toContain(`${provider.resources.length} to add, 0 to change`);
   });
 
+  it('of ephemeral resources are valid', async () => {
+    terraform.write(provider.ephemeralResources.map(({ example }) => example).join('\n'));
+    const { code, output } = await terraform.run(['validate']);
+    expect(code, output).toBe(0);
+  });
+
   it('of data sources are read', async () => {
     await seed(daemon);
     await daemon.call('POST', '/1.0/networks', {

@@ -40,12 +40,16 @@ describe('the committed bindings', () => {
   });
 
   test('have what the documentation says they have', () => {
-    const index = read('cdktf/generated/index.ts');
     for (const [page, text] of renderDocs(gantryProvider({ env: {}, log() {} }))) {
       if (page.startsWith('functions/')) continue;
-      const [, namespace, name] = /`(\w+)\.(\w+)`, from `gantry\/cdktf`/.exec(text) ?? [];
-      const [, path] = new RegExp(`export \\* as ${namespace} from '\\./([\\w-]+)'`).exec(index) ?? [];
-      expect(read(`cdktf/generated/${path}/index.ts`), page).toMatch(new RegExp(`^export class ${name} extends`, 'm'));
+      const [, namespace, name, flavour] = /`(\w+)\.(\w+)`, from `gantry\/(cdktf|cdktn)`/.exec(text) ?? [];
+      // CDKTF knows no ephemeral resources.
+      expect(flavour, page).toBe(page.startsWith('ephemeral-resources/') ? 'cdktn' : 'cdktf');
+      const index = read(`${flavour}/generated/index.ts`);
+      const [, path] = new RegExp(`export \\* as ${namespace} from '\\./([\\w-]+)(?:/index)?'`).exec(index) ?? [];
+      expect(read(`${flavour}/generated/${path}/index.ts`), page).toMatch(
+        new RegExp(`^export class ${name} extends`, 'm'),
+      );
     }
   });
 

@@ -168,6 +168,7 @@ function toyServer(toy: Toy): ProviderServer<Toy> {
     resources: [resource<Toy>()(thing)],
     dataSources: [],
     functions: [],
+    ephemeralResources: [],
     explain: (what, error) => [failure(`Cannot ${what}`, String(error))],
   };
   return new ProviderServer(provider);

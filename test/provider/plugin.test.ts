@@ -160,7 +160,7 @@ describe('calls', () => {
     const caller = client(await start());
     for (const path of [
       rpc('ListResource'),
-      rpc('OpenEphemeralResource'),
+      rpc('PlanAction'),
       rpc('ListResource'),
       '/tfplugin5.Provider/GetSchema',
       '/x',
@@ -187,6 +187,8 @@ describe('calls', () => {
     expect(Object.keys(schema.resources).sort()).toEqual(metadata.resources.map(({ name }) => name).sort());
     expect(Object.keys(schema.resources)).toHaveLength(15);
     expect(Object.keys(schema.dataSources)).toHaveLength(11);
+    expect(Object.keys(schema.ephemeralResources)).toEqual(['gantry_container_exec', 'gantry_container_file']);
+    expect(metadata.ephemeralResources.map(({ name }) => name)).toEqual(Object.keys(schema.ephemeralResources));
     expect(Object.keys(schema.functions)).toEqual(['image_reference', 'parse_size']);
     expect(schema.capabilities).toMatchObject({ planDestroy: true, schemaOptional: true, moveState: true });
     const functions = wire.FunctionsReply.decode((await caller.call(rpc('GetFunctions'))).body);

@@ -57,6 +57,7 @@ function standIn(name: 'lxd' | 'incus'): AnyProvider<object> {
     resources: types.map(of),
     dataSources: [],
     functions: [],
+    ephemeralResources: [],
     explain: () => [],
   };
 }

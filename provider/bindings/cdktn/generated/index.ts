@@ -25,6 +25,8 @@ export * as dataGantryProject from './data-gantry-project/index';
 export * as dataGantryResources from './data-gantry-resources/index';
 export * as dataGantryServer from './data-gantry-server/index';
 export * as dataGantryStoragePool from './data-gantry-storage-pool/index';
+export * as ephemeralGantryContainerExec from './ephemeral-gantry-container-exec/index';
+export * as ephemeralGantryContainerFile from './ephemeral-gantry-container-file/index';
 export * as provider from './provider/index';
 export * as providerFunctions from './provider-functions/index';
 
