@@ -34,6 +34,7 @@ const laterExtensions = [
   'cloud_init',
   'network_dns_search',
   'network_nat_address',
+  'container_nic_routes',
 ];
 
 export const extensions: readonly string[] = [

@@ -30,6 +30,8 @@ export interface NicRun {
   readonly virtualFunction?: { readonly parent: string; readonly index: number };
   /** Bits a second into and out of the container (veth only). */
   readonly rates?: { readonly ingress?: number; readonly egress?: number };
+  /** Subnets in canonical form that the host routes to `link`, without one to the host's end (veth only). */
+  readonly routes?: readonly string[];
   /** Frames with another source address than `hwaddr` are dropped on the host (veth only). */
   readonly macFilter?: boolean;
 }

@@ -632,6 +632,12 @@ test.each([
     'config.ipv4.nat.address',
     'network_nat_address',
   ],
+  [
+    'profile',
+    { devices: { e: { type: 'nic', nictype: 'p2p', 'ipv4.routes': '10.4.0.0/16' } } },
+    'devices.e.ipv4.routes',
+    'container_nic_routes',
+  ],
 ] as const)(
   '%s: a server that lacks the extension of a newer key is named before a plan is made',
   (kind, values, path, since) => {

@@ -42,6 +42,12 @@ describe('the plan for changed devices', () => {
     ['only its lease', { nic }, { nic: { ...nic, 'ipv4.address': '10.0.0.2' } }, ['adjust nic']],
     ['mtu of a nic', { nic }, { nic: { ...nic, mtu: '1400' } }, ['unplug nic', 'plug nic']],
     ['only rates of a disk', { data }, { data: { ...data, 'limits.read': '1MB' } }, ['adjust data']],
+    [
+      'only routes of a nic',
+      { n: { type: 'nic', nictype: 'p2p' } },
+      { n: { type: 'nic', nictype: 'p2p', 'ipv4.routes': '10.4.0.0/16' } },
+      ['adjust n'],
+    ],
     ['rates of the root disk', { root }, { root: { ...root, 'limits.read': '1MB' } }, ['adjust root']],
     ['size of the root disk is the pool’s', { root }, { root: { ...root, size: '1GB' } }, []],
     ['what else the root disk has waits', { root }, { root: { ...root, readonly: 'true' } }, ['wait root']],

@@ -1,5 +1,7 @@
 // Device type nic: network interfaces (which properties, which kinds). Making them is the work of the drivers.
 import * as is from '../value-check.ts';
+import type { Check } from '../value-check.ts';
+import { parseCidr, type IpFamily } from '../ip.ts';
 import type { Problem } from '../problem.ts';
 import { isSet, live, problem } from './device-type.ts';
 import type { DeviceConfig, DeviceType } from './device-type.ts';
@@ -8,6 +10,16 @@ export const nicTypes = ['bridged', 'macvlan', 'p2p', 'physical', 'sriov'] as co
 const parented = ['bridged', 'macvlan', 'physical', 'sriov'];
 const shaped = { only: ['bridged', 'p2p'] };
 const bridged = { only: ['bridged'] };
+
+/** A default route would take the host's own way out. */
+const routes = (family: IpFamily): Check =>
+  is.listOf((value) => {
+    const cidr = parseCidr(value);
+    const example = family === 4 ? '10.4.0.0/16' : 'fd42:4::/32';
+    return cidr?.ip.family === family && cidr.prefix > 0
+      ? undefined
+      : `must be an IPv${family} subnet with a prefix length of at least 1 (${example})`;
+  });
 
 export const nic: DeviceType = {
   doc: 'A network interface.',
@@ -26,6 +38,16 @@ export const nic: DeviceType = {
     vlan: live(is.integer(1, 4094), 'VLAN to attach to.', { only: ['macvlan', 'physical'] }),
     'ipv4.address': live(is.ipv4, 'Address that DHCP hands out.', bridged),
     'ipv6.address': live(is.ipv6, 'Address that DHCP hands out.', bridged),
+    'ipv4.routes': live(
+      routes(4),
+      'Subnets, separated by commas, that the host routes to it while it is there.',
+      shaped,
+    ),
+    'ipv6.routes': live(
+      routes(6),
+      'Subnets, separated by commas, that the host routes to it while it is there.',
+      shaped,
+    ),
     'security.mac_filtering': live(is.bool, 'Drop frames with another MAC address.', { default: 'false', ...bridged }),
     'limits.ingress': live(is.bitRate, 'Most bits a second into the container.', shaped),
     'limits.egress': live(is.bitRate, 'Most bits a second out of the container.', shaped),

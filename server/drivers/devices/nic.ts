@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { parseBits } from '../../api/bits.ts';
 import type { ConfigMap } from '../../api/common.ts';
+import { formatCidr, parseCidr, subnetOf } from '../../api/ip.ts';
+import { splitList } from '../../api/network-config.ts';
 import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NicRun } from '../run-parts.ts';
@@ -84,7 +86,14 @@ function vlanOf(context: DeviceContext): { readonly name: string; readonly vlan:
   return { name: `${parent}.${id}`, vlan: { vlan: { parent, id: Number(id) } } };
 }
 
-function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter'> {
+/** Without the host's part of each address, which the kernel refuses; each once. */
+function routesOf(properties: ConfigMap): readonly string[] {
+  const texts = [properties['ipv4.routes'], properties['ipv6.routes']].flatMap(splitList);
+  return [...new Set(texts.flatMap((text) => parseCidr(text) ?? []).map((cidr) => formatCidr(subnetOf(cidr))))];
+}
+
+function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter' | 'routes'> {
+  const routes = routesOf(properties);
   const rate = (name: string): number | undefined => {
     const text = set(properties, name) ?? set(properties, 'limits.max');
     const bits = text === undefined ? undefined : parseBits(text);
@@ -97,6 +106,7 @@ function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter'> {
       : {
           rates: { ...(ingress === undefined ? {} : { ingress }), ...(egress === undefined ? {} : { egress }) },
         }),
+    ...(routes.length === 0 ? {} : { routes }),
     ...(isTrue(properties['security.mac_filtering']) ? { macFilter: true } : {}),
   };
 }

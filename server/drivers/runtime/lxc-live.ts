@@ -27,6 +27,7 @@ import {
   takeBack,
   unplugFrom,
 } from './nic-host.ts';
+import { addRoutes, dropRoutes } from './nics/routes.ts';
 import { cablesOf, type DeviceState, type RunState } from './run-state.ts';
 
 export interface LiveDeps extends FileDeps {
@@ -129,8 +130,8 @@ export class LxcLive implements LiveDevices {
       await withRevert(async (revert) => {
         for (const nic of plug.nics) {
           const was = old.nics.find((one) => one.name === nic.name);
-          revert.push(() => (was === undefined ? undefined : shape(was, this.#deps.places.tag)));
-          await shape(nic, this.#deps.places.tag);
+          revert.push(() => (was === undefined ? undefined : this.#dress(was, nic)));
+          await this.#dress(nic, was);
         }
         await this.#changeNodes(before, devices, old.nodes, plug.nodes, revert);
         revert.push(() => this.#setRates(before, devices.now, plug));
@@ -138,6 +139,13 @@ export class LxcLive implements LiveDevices {
         this.#note(before, { ...devices, now, properties });
       });
     });
+  }
+
+  /** Rates, filter and routes of a nic, in place of those that it has. */
+  async #dress(nic: NicRun, was: NicRun | undefined): Promise<void> {
+    await shape(nic, this.#deps.places.tag);
+    if (was !== undefined) await dropRoutes(was, nic.routes);
+    await addRoutes(nic);
   }
 
   async #changeNodes(
@@ -284,7 +292,10 @@ export class LxcLive implements LiveDevices {
   /** LXC has started the container: what it does not do itself. */
   async afterStart(state: RunState): Promise<void> {
     const { now } = needDevices(state);
-    for (const nic of now.nics) if (isShaped(nic)) await shape(nic, this.#deps.places.tag);
+    for (const nic of now.nics) {
+      if (isShaped(nic)) await shape(nic, this.#deps.places.tag);
+      await addRoutes(nic);
+    }
     await followPriority(this.#deps, state);
     this.#setRates(state, now, noParts);
   }
@@ -337,6 +348,7 @@ export class LxcLive implements LiveDevices {
         const before = state.devices?.lent[nic.hostName];
         if (nic.kind === 'physical' && before !== undefined) await giveBack(nic.hostName, before);
         if (nic.kind === 'veth') await removeShape(nic.hostName, places.tag);
+        await dropRoutes(nic);
         await removeVlan(nic, places.tag);
       } catch (error) {
         log.warn('cannot clear away after an interface', { interface: nic.hostName, reason: errorText(error) });

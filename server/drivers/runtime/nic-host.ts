@@ -19,6 +19,7 @@ import {
   tablesOf,
   unplugNic,
 } from './nic-commands.ts';
+import { addRoutes, dropRoutes } from './nics/routes.ts';
 
 export const interfaceExists = (name: string): boolean => existsSync(`/sys/class/net/${name}`);
 
@@ -89,6 +90,7 @@ export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<v
     await batch('ip', [], plan.host);
     await batch('ip', insideOf(pid), plan.inside);
     await shape(nic, tag);
+    await addRoutes(nic);
   } catch (error) {
     await unplugFrom(nic, pid, tag).catch(() => {});
     if (nic.kind !== 'physical' && interfaceExists(nic.hostName)) {
@@ -101,6 +103,7 @@ export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<v
 /** Idempotent: an interface that is gone already is fine. */
 export async function unplugFrom(nic: NicRun, pid: number, tag: string): Promise<void> {
   await unshape(nic, tag);
+  await dropRoutes(nic);
   const plan = unplugNic(nic, process.pid);
   if (nic.kind === 'veth') {
     if (interfaceExists(nic.hostName)) await batch('ip', [], plan.host);

@@ -53,7 +53,7 @@ const changedProperties = (old: ConfigMap, next: ConfigMap): readonly string[] =
 
 /** Properties that are changed under a device without taking it away, by type. */
 const adjustable: Readonly<Record<string, RegExp>> = {
-  nic: /^(limits\.(ingress|egress|max)|security\.mac_filtering|ipv[46]\.address|maas\..*)$/,
+  nic: /^(limits\.(ingress|egress|max)|security\.mac_filtering|ipv[46]\.(address|routes)|maas\..*)$/,
   disk: /^(limits\.(read|write|max)|optional|required)$/,
   'unix-char': /^(uid|gid|mode|required)$/,
   'unix-block': /^(uid|gid|mode|required)$/,

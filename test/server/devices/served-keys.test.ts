@@ -1,4 +1,5 @@
 // Properties of devices that came with LXD, over the real daemon: rules on the simulation, mounts and routes on real containers.
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +36,7 @@ describe.each([
       await seed(daemon);
       const built = await buildBusyboxImage(join(work, 'image'), {});
       await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
-      const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
+      const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'fd42:ffff:218::1/64', 'ipv4.nat': 'false' };
       expect((await daemon.call('POST', '/1.0/networks', { name: bridge, config })).status).toBe(200);
       await createContainer(daemon, 'c1', { source: { type: 'image', alias: 'busybox' } });
     }, 120_000);
@@ -60,6 +61,16 @@ describe.each([
         ? daemon.sim.runOf('c1').mounts.some((mount) => mount.device === device && mount.target === target)
         : (await sh(`grep -c " ${target} " /proc/self/mountinfo`)).trim() === '1';
 
+    const routes = (): readonly string[] => {
+      if (runtime === 'sim') return daemon.sim.runOf('c1').nics.flatMap((nic) => nic.routes ?? []);
+      const show = (family: string): string[] =>
+        execFileSync('ip', [family, 'route', 'show', 'dev', bridge, 'proto', '73'], { encoding: 'utf8' })
+          .split('\n')
+          .flatMap((line) => /^[0-9a-f:./]+/.exec(line)?.[0] ?? [])
+          .toSorted();
+      return [...show('-4'), ...show('-6')];
+    };
+
     test('disk required: false starts without a missing source, which a later change plugs in', async () => {
       const source = join(work, 'share');
       const disk = { type: 'disk', source, path: '/mnt/share' };
@@ -78,6 +89,36 @@ describe.each([
       await patched({ share: { type: 'none' } });
       expect(await mounted('share', '/mnt/share')).toBe(false);
       expect(await state('stop')).toBe('');
+    });
+
+    test('nic ipv4.routes and ipv6.routes are routes of the host while the nic is there', async () => {
+      const nic = { type: 'nic', nictype: 'bridged', parent: bridge, name: 'eth0' };
+      const routed = { ...nic, 'ipv4.routes': '198.18.219.5/29, 198.18.220.0/24', 'ipv6.routes': 'fd42:ffff:219::/64' };
+      const [kept, given, ipv6] = ['198.18.219.0/29', '198.18.220.0/24', 'fd42:ffff:219::/64'];
+      await patched({ eth0: routed });
+      expect(await state('start')).toBe('');
+      const { initPid } = daemon.host.runtime.probe('c1');
+      expect(routes()).toEqual([kept, given, ipv6]);
+      await patched({ eth0: { ...nic, 'ipv4.routes': kept } });
+      expect(routes()).toEqual([kept]);
+      await patched({ eth0: nic });
+      expect(routes()).toEqual([]);
+      await patched({ eth0: { type: 'none' } });
+      await patched({ eth0: routed });
+      expect(routes()).toEqual([kept, given, ipv6]);
+      expect(daemon.host.runtime.probe('c1').initPid).toBe(initPid);
+      expect(await state('stop')).toBe('');
+      if (runtime === 'lxc') {
+        expect(routes()).toEqual([]);
+        execFileSync('ip', ['route', 'add', kept, 'dev', 'lo']);
+        try {
+          expect(await state('start')).toContain('the host has a route to 198.18.219.0/29 by lo already');
+          expect(routes()).toEqual([]);
+        } finally {
+          execFileSync('ip', ['route', 'del', kept, 'dev', 'lo']);
+        }
+      }
+      await patched({ eth0: { type: 'none' } });
     });
   });
 });
