@@ -25,6 +25,7 @@ import { clusterMember } from './resources/cluster-member.ts';
 import { container } from './resources/container.ts';
 import { containerExec } from './resources/container-exec-resource.ts';
 import { containerFile } from './resources/container-file.ts';
+import { containerDevice } from './resources/devices/container-device.ts';
 import { image } from './resources/image.ts';
 import { imageAlias } from './resources/image-alias.ts';
 import { network } from './resources/network.ts';
@@ -70,6 +71,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       certificate,
       clusterMember,
       container,
+      containerDevice,
       containerExec,
       containerFile,
       image,

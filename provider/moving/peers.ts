@@ -39,6 +39,7 @@ const file: Move = {
   target: 'gantry_container_file',
   takes: { container: holder, path: ['target_path', 'target_file'] },
 };
+const device: Move = { target: 'gantry_container_device', takes: { container: holder, name: ['name'] } };
 const snapshot: Move = { target: 'gantry_snapshot', takes: { container: holder, name: ['name'] } };
 const certificate: Move = {
   target: 'gantry_certificate',
@@ -58,6 +59,7 @@ const moves: Readonly<Record<string, Move>> = {
   storage_volume: volume,
   snapshot,
   instance_snapshot: snapshot,
+  instance_device: device,
   instance_file: file,
   container_file: file,
   cached_image: image,

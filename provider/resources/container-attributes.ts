@@ -200,7 +200,10 @@ export const containerAttributes = {
     computed: true,
     sensitive: true,
   }),
-  expanded_devices: shownTextMaps({ doc: 'Devices of its profiles and its own, merged.', computed: true }),
+  expanded_devices: shownTextMaps({
+    doc: 'Devices of its profiles and its own, merged, without those of gantry_container_device.',
+    computed: true,
+  }),
   timeouts: timeoutsAttribute,
 } as const;
 

@@ -7,6 +7,7 @@ import { equalValues, isMap, isWhollyKnown, unknownValue, type Value } from '../
 import type { ContainerAttributes, ContainerState, Source } from './container-attributes.ts';
 import { wantedHash } from './container-files.ts';
 import { baseImageOf, isMissing, isSameSource } from './container-source.ts';
+import { declaredTwice, twiceProblem } from './devices/apart.ts';
 import { costOf, wholeConfig, type Cost } from './container-state.ts';
 import { withBackupHash } from './sources/backup-file.ts';
 
@@ -20,6 +21,7 @@ export async function planContainer(hook: Hook): Promise<void> {
   if (prior === null) return;
   if (config.source === null) planned.source = prior.source;
   else await planSource(hook, prior);
+  await planDevices(hook, prior);
   const cost = plannedCost(hook, prior);
   if (cost?.effect === 'recreate') {
     hook.replace(at('devices'));
@@ -36,6 +38,17 @@ export async function planContainer(hook: Hook): Promise<void> {
   }
   // Frozen is not stopped, though it does not run either.
   if (prior.status === 'Frozen' && planned.running === false) planned.status = unknownValue;
+}
+
+/** Devices that the container gets may be there as resources of their own, of which its state knows nothing. */
+async function planDevices({ planned, client, add }: Hook, prior: ContainerState): Promise<void> {
+  const devices = planned.devices as Value;
+  // During an apply the write itself looks.
+  if (client === undefined || client.activity.hasWritten || !isMap(devices)) return;
+  if (Object.keys(devices).every((name) => Object.hasOwn(prior.devices ?? {}, name))) return;
+  const { metadata: live } = await client.client.get('container', prior.name);
+  const declared = Object.fromEntries(Object.keys(devices).map((name) => [name, {}]));
+  for (const name of declaredTwice(live, declared)) add(twiceProblem(prior.name, name));
 }
 
 /** What a change cannot reach stays known: others may depend on it. */

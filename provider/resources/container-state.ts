@@ -8,6 +8,7 @@ import type { SeenContainer } from '../connection/reader.ts';
 import type { TextMap, TextMaps } from '../framework/attribute.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
 import { readExecs } from './container-exec.ts';
+import { devicesApart, devicesOfItsOwn } from './devices/apart.ts';
 import { present, readMap, readMaps, said, writtenMap, writtenMaps } from './maps.ts';
 import { containerRules, isContainerComputed, shownMaps } from './shared.ts';
 
@@ -35,7 +36,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     profiles: live.profiles ?? [],
     ephemeral: live.ephemeral,
     ...config,
-    devices: readMaps(live.devices ?? {}, state.devices),
+    devices: readMaps(devicesOfItsOwn(live.config, live.devices ?? {}), state.devices),
     // Frozen is neither: whatever is asked for, it is a difference.
     running: isUp(live.status) && !isFrozen(live.status),
     exec: readExecs(state.exec),
@@ -47,7 +48,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     mac_address: first?.mac_address ?? null,
     interfaces: addresses,
     expanded_config: withoutComputed(live.expanded_config ?? {}),
-    expanded_devices: shownMaps(live.expanded_devices ?? {}),
+    expanded_devices: shownMaps(devicesOfItsOwn(live.config, live.expanded_devices ?? {})),
     ...(state.status === null ? importedPart(live, state) : {}),
   };
 }
@@ -139,7 +140,7 @@ export function putContainer(planned: ContainerState, prior: ContainerState, liv
   return {
     architecture: planned.architecture ?? live.architecture,
     config: writtenMap(live.config, wholeConfig(planned), wholeConfig(prior), containerRules),
-    devices: writtenMaps(planned.devices),
+    devices: { ...devicesApart(live), ...writtenMaps(planned.devices) },
     ephemeral: planned.ephemeral ?? false,
     profiles: [...(planned.profiles ?? live.profiles)],
     description: planned.description ?? '',
@@ -223,7 +224,8 @@ export function costOf(
 
 const namesOf = (a: object, b: object): readonly string[] => [...new Set([...Object.keys(a), ...Object.keys(b)])];
 
+/** Without devices that are resources of their own: those restart nothing. */
 export const expanded = (live: Container): { readonly config: TextMap; readonly devices: TextMaps } => ({
   config: withoutComputed(live.expanded_config ?? {}),
-  devices: live.expanded_devices ?? {},
+  devices: devicesOfItsOwn(live.config, live.expanded_devices ?? {}),
 });

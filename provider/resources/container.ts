@@ -29,6 +29,8 @@ import {
   putContainer,
   readContainer,
 } from './container-state.ts';
+import { checkDeclaredOnce, withoutApart } from './devices/apart.ts';
+import { inTurn } from './devices/in-turn.ts';
 import { badId, parseImportId, type ImportId } from './ids.ts';
 import { gantryResource } from './shared.ts';
 import { createFromBackup } from './sources/backup-file.ts';
@@ -187,27 +189,31 @@ async function inherited({ client, signal }: Context<Link>, { source, profiles }
 
 /** A copy or a restored backup begins with all that the other had; here, as everywhere, what is not written is not there. */
 async function keepOnlyOwn(context: Context<Link>, planned: ContainerState): Promise<void> {
-  const change = { changedSince: () => [], body: (live: Container) => putContainer(planned, planned, live) };
+  const change = {
+    changedSince: () => [],
+    body: (live: Container) => putContainer(planned, planned, withoutApart(live)),
+  };
   await edit(context, editOf(context, 'container', planned.name, change));
 }
 
 /** Writes config, devices and the like; returns what was there before. */
 function changeObject(context: Context<Link>, planned: ContainerState, prior: ContainerState): Promise<Container> {
-  return edit(
-    context,
-    editOf(context, 'container', prior.name, {
-      changedSince: (live) =>
-        conflicting({ prior, planned }, (state) => readContainer(live, state), [
-          'description',
-          'profiles',
-          'ephemeral',
-          'config',
-          'devices',
-          'snapshots',
-        ]),
-      body: (live) => putContainer(planned, prior, live),
-    }),
-  );
+  const change = editOf(context, 'container', prior.name, {
+    changedSince: (live) =>
+      conflicting({ prior, planned }, (state) => readContainer(live, state), [
+        'description',
+        'profiles',
+        'ephemeral',
+        'config',
+        'devices',
+        'snapshots',
+      ]),
+    body: (live) => {
+      checkDeclaredOnce(live, planned.devices);
+      return putContainer(planned, prior, live);
+    },
+  });
+  return inTurn(context.client, prior.name, () => edit(context, change));
 }
 
 /** By what it really gets from all its profiles and its own keys together. */

@@ -10,6 +10,7 @@ import { text, textMap, textMaps, type TextMap, type TextMaps, type Attributes }
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../framework/path.ts';
 import type { AnyDataSource, AnyResource, DataSource, Resource } from '../framework/provider.ts';
+import { apartKey } from './devices/apart.ts';
 import { present, sameMap, type MapRules } from './maps.ts';
 
 /** A resource on any server of the provider, in any project. */
@@ -57,7 +58,10 @@ function pathOf(rest: string, prefix: string): Path {
 }
 
 export const isContainerComputed = (key: string): boolean =>
-  containerConfigKey(key)?.fact.computed === true || key.startsWith('volatile.') || key.startsWith('image.');
+  containerConfigKey(key)?.fact.computed === true ||
+  key.startsWith('volatile.') ||
+  key.startsWith('image.') ||
+  key === apartKey;
 export const containerRules: MapRules = { isComputed: isContainerComputed };
 
 export const containerConfigAttribute = (profile: boolean) =>
@@ -65,7 +69,9 @@ export const containerConfigAttribute = (profile: boolean) =>
     doc: `Config keys. Keys that the server keeps for itself (\`volatile.*\`${profile ? '' : ', `image.*`'}) are left out.`,
     default: {},
     check: (config: TextMap) =>
-      stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config'),
+      apartKey in config
+        ? [{ path: [{ key: apartKey }], message: 'is written by gantry_container_device: leave it out' }]
+        : stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config'),
     same: (before: TextMap, after: TextMap) => sameMap(before, after, containerRules),
   });
 

@@ -67,7 +67,10 @@ export function codeForStatus(status: number): string {
 }
 
 export const isNotFound = (error: unknown): boolean => error instanceof ClientError && error.status === 404;
-export const isPreconditionFailed = (error: unknown): boolean => error instanceof ClientError && error.status === 412;
+/** Refused at once, or by the operation when another change came first while it waited for its turn. */
+export const isPreconditionFailed = (error: unknown): boolean =>
+  error instanceof ClientError &&
+  (error.status === 412 || (error.code === 'operationFailed' && /\bETag no longer matches\b/.test(error.message)));
 
 /** An operation owns the object for now. No code of its own says so: the daemon and real LXD both answer with this word. */
 export const isBusy = (error: unknown): boolean => error instanceof ClientError && /\bbusy\b/i.test(error.message);

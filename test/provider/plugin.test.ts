@@ -185,7 +185,7 @@ describe('calls', () => {
     const schema = wire.SchemaReply.decode((await caller.call(rpc('GetProviderSchema'))).body);
     const metadata = wire.MetadataReply.decode((await caller.call(rpc('GetMetadata'))).body);
     expect(Object.keys(schema.resources).sort()).toEqual(metadata.resources.map(({ name }) => name).sort());
-    expect(Object.keys(schema.resources)).toHaveLength(15);
+    expect(Object.keys(schema.resources)).toHaveLength(16);
     expect(Object.keys(schema.dataSources)).toHaveLength(11);
     expect(Object.keys(schema.ephemeralResources)).toEqual(['gantry_container_exec', 'gantry_container_file']);
     expect(metadata.ephemeralResources.map(({ name }) => name)).toEqual(Object.keys(schema.ephemeralResources));
@@ -194,7 +194,7 @@ describe('calls', () => {
     const functions = wire.FunctionsReply.decode((await caller.call(rpc('GetFunctions'))).body);
     expect(functions.functions).toEqual(schema.functions);
     const identities = wire.IdentitySchemasReply.decode((await caller.call(rpc('GetResourceIdentitySchemas'))).body);
-    expect(Object.keys(identities.schemas)).toHaveLength(15);
+    expect(Object.keys(identities.schemas)).toHaveLength(16);
     const attributes = identities.schemas['gantry_snapshot']?.attributes ?? [];
     expect(attributes.map(({ name, requiredForImport }) => [name, requiredForImport])).toEqual([
       ['container', true],

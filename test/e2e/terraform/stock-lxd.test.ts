@@ -150,6 +150,42 @@ resource "gantry_container_file" "f" {
     await terraform.destroy();
   });
 
+  test('plugs devices of their own into a running container beside the update of that, and out again', async () => {
+    const devices = (count: number, description: string): string => `${base}
+resource "gantry_storage_volume" "v" {
+  count = 6
+  pool  = gantry_storage_pool.p.name
+  name  = "data\${count.index}"
+}
+${container('a', `description = "${description}"`)}
+resource "gantry_container_device" "d" {
+  count      = ${count}
+  container  = "a"
+  name       = "data\${count.index}"
+  type       = "disk"
+  properties = { pool = "tfpool", source = gantry_storage_volume.v[count.index].name, path = "/srv/data\${count.index}" }
+}
+`;
+    const mounts = (): string => {
+      const env = { ...process.env, LXD_DIR: lxd.dir };
+      const command = ['exec', 'a', '--', 'grep', '-c', '/srv/data', '/proc/mounts'];
+      return spawnSync('lxc', command, { env, encoding: 'utf8' }).stdout.trim();
+    };
+    terraform.write(devices(0, 'x'));
+    await terraform.apply();
+    terraform.write(devices(6, 'y'));
+    expect(await terraform.apply()).toContain('6 added, 1 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect(mounts()).toBe('6');
+    terraform.write(devices(2, 'z'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const live = await lxd.get('/1.0/containers/a');
+    expect(Object.keys(live.devices).toSorted()).toEqual(['data0', 'data1', 'root']);
+    expect(live).toMatchObject({ description: 'z', status: 'Running' });
+    await terraform.destroy();
+  });
+
   test('restricts certificates, copies volumes of other projects, and empties a project that is to go with all it has', async () => {
     const key = join(terraform.dir, 'ci.key');
     const ran = spawnSync(

@@ -193,6 +193,11 @@ describe('what is inside a container', () => {
       { resource: { gantry_cluster_member: { m: { name: 'x' } } } },
       ['E_UNKNOWN_RESOURCE /resource/gantry_cluster_member/m'],
     ],
+    [
+      'devices of their own',
+      withWeb({ gantry_container_device: { d: { container: 'web', name: 'd', type: 'none' } } }),
+      ['E_UNKNOWN_RESOURCE /resource/gantry_container_device/d'],
+    ],
   ])('is refused: %s', (_name, value, expected) => {
     expect(problems(value)).toEqual(
       expect.arrayContaining(

@@ -2,6 +2,7 @@
 export * as certificate from './certificate';
 export * as clusterMember from './cluster-member';
 export * as container from './container';
+export * as containerDevice from './container-device';
 export * as containerExec from './container-exec';
 export * as containerFile from './container-file';
 export * as image from './image';

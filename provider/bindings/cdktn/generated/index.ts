@@ -2,6 +2,7 @@
 export * as certificate from './certificate/index';
 export * as clusterMember from './cluster-member/index';
 export * as container from './container/index';
+export * as containerDevice from './container-device/index';
 export * as containerExec from './container-exec/index';
 export * as containerFile from './container-file/index';
 export * as image from './image/index';

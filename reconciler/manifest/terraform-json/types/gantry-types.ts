@@ -411,4 +411,6 @@ export const gantryTypes: Readonly<Record<string, ObjectType | PartType>> = Obje
 /** What the provider has and documents cannot say, with what to do. */
 export const gantryRefused: Readonly<Record<string, string>> = {
   gantry_cluster_member: 'members are taken over by Terraform alone',
+  gantry_container_device:
+    'the document of a container has all its devices: declare it in devices of its gantry_container',
 };

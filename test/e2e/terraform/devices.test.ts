@@ -1,0 +1,238 @@
+// Devices of containers that are Terraform objects of their own, beside the devices that the container's own resource declares.
+import { afterEach, describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform.ts';
+import { useTerraform } from '../../support/terraform-world.ts';
+
+const missing = terraformMissing('Terraform and devices of their own');
+const key = 'user.gantry.terraform.devices';
+
+/** Does something again and again beside the test. */
+function meanwhile(act: (count: number) => Promise<void>): { stop(): Promise<void> } {
+  const over = new AbortController();
+  const running = (async () => {
+    for (let count = 0; !over.signal.aborted; count += 1) {
+      await act(count);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  })();
+  return {
+    stop: () => {
+      over.abort();
+      return running;
+    },
+  };
+}
+
+describe.skipIf(missing !== undefined)('a gantry_container_device', { timeout: 120_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  let stop = (): Promise<unknown> => Promise.resolve();
+  useTerraform((world) => ({ daemon, terraform } = world));
+  afterEach(() => stop());
+
+  const container = (more = '', devices = ''): string => `
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_container" "c" {
+  name         = "web"
+  stop_timeout = 0
+  devices = {
+    root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }
+    ${devices}
+  }
+  ${more}
+}
+output "devices" {
+  value = gantry_container.c.expanded_devices
+}
+`;
+  const device = (label: string, port: number, more = ''): string => `
+resource "gantry_container_device" "${label}" {
+  container  = gantry_container.c.name
+  name       = "${label}"
+  type       = "proxy"
+  properties = { listen = "tcp:127.0.0.1:${port}", connect = "tcp:127.0.0.1:80" }
+  ${more}
+}
+`;
+  const many = (count: number, from: number): string => `
+resource "gantry_container_device" "many" {
+  for_each   = toset([for n in range(${count}) : tostring(n)])
+  container  = "web"
+  name       = "p\${each.key}"
+  type       = "proxy"
+  properties = { listen = "tcp:127.0.0.1:\${${from} + each.key}", connect = "tcp:127.0.0.1:80" }
+}
+`;
+  const web = async (name = 'web') => {
+    const { config, devices, description, status } = await daemon.get(`/1.0/containers/${name}`);
+    return { description, status, devices, note: config[key] };
+  };
+  const proxy = (port: number) => ({ type: 'proxy', listen: `tcp:127.0.0.1:${port}`, connect: 'tcp:127.0.0.1:80' });
+  const applied = async (hcl: string): Promise<string> => {
+    terraform.write(hcl);
+    const said = await terraform.apply();
+    await terraform.expectNoChanges();
+    return said;
+  };
+
+  test('is plugged in, changed and unplugged while its container runs, which sees no change of its own', async () => {
+    expect(await applied(container() + device('http', 18_080))).toContain('3 added');
+    expect(await web()).toMatchObject({ status: 'Running', devices: { http: proxy(18_080) }, note: '["http"]' });
+    expect(Object.keys((await terraform.state('gantry_container.c')).devices)).toEqual(['root']);
+    expect(await applied(container() + device('http', 18_081))).toContain('0 added, 1 changed, 0 destroyed');
+    expect((await web()).devices.http).toEqual(proxy(18_081));
+    const both = container('description = "x"') + device('http', 18_082) + device('https', 18_083);
+    expect(await applied(both)).toContain('1 added, 2 changed, 0 destroyed');
+    expect(await web()).toMatchObject({ description: 'x', note: '["http","https"]' });
+    expect(await applied(container('description = "y"') + device('https', 18_083))).toContain('1 changed, 1 destroyed');
+    expect(Object.keys((await web()).devices).toSorted()).toEqual(['https', 'root']);
+    await applied(container('description = "y"'));
+    expect(await web()).toMatchObject({ description: 'y', note: undefined });
+    expect(Object.keys((await web()).devices)).toEqual(['root']);
+  });
+
+  test('comes back after somebody unplugged or changed it, and after its container was deleted', async () => {
+    const all = container() + device('http', 18_084);
+    await applied(all);
+    const live = await daemon.get('/1.0/containers/web');
+    const put = (http: object): Promise<unknown> =>
+      daemon.call('PUT', '/1.0/containers/web', { ...live, devices: { root: live.devices.root, ...http } });
+    await put({});
+    expect(await applied(all)).toContain('1 added, 0 changed, 0 destroyed');
+    await put({ http: proxy(18_085) });
+    expect(await applied(all)).toContain('0 added, 1 changed, 0 destroyed');
+    expect((await web()).devices.http).toEqual(proxy(18_084));
+    await daemon.call('PUT', '/1.0/containers/web/state', { action: 'stop', timeout: 1, force: true });
+    await daemon.call('DELETE', '/1.0/containers/web');
+    expect(await applied(all)).toContain('2 added');
+    expect((await web()).devices.http).toEqual(proxy(18_084));
+  });
+
+  test('is refused beside a device of the same name that its container declares, whichever was there first', async () => {
+    const declared = 'http = { type = "proxy", listen = "tcp:127.0.0.1:18086", connect = "tcp:127.0.0.1:80" }';
+    terraform.write(container('', declared) + device('http', 18_086));
+    const second = await terraform.fails('apply', '-auto-approve', '-input=false');
+    expect(second).toContain('The container web has a device http already');
+    expect(second).toContain('take it out of devices of the gantry_container web');
+    await applied(container('', declared));
+    // From one to the other by one apply: the container is first, since the device refers to it.
+    await applied(container() + device('http', 18_086));
+    terraform.write(container('', declared) + device('http', 18_086));
+    const first = await terraform.fails('plan', '-input=false');
+    expect(first).toContain('The device http of the container web is declared twice');
+    expect(first).toContain('take the gantry_container_device out of the configuration');
+    terraform.write(container(`config = { "${key}" = "[]" }`) + device('http', 18_086));
+    expect(await terraform.fails('plan', '-input=false')).toContain('is written by gantry_container_device');
+    await applied(container() + device('http', 18_086));
+  });
+
+  test('is imported by container/name, also from a container whose import lists it', async () => {
+    const all = container() + device('http', 18_087);
+    await applied(all);
+    await terraform.forget('gantry_container.c', 'gantry_container_device.http');
+    await daemon.call('PATCH', '/1.0/containers/web', { config: { [key]: '' } });
+    await terraform.import('gantry_container.c', 'web');
+    expect(Object.keys((await terraform.state('gantry_container.c')).devices)).toEqual(['http', 'root']);
+    await terraform.import('gantry_container_device.http', 'default/web/http');
+    expect(await terraform.state('gantry_container_device.http')).toMatchObject({
+      container: 'web',
+      type: 'proxy',
+      properties: { listen: 'tcp:127.0.0.1:18087' },
+      noted: false,
+    });
+    await applied(all);
+    expect(await web()).toMatchObject({ devices: { http: proxy(18_087) }, note: '["http"]' });
+    // So that it stays plugged in: the container leaves its devices as they are, until this one is noted.
+    await terraform.forget('gantry_container.c', 'gantry_container_device.http');
+    await daemon.call('PATCH', '/1.0/containers/web', { config: { [key]: '' } });
+    await terraform.import('gantry_container.c', 'web');
+    await terraform.import('gantry_container_device.http', 'web/http');
+    terraform.write(container('lifecycle {\n    ignore_changes = [devices]\n  }') + device('http', 18_087));
+    const { output } = await terraform.plan('-out=kept');
+    expect(output).not.toMatch(/- *"?http"? +=/);
+    await terraform.apply('kept');
+    terraform.write(all);
+    // The container was not written, so that only now what is shown of it leaves the device out.
+    expect(await terraform.apply()).toContain('0 added, 0 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    await terraform.forget('gantry_container_device.http');
+    await terraform.import('gantry_container_device.http', 'web/http,project=default');
+    expect(await terraform.state('gantry_container_device.http')).toMatchObject({ noted: true, project: 'default' });
+    expect(await applied(all)).toContain('0 added, 1 changed, 0 destroyed');
+    expect(await terraform.fails('import', 'gantry_container_device.http', 'web')).toContain(
+      'It has to be [project/]container/name',
+    );
+  });
+
+  test('goes along with a container that is renamed, comes anew with one that is replaced, and stays out of copies', async () => {
+    const again = 'lifecycle {\n    replace_triggered_by = [gantry_container.c.created_at]\n  }';
+    const all = (name: string, more = ''): string =>
+      (container(more) + device('http', 18_088, again)).replace('"web"', `"${name}"`);
+    await applied(all('web'));
+    expect(await applied(all('shop'))).toContain('0 added, 2 changed, 0 destroyed');
+    expect(await web('shop')).toMatchObject({ status: 'Running', devices: { http: proxy(18_088) } });
+    const copy = `
+resource "gantry_container" "b" {
+  name     = "copy"
+  running  = false
+  profiles = []
+  source   = { type = "copy", source = gantry_container.c.name }
+  devices  = gantry_container.c.devices
+  depends_on = [gantry_container_device.http]
+}
+`;
+    await applied(all('shop') + copy);
+    expect(Object.keys((await web('copy')).devices)).toEqual(['root']);
+    expect((await web('copy')).note).toBeUndefined();
+    await applied(all('shop'));
+    terraform.write(all('shop'));
+    expect(await terraform.apply('-replace=gantry_container.c')).toContain('2 added, 0 changed, 2 destroyed');
+    await terraform.expectNoChanges();
+    expect((await web('shop')).devices.http).toEqual(proxy(18_088));
+  });
+
+  test('is changed beside its container and many others in one apply', async () => {
+    await applied(container());
+    expect(await applied(container('description = "x"') + many(12, 18_100))).toContain('12 added, 1 changed');
+    await applied(container('description = "y"') + many(9, 18_200));
+    const { devices, description, note } = await web();
+    expect(Object.keys(devices).toSorted()).toEqual(['p0', 'p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'root']);
+    expect(devices.p8).toEqual(proxy(18_208));
+    expect(JSON.parse(note)).toHaveLength(9);
+    expect(description).toBe('y');
+  });
+
+  test('is written again when somebody else changes the container meanwhile', async () => {
+    await applied(container());
+    terraform.write(many(4, 18_300));
+    await terraform.forget('gantry_container.c', 'gantry_storage_pool.p');
+    const counts: number[] = [];
+    const strangers = meanwhile(async (count) => {
+      await daemon.call('PATCH', '/1.0/containers/web', { config: { 'user.stranger': String(count) } });
+      counts.push(count);
+    });
+    stop = () => strangers.stop();
+    await terraform.apply();
+    terraform.write(many(4, 18_400));
+    await terraform.apply();
+    await strangers.stop();
+    await terraform.expectNoChanges();
+    expect((await web()).devices.p3).toEqual(proxy(18_403));
+    expect((await daemon.get('/1.0/containers/web')).config['user.stranger']).toBe(String(counts.at(-1)));
+  });
+
+  test('of which something is wrong is refused by the plan, where it is written', async () => {
+    await applied(container());
+    const wrong = async (from: string, to: string): Promise<string> => {
+      terraform.write(container() + device('http', 18_089).replace(from, to));
+      return terraform.fails('plan', '-input=false');
+    };
+    expect(await wrong('"proxy"', '"prxy"')).toContain('Invalid device http');
+    expect(await wrong('connect', 'conect')).toMatch(/conect is not a property of proxy devices/);
+    expect(await wrong('{ listen', '{ type = "proxy", listen')).toContain('Set the attribute type instead');
+  });
+});

@@ -1,0 +1,84 @@
+// Devices of containers that are resources of their own: what the container's own resource shows, sends and copies of them.
+import { describe, expect, test } from 'vitest';
+import {
+  apartKey,
+  checkDeclaredOnce,
+  devicesApart,
+  devicesOfItsOwn,
+  namesApart,
+  withNamesApart,
+  withoutApart,
+} from '../../provider/resources/devices/apart.ts';
+import { inTurn } from '../../provider/resources/devices/in-turn.ts';
+import { Activity } from '../../provider/connection/activity.ts';
+import type { Link } from '../../provider/connection/link.ts';
+import { movedState } from '../../provider/moving/peers.ts';
+import type { Container } from '../../server/api/container.ts';
+import { ClientError, isPreconditionFailed } from '../../server/client/client-error.ts';
+
+const root = { type: 'disk', path: '/', pool: 'p' };
+const data = { type: 'disk', path: '/data', source: 'd', pool: 'p' };
+const live = (names: string) =>
+  ({ name: 'web', config: { 'user.x': '1', [apartKey]: names }, devices: { root, data } }) as unknown as Container;
+
+describe('devices that a container notes as resources of their own', () => {
+  test('are listed sorted and once, and the key goes with the last of them', () => {
+    expect(withNamesApart({ 'user.x': '1' }, ['b', 'a', 'b'])).toEqual({ 'user.x': '1', [apartKey]: '["a","b"]' });
+    expect(withNamesApart({ 'user.x': '1', [apartKey]: '["a"]' }, [])).toEqual({ 'user.x': '1' });
+  });
+
+  test('are none where the key holds something else, so that no device escapes its container', () => {
+    for (const text of ['', 'data', '{"data":1}', '"data"', '[1,null]'])
+      expect(namesApart({ [apartKey]: text })).toEqual([]);
+  });
+
+  test('are neither shown nor lost by the container, and copies have neither them nor the key', () => {
+    const container = live('["data","gone"]');
+    expect(devicesOfItsOwn(container.config, container.devices)).toEqual({ root });
+    expect(devicesApart(container)).toEqual({ data });
+    expect(withoutApart(container)).toEqual({ name: 'web', config: { 'user.x': '1' }, devices: { root } });
+  });
+
+  test('are not written when the container declares them, too', () => {
+    expect(() => checkDeclaredOnce(live('["data"]'), { root, data })).toThrow(
+      /device data of the container web is declared twice/,
+    );
+    expect(() => checkDeclaredOnce(live('["data"]'), { root })).not.toThrow();
+    expect(() => checkDeclaredOnce(live('["gone"]'), { root, gone: data })).not.toThrow();
+  });
+});
+
+describe('changes of one container', () => {
+  test('begin when the one before has ended, well or not; those of others do not wait', async () => {
+    const link = { activity: new Activity(), project: undefined } as unknown as Link;
+    const seen: string[] = [];
+    let fail = (_error: Error): void => {};
+    const first = inTurn(link, 'web', () => new Promise<void>((_resolve, reject) => (fail = reject)));
+    const second = inTurn(link, 'web', () => Promise.resolve(void seen.push('second')));
+    await inTurn({ ...link, project: 'team' }, 'web', () => Promise.resolve(void seen.push('other project')));
+    await inTurn(link, 'db', () => Promise.resolve(void seen.push('other container')));
+    expect(seen).toEqual(['other project', 'other container']);
+    fail(new Error('refused'));
+    await expect(first).rejects.toThrow('refused');
+    await second;
+    expect(seen.at(-1)).toBe('second');
+  });
+
+  test('that come too late are known by the answer, and by the end of an operation that had to wait', () => {
+    const failed = (message: string): ClientError => new ClientError('operationFailed', message, { status: 400 });
+    expect(
+      isPreconditionFailed(
+        failed('Updating container: The container web changed since it was read: its ETag no longer matches If-Match.'),
+      ),
+    ).toBe(true);
+    expect(isPreconditionFailed(failed('Updating container: no such volume'))).toBe(false);
+    expect(isPreconditionFailed(new ClientError('preconditionFailed', 'x', { status: 412 }))).toBe(true);
+  });
+});
+
+test('a moved block takes an instance_device by its container and name', () => {
+  const provider = 'registry.terraform.io/terraform-lxd/lxd';
+  const state = { instance_name: 'web', name: 'data', type: 'disk', properties: {}, project: 'team', remote: null };
+  const source = { provider, type: 'lxd_instance_device', version: 0, state, target: 'gantry_container_device' };
+  expect(movedState(source)).toEqual({ container: 'web', name: 'data', project: 'team' });
+});
