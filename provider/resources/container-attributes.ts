@@ -62,6 +62,9 @@ export const sourceAttributes = {
   }),
   mode: text({ doc: 'image: `local` or `pull`.' }),
   source: text({ doc: 'copy: name of the container to copy.' }),
+  snapshot: text({
+    doc: 'copy: name of a snapshot of it: the copy begins as the container was then. When both are renamed the copy stays.',
+  }),
   container_only: flag({ doc: 'copy: without its snapshots.' }),
   file: text({
     doc: 'backup: path of a backup file, as `gantry backup export` and `lxc export` write it. Another content makes another container; once it is made the file may go. What the backup has beyond the configuration (config, devices) goes at creation; its snapshots stay, and its profiles unless `profiles` is given.',

@@ -7,6 +7,9 @@ import { isMap, isUnknown, type Value } from '../framework/value.ts';
 export function sourceProblems(source: Value): readonly Diagnostic[] {
   if (!isMap(source) || Object.values(source).some(isUnknown)) return [];
   const { type } = source;
+  const snapshot = source['snapshot'] ?? '';
+  if (snapshot !== '' && type !== 'copy')
+    return [failure('source.snapshot is for copies', `A source of type copy takes it.`, at('source', 'snapshot'))];
   if (type === 'image') {
     const given = ['alias', 'fingerprint'].filter((key) => (source[key] ?? '') !== '');
     if (given.length === 1) return [];
@@ -14,7 +17,12 @@ export function sourceProblems(source: Value): readonly Diagnostic[] {
   }
   if (type === 'backup' && (source['file'] ?? '') === '')
     return [failure('Which backup is missing', 'Give the path of its file in source.file.', at('source', 'file'))];
-  if (type !== 'copy' || (source['source'] ?? '') !== '') return [];
+  const from = source['source'] ?? '';
+  if (type === 'copy' && snapshot !== '' && typeof from === 'string' && from.includes('/')) {
+    const detail = 'Name the container in source.source, and the snapshot in source.snapshot.';
+    return [failure('The snapshot to copy is given twice', detail, at('source', 'source'))];
+  }
+  if (type !== 'copy' || from !== '') return [];
   return [failure('What to copy is missing', 'Name the container in source.source.', at('source', 'source'))];
 }
 

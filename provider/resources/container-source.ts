@@ -7,6 +7,7 @@ import { at } from '../framework/path.ts';
 import { equalValues } from '../framework/value.ts';
 import type { Source } from './container-attributes.ts';
 import { said } from './maps.ts';
+import { copiedFrom, copiedPath } from './sources/copied.ts';
 import { isSameBackup } from './sources/backup-file.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function isSameSource(
 ): Promise<boolean> {
   if (before.type !== after.type) return false;
   if (before.type === 'backup') return isSameBackup(before, after);
-  if (before.type !== 'image') return before.source === after.source;
+  if (before.type !== 'image') return copiedFrom(before) === copiedFrom(after);
   const [from, to] = [said(before.server), said(after.server)];
   if (from === to && said(before.alias) !== null && before.alias === after.alias) return true;
   const b = await fingerprintOf(after, link);
@@ -40,8 +41,8 @@ export const baseImageOf =
 /** Whether this server has nothing of the name that the source gives. */
 export async function isMissing(source: Source, link: Link): Promise<boolean> {
   if (source.type === 'copy') {
-    const [container = ''] = (source.source ?? '').split('/');
-    return (await found(link.client.get('container', container))) === undefined;
+    const call = { method: 'GET', path: copiedPath(source) } as const;
+    return (await found(link.client.http.send<unknown>(call))) === undefined;
   }
   if (said(source.server) !== null || said(source.alias) === null) return false;
   return (await found(link.client.get('image_alias', source.alias ?? ''))) === undefined;
@@ -57,15 +58,16 @@ export async function checkSource(link: Link, before: Source | null, after: Sour
     (await isMissing(before, link)) &&
     !(await isMissing(after, link));
   if (isRenamed) return;
-  const shown = after.source ?? after.alias ?? '';
+  const copied = after.type === 'copy' ? copiedFrom(after) : null;
+  const shown = copied ?? after.alias ?? '';
   if (await isMissing(after, link)) {
     const [what, detail] =
       after.type === 'copy'
-        ? ['container', 'Name in source.source what there is.']
+        ? [shown.includes('/') ? 'snapshot' : 'container', 'Name in source what there is.']
         : ['image alias', 'Name in source.alias what there is, or make it with gantry_image_alias.'];
     throw new DiagnosticError([failure(`There is no ${what} ${shown}`, detail, at('source'))]);
   }
-  const word = after.source ?? after.alias ?? after.fingerprint ?? after.type;
+  const word = copied ?? after.alias ?? after.fingerprint ?? after.type;
   const detail = `When the plan was made nothing had the name ${word}; now it stands for something else than what the container was made from. Plan again: the plan then replaces the container. Or take the change of source back.`;
   throw new DiagnosticError([failure(`The container ${name} was not made from ${word}`, detail, at('source'))]);
 }

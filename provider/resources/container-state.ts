@@ -10,6 +10,7 @@ import type { ContainerState, Source } from './container-attributes.ts';
 import { readExecs } from './container-exec.ts';
 import { devicesApart, devicesOfItsOwn } from './devices/apart.ts';
 import { present, readMap, readMaps, said, writtenMap, writtenMaps } from './maps.ts';
+import { copiedFrom } from './sources/copied.ts';
 import { containerRules, isContainerComputed, shownMaps } from './shared.ts';
 
 const policyKeys = {
@@ -73,6 +74,7 @@ const nowhere: Source = {
   certificate: null,
   mode: null,
   source: null,
+  snapshot: null,
   container_only: null,
   file: null,
   allow_host_access: null,
@@ -164,7 +166,8 @@ export function createBody(planned: ContainerState) {
 
 function sourceBody(source: Source | null): ContainerSource {
   if (source === null) return { type: 'none' };
-  const given = Object.entries(source).filter(([, value]) => value !== null && value !== '');
+  const wanted = { ...source, ...(source.type === 'copy' ? { source: copiedFrom(source), snapshot: null } : {}) };
+  const given = Object.entries(wanted).filter(([, value]) => value !== null && value !== '');
   const mode = said(source.mode) === null && said(source.server) !== null ? { mode: 'pull' } : {};
   return { ...(Object.fromEntries(given) as unknown as ContainerSource), ...mode };
 }

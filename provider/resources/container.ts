@@ -3,7 +3,7 @@ import type { Container } from '../../server/api/container.ts';
 import { ClientError, isNotFound } from '../../server/client/client-error.ts';
 import { pause } from '../../server/client/deadline.ts';
 import { deleteIfThere } from '../../server/client/file-work.ts';
-import { isGantry, needCluster, needExtension, type Link } from '../connection/link.ts';
+import { needCluster, needExtension, type Link } from '../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
 import { isImported, markImport } from '../framework/import-mark.ts';
 import { at } from '../framework/path.ts';
@@ -33,10 +33,12 @@ import { checkDeclaredOnce, withoutApart } from './devices/apart.ts';
 import { inTurn } from './devices/in-turn.ts';
 import { badId, parseImportId, type ImportId } from './ids.ts';
 import { gantryResource } from './shared.ts';
+import { inherited } from './sources/copied.ts';
 import { createFromBackup } from './sources/backup-file.ts';
 import { conflicting, edit, editOf, keepEtag, perform, performCreate, performDelete } from './write.ts';
 
-const shape = '[project/]name[,image=<alias, fingerprint or https://host/alias> | ,copy=<container> | ,backup=<file>]';
+const shape =
+  '[project/]name[,image=<alias, fingerprint or https://host/alias> | ,copy=<container>[/<snapshot>] | ,backup=<file>]';
 
 export const container = gantryResource({
   typeName: 'gantry_container',
@@ -177,14 +179,6 @@ async function makeContainer(
   const write = target === undefined ? {} : { target };
   await performCreate(context, () => context.client.client.create('container', body, write, context.signal));
   return source;
-}
-
-/** What a copy gets of its source when the configuration leaves it out. LXD leaves that to its clients, and gives it `default`. */
-async function inherited({ client, signal }: Context<Link>, { source, profiles }: ContainerState) {
-  if (source?.type !== 'copy' || profiles !== null || isGantry(client)) return {};
-  const [name = ''] = (source.source ?? '').split('/');
-  const { metadata } = await client.client.get('container', name, signal);
-  return { profiles: [...metadata.profiles] };
 }
 
 /** A copy or a restored backup begins with all that the other had; here, as everywhere, what is not written is not there. */

@@ -1,4 +1,4 @@
-// What containers and images are made from, on the simulation: backup files.
+// What containers and images are made from, on the simulation: backup files, snapshots of containers.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -117,5 +117,90 @@ resource "gantry_container" "c" {
     terraform.write(container(join(terraform.dir, 'noise.backup')));
     await terraform.fails('apply', '-auto-approve');
     expect(await daemon.get('/1.0/containers')).toEqual([]);
+  });
+});
+
+describe.skipIf(missing !== undefined)('a copy of a snapshot', { timeout: 180_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  useTerraform((world) => ({ daemon, terraform } = world));
+  beforeEach(async () => {
+    await seed(daemon);
+    await createContainer(daemon, 'web', { config: { 'user.old': '1' } });
+    writeFileSync(join(rootfs(daemon, 'web'), 'mark'), 'before');
+    for (const name of ['before', 'later']) {
+      await daemon.ok('POST', '/1.0/containers/web/snapshots', { name });
+      writeFileSync(join(rootfs(daemon, 'web'), 'mark'), 'since');
+    }
+  });
+
+  const copy = (source: string): string => `
+resource "gantry_container" "c" {
+  name         = "copy"
+  stop_timeout = 0
+  source       = { type = "copy", ${source} }
+}
+`;
+  const ofBefore = copy('source = "web", snapshot = "before"');
+  const mark = (): string => readFileSync(join(rootfs(daemon, 'copy'), 'mark'), 'utf8');
+
+  test('begins as the container was then, and another snapshot replaces it', async () => {
+    terraform.write(ofBefore);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(mark()).toBe('before');
+    expect(ownKeys((await daemon.get('/1.0/containers/copy')).config)).toEqual([]);
+    expect(await daemon.get('/1.0/containers/copy/snapshots')).toEqual([]);
+    // The word of the API for the same.
+    terraform.write(copy('source = "web/before"'));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+    terraform.write(copy('source = "web", snapshot = "later"'));
+    expect((await terraform.plan()).output).toContain('gantry_container.c must be replaced');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(mark()).toBe('since');
+  });
+
+  test('stays when it is imported, and when its snapshot or container gets another name', async () => {
+    terraform.write(ofBefore);
+    await terraform.apply();
+    writeFileSync(join(rootfs(daemon, 'copy'), 'mark'), 'written since');
+    await terraform.forget('gantry_container.c');
+    await terraform.import('gantry_container.c', 'copy,copy=web/before');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const all = (container: string, snapshot: string): string => `
+resource "gantry_container" "w" {
+  name    = "${container}"
+  running = false
+}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.w.name
+  name      = "${snapshot}"
+}
+${copy('source = gantry_container.w.name, snapshot = gantry_snapshot.s.name')}`;
+    terraform.write(all('web', 'before'));
+    await terraform.import('gantry_container.w', 'web');
+    await terraform.import('gantry_snapshot.s', 'web/before');
+    await terraform.apply();
+    for (const [container, snapshot] of [
+      ['web', 'then'],
+      ['shop', 'then'],
+    ] as const) {
+      terraform.write(all(container, snapshot));
+      expect(await terraform.apply()).toMatch(/0 added, [23] changed, 0 destroyed/);
+      await terraform.expectNoChanges();
+    }
+    expect(mark()).toBe('written since');
+  });
+
+  test('is refused in words when the snapshot is given twice, is of no copy, or is not there', async () => {
+    terraform.write(copy('source = "web/before", snapshot = "before"'));
+    expect(await terraform.fails('plan')).toContain('The snapshot to copy is given twice');
+    terraform.write(ofBefore.replace('"copy", source = "web"', '"none"'));
+    expect(await terraform.fails('plan')).toContain('source.snapshot is for copies');
+    terraform.write(copy('source = "web", snapshot = "never"'));
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('web/never');
+    expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/web']);
   });
 });

@@ -184,6 +184,13 @@ describe('what is inside a container', () => {
       ['E_ARGUMENT /resource/gantry_container/w/source'],
     ],
     [
+      'copies of snapshots',
+      withWeb({
+        gantry_container: { w: { ...web }, c: { name: 'c', source: { type: 'copy', source: 'web', snapshot: 's' } } },
+      }),
+      ['E_ARGUMENT /resource/gantry_container/c/source'],
+    ],
+    [
       'images of containers',
       { resource: { gantry_image: { i: { source: { type: 'container', container: 'c' } } } } },
       ['E_ARGUMENT /resource/gantry_image/i/source'],

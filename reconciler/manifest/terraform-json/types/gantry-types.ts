@@ -96,6 +96,7 @@ const container: ObjectType = {
         protocol: 'text',
         mode: 'text',
         source: 'text',
+        snapshot: 'text',
         container_only: 'bool',
         certificate: 'text',
         file: 'text',
@@ -180,7 +181,12 @@ function originOf(source: Json | undefined): JsonObject {
     const message = 'source: documents make no containers of backups: gantry backup import FILE NAME restores one';
     throw new ArgumentError('source', message);
   }
-  return withoutNull(source);
+  if (isSet(source['snapshot']) && source['snapshot'] !== '') {
+    const message =
+      'source.snapshot: documents copy containers as they are: take snapshot away, or make the copy with Terraform';
+    throw new ArgumentError('source', message);
+  }
+  return withoutNull({ ...source, snapshot: null });
 }
 
 const policyKeys: Readonly<Record<string, string>> = {

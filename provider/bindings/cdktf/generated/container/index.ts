@@ -180,6 +180,12 @@ export interface ContainerSource {
   */
   readonly source?: string;
   /**
+  * copy: name of a snapshot of it: the copy begins as the container was then. When both are renamed the copy stays.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#snapshot Container#snapshot}
+  */
+  readonly snapshot?: string;
+  /**
   * copy: without its snapshots.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#container_only Container#container_only}
@@ -213,6 +219,7 @@ export function containerSourceToTerraform(struct?: ContainerSource | cdktf.IRes
     certificate: cdktf.stringToTerraform(struct!.certificate),
     mode: cdktf.stringToTerraform(struct!.mode),
     source: cdktf.stringToTerraform(struct!.source),
+    snapshot: cdktf.stringToTerraform(struct!.snapshot),
     container_only: cdktf.booleanToTerraform(struct!.containerOnly),
     file: cdktf.stringToTerraform(struct!.file),
     allow_host_access: cdktf.booleanToTerraform(struct!.allowHostAccess),
@@ -270,6 +277,12 @@ export function containerSourceToHclTerraform(struct?: ContainerSource | cdktf.I
     },
     source: {
       value: cdktf.stringToHclTerraform(struct!.source),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    snapshot: {
+      value: cdktf.stringToHclTerraform(struct!.snapshot),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -348,6 +361,10 @@ export class ContainerSourceOutputReference extends cdktf.ComplexObject {
       hasAnyValues = true;
       internalValueResult.source = this._source;
     }
+    if (this._snapshot !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.snapshot = this._snapshot;
+    }
     if (this._containerOnly !== undefined) {
       hasAnyValues = true;
       internalValueResult.containerOnly = this._containerOnly;
@@ -375,6 +392,7 @@ export class ContainerSourceOutputReference extends cdktf.ComplexObject {
       this._certificate = undefined;
       this._mode = undefined;
       this._source = undefined;
+      this._snapshot = undefined;
       this._containerOnly = undefined;
       this._file = undefined;
       this._allowHostAccess = undefined;
@@ -394,6 +412,7 @@ export class ContainerSourceOutputReference extends cdktf.ComplexObject {
       this._certificate = value.certificate;
       this._mode = value.mode;
       this._source = value.source;
+      this._snapshot = value.snapshot;
       this._containerOnly = value.containerOnly;
       this._file = value.file;
       this._allowHostAccess = value.allowHostAccess;
@@ -523,6 +542,22 @@ export class ContainerSourceOutputReference extends cdktf.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get sourceInput() {
     return this._source;
+  }
+
+  // snapshot - computed: true, optional: true, required: false
+  private _snapshot?: string; 
+  public get snapshot() {
+    return this.getStringAttribute('snapshot');
+  }
+  public set snapshot(value: string) {
+    this._snapshot = value;
+  }
+  public resetSnapshot() {
+    this._snapshot = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get snapshotInput() {
+    return this._snapshot;
   }
 
   // container_only - computed: true, optional: true, required: false

@@ -10,7 +10,11 @@ function size(source: string): number {
   throw new ConversionError(`${JSON.stringify(source)} is no size: write a number and a unit, such as 512MB or 2GiB`);
 }
 
-const members = ['type', 'alias', 'fingerprint', 'server', 'protocol', 'mode', 'source', 'container_only'];
+/** Of the source of a container, as the provider's function answers. */
+const members =
+  'type alias fingerprint server protocol certificate mode source snapshot container_only file allow_host_access sha256'.split(
+    ' ',
+  );
 
 function imageSource(reference: string): Value {
   const remote = /^(https:\/\/[^/\s]+)\/(\S+)$/.exec(reference);
