@@ -9,6 +9,8 @@ import type { Address, Document } from './document.ts';
 import { foreignProblems } from './foreign.ts';
 import { buildGraph, type Graph } from './graph.ts';
 import { coreKind } from './kinds/index.ts';
+import { emptyNatKeys } from './kinds/network.ts';
+import { mapOf } from './kinds/values.ts';
 import { pinImages } from './image-roll.ts';
 import { resolveImages } from './image-sources.ts';
 import { normalizeDocuments } from './normalize.ts';
@@ -144,6 +146,8 @@ function creationProblems(object: Document, observed: Observed): readonly Diagno
   if (!allows(object.manage, 'create')) return [notCreated(object)];
   if (object.kind === 'container' && object.values['source'] === undefined) return [missingSource(object)];
   if (object.kind === 'network' && observed.networks.has(object.name)) return [takenName(object)];
+  if (object.kind === 'network')
+    return emptyNatKeys(mapOf(object.values['config'])).map((key) => emptyNat(object, key));
   return [];
 }
 
@@ -171,6 +175,15 @@ const unseenServer = (object: Document): Diagnostic =>
     `${object.address} cannot be read: the server shows its config to trusted clients only`,
     'connect with a certificate that the server trusts, or over its socket',
   );
+const emptyNat = (object: Document, key: string): Diagnostic => ({
+  ...problemOf(
+    object,
+    'bad-value',
+    `${key} of ${object.address} has no value, and the server sets true when it picks the address of a new network`,
+    `write ${key}: false, or leave it out`,
+  ),
+  path: `config.${key}`,
+});
 const takenName = (object: Document): Diagnostic =>
   problemOf(
     object,

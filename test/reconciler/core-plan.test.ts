@@ -341,6 +341,14 @@ describe('references', () => {
     expect(codes(copied)).toEqual([]);
   });
 
+  test('an empty ipv4.nat beside no address is an error of a new network, and taken away from one that is there', () => {
+    const wanted = [document('network', 'lan9', { config: { 'ipv4.nat': null } })];
+    expect(plan(wanted, world({})).diagnostics).toMatchObject([{ code: 'bad-value', path: 'config.ipv4.nat' }]);
+    const live = liveNetwork('lan9', { config: { 'ipv4.address': '10.9.0.1/24', 'ipv4.nat': 'true' } });
+    const there = plan(wanted, world({ networks: [live] }));
+    expect([codes(there), there.steps.map(({ action }) => action)]).toEqual([[], ['update']]);
+  });
+
   test('overlapping subnets, an address and a port of the host that two containers want are warned of, each with both names', () => {
     const nic = { type: 'nic', network: 'lan0', 'ipv4.address': '10.1.0.5' };
     const proxy = { type: 'proxy', listen: 'tcp:0.0.0.0:80', connect: 'tcp:127.0.0.1:80' };

@@ -362,7 +362,7 @@ config:
 test.each([
   ['ipv4.address: null', 'config.ipv4.address'],
   ['ipv6.address: ""', 'config.ipv6.address'],
-  ['ipv4.nat: null', 'config.ipv4.nat'],
+  ['ipv4.nat: null', undefined],
   ['ipv4.address: auto, ipv4.nat: ""', 'config.ipv4.nat'],
   ['ipv4.address: 10.1.1.1/24, ipv4.nat: null', undefined],
   ['ipv4.address: none, ipv6.address: auto', undefined],

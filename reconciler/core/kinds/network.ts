@@ -33,10 +33,20 @@ export const network: CoreKind = {
   ],
 };
 
+const families = ['ipv4', 'ipv6'] as const;
+
+/** Keys of NAT that are empty although the document leaves the address to the server: it sets true when it picks the address of a new
+ *  network. An existing network has an address already, and loses the key. */
+export const emptyNatKeys = (config: JsonObject): readonly string[] =>
+  families.flatMap((family) => {
+    const nat = `${family}.nat`;
+    return config[`${family}.address`] === undefined && nat in config && asText(config[nat]) === '' ? [nat] : [];
+  });
+
 /** A new network without an address gets one, with NAT: absent is nothing that a document could ask for. */
 function emptyAddresses(config: JsonObject): readonly Problem[] {
   const isEmpty = (key: string): boolean => key in config && asText(config[key]) === '';
-  return ['ipv4', 'ipv6'].flatMap((family): readonly Problem[] => {
+  return families.flatMap((family): readonly Problem[] => {
     const key = `${family}.address`;
     if (isEmpty(key))
       return [
@@ -45,9 +55,8 @@ function emptyAddresses(config: JsonObject): readonly Problem[] {
           message: `${key} has no value, and the server picks one then: write none for no address, auto for any that is free`,
         },
       ];
-    const isPicked = config[key] === undefined || config[key] === 'auto';
     const nat = `${family}.nat`;
-    return isEmpty(nat) && isPicked
+    return isEmpty(nat) && config[key] === 'auto'
       ? [
           {
             path: `config.${nat}`,
