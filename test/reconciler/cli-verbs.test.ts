@@ -35,9 +35,9 @@ describe('explain', () => {
 
   it('tells what is refused of Terraform JSON, and what to do instead', async () => {
     const all = (await explain('terraform')).stdout;
-    for (const part of ['subset 3', 'E_DATA', 'E_FUNCTION', 'gantry_container', 'lxd_instance'])
+    for (const part of ['subset 4', 'E_DATA', 'E_FUNCTION', 'gantry_container', 'lxd_instance'])
       expect(all).toContain(part);
-    expect((await explain('terraform.E_MODULE')).stdout).toContain('remedy: write the resources of the module');
+    expect((await explain('terraform.E_MODULE')).stdout).toContain('remedy: put the module into a folder below');
     expect((await explain('terraform.E_MODUL')).stderr).toContain('did you mean E_MODULE?');
   });
 
