@@ -12,9 +12,9 @@ import { said } from './maps.ts';
 
 export const imageSourceAttributes = {
   type: text({
-    doc: '`file`, `url`, `remote` or `container`.',
+    doc: '`file`, `url`, `remote`, `container` or `snapshot`.',
     required: true,
-    check: oneOf('file', 'url', 'remote', 'container'),
+    check: oneOf('file', 'url', 'remote', 'container', 'snapshot'),
   }),
   file: text({ doc: 'file: path of the image, or of its root file system when `metadata` is given.' }),
   metadata: text({ doc: 'file: path of the metadata of a split image.' }),
@@ -31,12 +31,15 @@ export const imageSourceAttributes = {
     doc: 'remote: the architecture that the image must have, such as `aarch64`. Another one is refused: name it by an alias or fingerprint of its own.',
     check: architectureRule,
   }),
-  container: text({ doc: 'container: name of the stopped container to make it from.' }),
+  container: text({
+    doc: 'container: name of the stopped container to make it from. snapshot: name of the container of the snapshot, which may run.',
+  }),
+  snapshot: text({ doc: 'snapshot: name of the snapshot to make it from.' }),
 } as const;
 
 export type ImageSource = StateOf<typeof imageSourceAttributes>;
 
-const content = ['file', 'metadata', 'url', 'server', 'alias', 'fingerprint', 'container'] as const;
+const content = ['file', 'metadata', 'url', 'server', 'alias', 'fingerprint', 'container', 'snapshot'] as const;
 
 /** How it is fetched (`protocol`, `certificate`) and what is checked (`architecture`) make no other image. */
 export const isSameImageSource = (before: ImageSource, after: ImageSource): boolean =>
@@ -44,7 +47,7 @@ export const isSameImageSource = (before: ImageSource, after: ImageSource): bool
 
 /** What the options of an import id say of it; undefined: nothing. */
 export function importedSource(options: Readonly<Record<string, string>>): ImageSource | undefined {
-  const type = Object.entries(needs).find(([, member]) => member in options)?.[0];
+  const type = Object.entries(needs).find(([, [first = '']]) => first in options)?.[0];
   if (type === undefined) return undefined;
   const members = Object.keys(imageSourceAttributes).map((name) => [name, options[name] ?? null]);
   return { ...(Object.fromEntries(members) as ImageSource), type };
@@ -63,6 +66,8 @@ export function remoteSource(source: ImageSource): ImageCreate['source'] {
       return { type: 'url', ...pick('url') };
     case 'container':
       return { type: 'container', name: source.container ?? '' };
+    case 'snapshot':
+      return { type: 'snapshot', name: `${source.container ?? ''}/${source.snapshot ?? ''}` };
     default:
       return { type: 'image', mode: 'pull', ...pick('server', 'protocol', 'certificate', 'alias', 'fingerprint') };
   }
@@ -83,11 +88,20 @@ export async function fingerprintOf({ file, metadata }: ImageSource): Promise<st
   return hash.digest('hex');
 }
 
-const needs: Readonly<Record<string, string>> = { file: 'file', url: 'url', remote: 'server', container: 'container' };
+/** The first one names the type in import ids. */
+const needs: Readonly<Record<string, readonly string[]>> = {
+  file: ['file'],
+  url: ['url'],
+  remote: ['server'],
+  snapshot: ['snapshot', 'container'],
+  container: ['container'],
+};
 
 export function imageSourceProblems(source: Value): readonly Diagnostic[] {
   if (!isMap(source) || typeof source['type'] !== 'string') return [];
-  const member = needs[source['type']];
-  if (member === undefined || source[member] !== null) return [];
-  return [failure(`source.${member} is missing`, `A source of type ${source['type']} needs it.`, at('source', member))];
+  const { type } = source;
+  const missing = (needs[type] ?? []).filter((member) => source[member] === null || source[member] === '');
+  return missing.map((member) =>
+    failure(`source.${member} is missing`, `A source of type ${type} needs it.`, at('source', member)),
+  );
 }

@@ -1,4 +1,4 @@
-// gantry_image: an image in the store of the server, from files here, a URL, another server, or a container.
+// gantry_image: an image in the store of the server, from files here, a URL, another server, a container, or a snapshot of one.
 import type { Image, ImageCreate } from '../../server/api/image.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
 import { uploadImage, type ImageUpload } from '../../server/client/images.ts';
@@ -73,7 +73,7 @@ export const image = gantryResource({
   identity: ['fingerprint'],
   timeoutsMs: { create: 60 * 60_000 },
   importing: {
-    doc: '`[project/]fingerprint`, with the members of `source` that are known: `,file=<path>`, `,url=<url>`, `,container=<name>` or `,server=<url>,alias=<alias>`',
+    doc: '`[project/]fingerprint`, with the members of `source` that are known: `,file=<path>`, `,url=<url>`, `,container=<name>`, `,container=<name>,snapshot=<name>` or `,server=<url>,alias=<alias>`',
     example: '3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa',
     parse(id) {
       const shape = '[project/]fingerprint[,<member of source>=<value>]';

@@ -1,4 +1,4 @@
-// What containers and images are made from, on the simulation: backup files, snapshots of containers.
+// What containers and images are made from, on the simulation: backup files, containers, snapshots of them.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -202,5 +202,71 @@ ${copy('source = gantry_container.w.name, snapshot = gantry_snapshot.s.name')}`;
     terraform.write(copy('source = "web", snapshot = "never"'));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('web/never');
     expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/web']);
+  });
+});
+
+describe.skipIf(missing !== undefined)('an image of a container', { timeout: 180_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  useTerraform((world) => ({ daemon, terraform } = world));
+  beforeEach(async () => {
+    await seed(daemon);
+    await createContainer(daemon, 'web');
+    writeFileSync(join(rootfs(daemon, 'web'), 'mark'), 'before');
+    await daemon.ok('POST', '/1.0/containers/web/snapshots', { name: 'before' });
+    writeFileSync(join(rootfs(daemon, 'web'), 'mark'), 'since');
+  });
+
+  const made = (source: string): string => `
+resource "gantry_image" "i" {
+  source     = { ${source} }
+  properties = { os = "ours" }
+}
+resource "gantry_container" "c" {
+  name         = "made"
+  stop_timeout = 0
+  source       = { type = "image", fingerprint = gantry_image.i.fingerprint }
+}
+`;
+  const ofSnapshot = 'type = "snapshot", container = "web", snapshot = "before"';
+  const mark = (): string => readFileSync(join(rootfs(daemon, 'made'), 'mark'), 'utf8');
+
+  test('or of a snapshot has the files of its moment, also while the container runs, and another source replaces it', async () => {
+    await daemon.run('PUT', '/1.0/containers/web/state', { action: 'start' });
+    terraform.write(made(ofSnapshot));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(mark()).toBe('before');
+    await daemon.run('PUT', '/1.0/containers/web/state', { action: 'stop', force: true });
+    terraform.write(made('type = "container", container = "web"'));
+    expect((await terraform.plan()).output).toContain('gantry_image.i must be replaced');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(mark()).toBe('since');
+    await terraform.destroy();
+    expect(await daemon.get('/1.0/images')).toEqual([]);
+  });
+
+  test('or of a snapshot stays when it is imported by the id that the documentation gives', async () => {
+    terraform.write(made(ofSnapshot));
+    await terraform.apply();
+    const { fingerprint } = await terraform.state('gantry_image.i');
+    await terraform.forget('gantry_image.i');
+    await terraform.import('gantry_image.i', `${fingerprint},container=web,snapshot=before`);
+    await terraform.expectNoChanges();
+    await terraform.forget('gantry_image.i');
+    await terraform.import('gantry_image.i', fingerprint);
+    expect((await terraform.plan()).output).not.toContain('must be replaced');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+  });
+
+  test('or of a snapshot is refused in words when a part of its name is missing or nothing has it', async () => {
+    terraform.write(made('type = "snapshot", container = "web"'));
+    expect(await terraform.fails('plan')).toContain('source.snapshot is missing');
+    terraform.write(made('type = "snapshot", snapshot = "before"'));
+    expect(await terraform.fails('plan')).toContain('source.container is missing');
+    terraform.write(made('type = "snapshot", container = "web", snapshot = "never"'));
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('web/never');
   });
 });

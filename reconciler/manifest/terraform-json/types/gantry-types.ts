@@ -258,6 +258,7 @@ const image: ObjectType = {
           certificate: 'text',
           architecture: 'text',
           container: 'text',
+          snapshot: 'text',
         },
       },
       properties: 'map',

@@ -58,7 +58,7 @@ export interface ImageConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ImageSource {
   /**
-  * `file`, `url`, `remote` or `container`.
+  * `file`, `url`, `remote`, `container` or `snapshot`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#type Image#type}
   */
@@ -118,11 +118,17 @@ export interface ImageSource {
   */
   readonly architecture?: string;
   /**
-  * container: name of the stopped container to make it from.
+  * container: name of the stopped container to make it from. snapshot: name of the container of the snapshot, which may run.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#container Image#container}
   */
   readonly container?: string;
+  /**
+  * snapshot: name of the snapshot to make it from.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#snapshot Image#snapshot}
+  */
+  readonly snapshot?: string;
 }
 
 export function imageSourceToTerraform(struct?: ImageSource | cdktn.IResolvable): any {
@@ -142,6 +148,7 @@ export function imageSourceToTerraform(struct?: ImageSource | cdktn.IResolvable)
     fingerprint: cdktn.stringToTerraform(struct!.fingerprint),
     architecture: cdktn.stringToTerraform(struct!.architecture),
     container: cdktn.stringToTerraform(struct!.container),
+    snapshot: cdktn.stringToTerraform(struct!.snapshot),
   }
 }
 
@@ -218,6 +225,12 @@ export function imageSourceToHclTerraform(struct?: ImageSource | cdktn.IResolvab
       type: "simple",
       storageClassType: "string",
     },
+    snapshot: {
+      value: cdktn.stringToHclTerraform(struct!.snapshot),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
   };
 
   // remove undefined attributes
@@ -286,6 +299,10 @@ export class ImageSourceOutputReference extends cdktn.ComplexObject {
       hasAnyValues = true;
       internalValueResult.container = this._container;
     }
+    if (this._snapshot !== undefined) {
+      hasAnyValues = true;
+      internalValueResult.snapshot = this._snapshot;
+    }
     return hasAnyValues ? internalValueResult : undefined;
   }
 
@@ -304,6 +321,7 @@ export class ImageSourceOutputReference extends cdktn.ComplexObject {
       this._fingerprint = undefined;
       this._architecture = undefined;
       this._container = undefined;
+      this._snapshot = undefined;
     }
     else if (cdktn.Tokenization.isResolvable(value)) {
       this.isEmptyObject = false;
@@ -323,6 +341,7 @@ export class ImageSourceOutputReference extends cdktn.ComplexObject {
       this._fingerprint = value.fingerprint;
       this._architecture = value.architecture;
       this._container = value.container;
+      this._snapshot = value.snapshot;
     }
   }
 
@@ -497,6 +516,22 @@ export class ImageSourceOutputReference extends cdktn.ComplexObject {
   // Temporarily expose input value. Use with caution.
   public get containerInput() {
     return this._container;
+  }
+
+  // snapshot - computed: false, optional: true, required: false
+  private _snapshot?: string; 
+  public get snapshot() {
+    return this.getStringAttribute('snapshot');
+  }
+  public set snapshot(value: string) {
+    this._snapshot = value;
+  }
+  public resetSnapshot() {
+    this._snapshot = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get snapshotInput() {
+    return this._snapshot;
   }
 }
 export interface ImageTimeouts {
