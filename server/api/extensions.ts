@@ -35,6 +35,7 @@ const laterExtensions = [
   'network_dns_search',
   'network_nat_address',
   'container_nic_routes',
+  'container_raw_mount',
 ];
 
 export const extensions: readonly string[] = [

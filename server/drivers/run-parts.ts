@@ -1,4 +1,5 @@
 // What devices give a runtime: data only. Shared so that devices need not know any runtime.
+import type { MountFlag } from '../api/devices/index.ts';
 
 /** One line of an id map (the serialised form is the one of volatile.idmap.*). */
 export interface IdMapEntry {
@@ -47,6 +48,8 @@ export interface MountRun {
   readonly optional: boolean;
   readonly recursive: boolean;
   readonly propagation?: string;
+  /** More options of the mount. */
+  readonly flags?: readonly MountFlag[];
   /** The source belongs to 0:0 on disk and is to belong to the container's root (volumes of pools; host paths on request). */
   readonly idmapped?: boolean;
   /** A path of the user's, whose files keep their ids on disk whatever happens. */

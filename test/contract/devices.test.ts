@@ -33,7 +33,7 @@ const accepted: Record<string, readonly Device[]> = {
     { ...root, size: '10GB', 'limits.read': '30MB', 'limits.write': '500iops', readonly: '' },
     { type: 'disk', path: '/mnt', source: '/srv', readonly: 'true', recursive: 'true', propagation: 'rslave' },
     { type: 'disk', path: '/data', source: 'volume', pool: 'default', optional: 'yes' },
-    { type: 'disk', path: '/data', source: '/srv', required: 'false' },
+    { type: 'disk', path: '/data', source: '/srv', required: 'false', 'raw.mount.options': 'noexec, nodev,noatime' },
     { type: 'disk', path: '/data', source: '/srv', required: 'no', optional: 'true' },
   ],
   'unix-char': [
@@ -102,6 +102,17 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
   ['a root without pool', { type: 'disk', path: '/' }, ['pool']],
   ['a size beside the root', { type: 'disk', path: '/mnt', source: '/srv', size: '1GB' }, ['size']],
   ['a recursive root', { ...root, recursive: 'true' }, ['recursive']],
+  [
+    'mount options of a file system',
+    { type: 'disk', path: '/m', source: '/s', 'raw.mount.options': 'noexec,uid=5' },
+    ['raw.mount.options'],
+  ],
+  [
+    'two rules of access times',
+    { type: 'disk', path: '/m', source: '/s', 'raw.mount.options': 'noatime,relatime' },
+    ['raw.mount.options'],
+  ],
+  ['mount options of the root', { ...root, 'raw.mount.options': 'noexec' }, ['raw.mount.options']],
   [
     'a disk that is required and optional',
     { type: 'disk', path: '/m', source: '/s', required: 'true', optional: 'true' },

@@ -3,6 +3,7 @@ import type { Problem } from '../problem.ts';
 import * as is from '../value-check.ts';
 import { isSet, live, problem } from './device-type.ts';
 import type { DeviceConfig, Devices, DeviceType } from './device-type.ts';
+import { mountFlags, mountOptions } from './mount-flags.ts';
 
 const propagations = [
   'private',
@@ -33,6 +34,7 @@ export const disk: DeviceType = {
     shift: live(is.bool, 'Files on disk have the ids that the container sees: mount through its id map.', {
       default: 'false',
     }),
+    'raw.mount.options': live(mountOptions, `Options of the mount, separated by commas: ${mountFlags.join(', ')}.`),
     'limits.read': live(is.diskRate, 'Most bytes a second, or operations (500iops), when reading.'),
     'limits.write': live(is.diskRate, 'Most bytes a second, or operations (500iops), when writing.'),
     'limits.max': live(is.diskRate, 'Both limits at once.'),
@@ -64,6 +66,9 @@ function rootRules(device: DeviceConfig): Problem[] {
     problems.push(problem('source', 'is not for the root disk (path /): its pool says where it lives'));
   }
   if (is.isTrue(device['shift'])) problems.push(problem('shift', 'is not for the root disk (path /), which is always'));
+  if (isSet(device, 'raw.mount.options')) {
+    problems.push(problem('raw.mount.options', 'is not for the root disk (path /): readonly is'));
+  }
   if (is.isTrue(device['recursive'])) problems.push(problem('recursive', 'is not for the root disk (path /)'));
   return [...problems, ...limitRules(device)];
 }

@@ -16,6 +16,7 @@ import { usb } from './usb.ts';
 
 export type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
 export { isRequired, isRoot, rootDisk } from './disk.ts';
+export { flagsOf, type MountFlag } from './mount-flags.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
 

@@ -1,6 +1,6 @@
 // Disks: the root disk (made by storage; only its throughput is set here) and volumes and host paths shown inside the container.
 import { stat } from 'node:fs/promises';
-import { isRequired } from '../../api/devices/index.ts';
+import { flagsOf, isRequired } from '../../api/devices/index.ts';
 import { isTrue } from '../../api/value-check.ts';
 import { DriverError } from '../driver-error.ts';
 import type { DiskRate } from '../run-parts.ts';
@@ -24,6 +24,7 @@ export const diskDevice: DeviceType = {
       if (optional) return { ...nothing, warnings: [`disk ${context.device} is left out: ${what}`] };
       throw new DriverError('NotFound', `disk ${context.device}: ${what}`);
     }
+    const flags = flagsOf(context.properties['raw.mount.options']);
     const recursive = isTrue(context.properties['recursive']) && found.isDirectory();
     return {
       ...nothing,
@@ -40,6 +41,7 @@ export const diskDevice: DeviceType = {
           readonly: isTrue(context.properties['readonly']),
           optional,
           recursive,
+          ...(flags.length === 0 ? {} : { flags }),
           propagation: context.properties['propagation'] || (recursive ? 'rprivate' : 'private'),
         },
       ],

@@ -58,7 +58,8 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
     const map = await mapOfMount(deps, run, mount, signal);
     const target = places.mappedMount(run.name, index);
     const nodes = mount.nodes === true;
-    const second = { source: mount.source, target, kind, recursive, map, nodes, propagation };
+    const flags = mount.flags ?? [];
+    const second = { source: mount.source, target, kind, recursive, map, nodes, propagation, flags };
     mounts.push({ ...mount, source: await place(deps, run, second) });
   }
   return { ...run, rootfs, mounts };
@@ -140,8 +141,11 @@ async function place(
   mount: SecondMount & { readonly kind: MountRun['kind'] },
 ): Promise<string> {
   const { libc, namespaces } = deps;
+  const isPlain = (mount.flags ?? []).length === 0;
+  if (!isPlain && libc === undefined)
+    throw new DriverError('NotSupported', 'raw.mount.options of disks needs koffi (npm)');
   // Root of a privileged container can reach everything.
-  if ((run.idmap.length === 0 && mount.nodes !== true) || libc === undefined) return mount.source;
+  if ((run.idmap.length === 0 && mount.nodes !== true && isPlain) || libc === undefined) return mount.source;
   ownerOf(run, mount.source);
   unmount(libc, mount.target);
   clearPlace(mount.target, mount.kind);

@@ -1,6 +1,7 @@
 // Mounts files and directories a second time where a container's root can reach them, if wanted through its id map: what belongs
 // to 0:0 on disk belongs to the container's root there. Done here and not by LXC, which forgets the map when a container reboots.
 import { closeSync } from 'node:fs';
+import type { MountFlag } from '../../api/devices/index.ts';
 import { DriverError } from '../driver-error.ts';
 import type { IdMapEntry } from './driver.ts';
 import type { Libc } from './syscalls.ts';
@@ -29,6 +30,19 @@ const propagations: Readonly<Record<string, readonly bigint[]>> = {
 const umountDetach = 2;
 const umountNoFollow = 8;
 
+const accessTimes = 0x70n;
+const flagBits: Readonly<Record<MountFlag, readonly [set: bigint, clear: bigint]>> = {
+  ro: [mountAttrReadonly, 0n],
+  nosuid: [2n, 0n],
+  nodev: [mountAttrNodev, 0n],
+  noexec: [8n, 0n],
+  nosymfollow: [0x20_0000n, 0n],
+  nodiratime: [0x80n, 0n],
+  noatime: [0x10n, accessTimes],
+  relatime: [0n, accessTimes],
+  strictatime: [0x20n, accessTimes],
+};
+
 export interface SecondMount {
   readonly source: string;
   /** Exists and is of the kind of `source`. */
@@ -39,6 +53,7 @@ export interface SecondMount {
   readonly recursive: boolean;
   /** Device nodes in it are to work, also when the source's own mount forbids that. */
   readonly nodes?: boolean;
+  readonly flags?: readonly MountFlag[];
   /** How what is mounted later on either side is seen on the other one. Default private. */
   readonly propagation?: string;
 }
@@ -69,12 +84,27 @@ export async function openMountTree(
     }
     if (namespaceFd !== undefined && !mapTree(libc, tree, namespaceFd, depth, 0n)) fail('through an id map');
     if (options.nodes === true && !setAttributes(libc, tree, 0n, mountAttrNodev, 0n, depth)) fail('with device nodes');
+    setFlags(libc, tree, options, depth);
     if (options.readonly && !setAttributes(libc, tree, mountAttrReadonly, 0n, 0n, depth)) fail('read-only');
     return tree;
   } catch (error) {
     closeSync(tree);
     throw error;
   }
+}
+
+function setFlags(
+  libc: Libc,
+  tree: number,
+  { source, flags = [] }: Pick<SecondMount, 'source' | 'flags'>,
+  depth: number,
+): void {
+  const [set, clear] = flags.reduce(
+    ([all, none], flag) => [all | flagBits[flag][0], none | flagBits[flag][1]] as const,
+    [0n, 0n] as const as readonly [bigint, bigint],
+  );
+  if (flags.length === 0 || setAttributes(libc, tree, set, clear, 0n, depth)) return;
+  throw new DriverError('Failed', `The file system of ${source} cannot be mounted with ${flags.join(',')}`);
 }
 
 function setAttributes(
@@ -91,8 +121,9 @@ function setAttributes(
 
 export async function mountAgain(
   deps: { readonly libc: Libc; readonly namespaces: UserNamespaces },
-  { source, target, map, recursive, nodes, propagation = 'private' }: SecondMount,
+  mount: SecondMount,
 ): Promise<void> {
+  const { source, target, map, recursive, nodes, propagation = 'private' } = mount;
   const { libc } = deps;
   const namespaceFd = map === undefined ? undefined : await deps.namespaces.fdOf(map);
   const depth = recursive ? atRecursive : 0;
@@ -107,6 +138,7 @@ export async function mountAgain(
     if (nodes === true && !setAttributes(libc, tree, 0n, mountAttrNodev, 0n, depth)) {
       throw new DriverError('Failed', `The file system of ${source} cannot be mounted with device nodes`);
     }
+    setFlags(libc, tree, mount, depth);
     if (libc.moveMount(tree, '', atFdcwd, target, moveMountFromFd) !== 0) {
       throw new DriverError('Failed', `Cannot mount ${source} at ${target}`);
     }

@@ -91,6 +91,33 @@ describe.each([
       expect(await state('stop')).toBe('');
     });
 
+    /** Options of the mount at `target` in the container, as the kernel lists them. */
+    const optionsOf = async (target: string): Promise<readonly string[]> =>
+      runtime === 'sim'
+        ? daemon.sim.runOf('c1').mounts.flatMap((mount) => (mount.target === target ? (mount.flags ?? []) : []))
+        : ((await sh(`grep " ${target} " /proc/self/mountinfo`)).split(' ')[5] ?? '').split(',');
+
+    test.each([{}, { 'security.privileged': 'true' }])(
+      'disk raw.mount.options hold from the start and plugged in, with config %j',
+      async (config) => {
+        const source = join(work, 'options');
+        mkdirSync(source, { recursive: true });
+        const disk = { type: 'disk', source, path: '/mnt/options' };
+        const strict = { ...disk, 'raw.mount.options': 'noexec, nosuid,nodev,noatime' };
+        const wanted = ['noexec', 'nosuid', 'nodev', 'noatime'];
+        expect((await daemon.call('PATCH', '/1.0/containers/c1', { config })).status).toBe(200);
+        await patched({ options: strict });
+        expect(await state('start')).toBe('');
+        expect(await optionsOf('/mnt/options')).toEqual(expect.arrayContaining(wanted));
+        await patched({ options: disk });
+        expect(await optionsOf('/mnt/options')).not.toContain('noexec');
+        await patched({ options: { ...strict, 'raw.mount.options': 'ro,noexec' } });
+        expect(await optionsOf('/mnt/options')).toEqual(expect.arrayContaining(['ro', 'noexec']));
+        await patched({ options: { type: 'none' } });
+        expect(await state('stop')).toBe('');
+      },
+    );
+
     test('nic ipv4.routes and ipv6.routes are routes of the host while the nic is there', async () => {
       const nic = { type: 'nic', nictype: 'bridged', parent: bridge, name: 'eth0' };
       const routed = { ...nic, 'ipv4.routes': '198.18.219.5/29, 198.18.220.0/24', 'ipv6.routes': 'fd42:ffff:219::/64' };
