@@ -10,7 +10,7 @@ const shortestPlain = 8;
 
 /** Attributes and config keys whose texts are free: secrets among them appear in what programs and servers write. */
 const isFreeName = (name: string): boolean =>
-  /^(environment|content)$|^(environment|user|cloud-init|raw)\.|password|secret|token/.test(name);
+  /^(environment|content)(_wo)?$|^(environment|user|cloud-init|raw)\.|password|secret|token/.test(name);
 
 /**
  * The messages without the values that `values` has in maps and free texts: quoted ones everywhere, and those of free texts that are

@@ -1,5 +1,5 @@
 // gantry_container_exec: a command run in a container, with what it wrote.
-import { flag, integer, text, textMap, texts } from '../framework/attribute.ts';
+import { flag, integer, text, textMap, texts, type TextMap } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { durationCheck } from '../framework/duration.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
@@ -26,6 +26,12 @@ const attributes = {
     doc: 'Environment, over that of the container. Another one is another run.',
     replace: otherMap,
   }),
+  environment_wo: textMap({
+    doc: 'More of the environment, over `environment`, that is never stored, for secrets. Only `command` has it. Raise `environment_wo_version` to run again with another one.',
+    sensitive: true,
+    writeOnly: true,
+  }),
+  environment_wo_version: integer({ doc: 'Any number; another one is another run.', replace: true }),
   cwd: text({ doc: 'Directory to run in.', check: absolutePath, replace: true }),
   user: integer({ doc: 'User id inside.', default: 0, replace: true }),
   group: integer({ doc: 'Group id inside.', default: 0, replace: true }),
@@ -35,6 +41,9 @@ const attributes = {
   }),
   destroy_command: texts({ doc: 'Command to run on destroy, when the container still runs.', check: commandCheck }),
   fail_on_error: flag({ doc: 'Whether another exit code than 0 fails the apply.', default: true }),
+  record_output: flag({
+    doc: 'Whether what it writes is kept in the state. Left out, it is. Counts for the next run.',
+  }),
   timeout: text({ doc: 'Limit of the run.', default: '5m', check: durationCheck }),
   exit_code: integer({ doc: 'Exit code.', computed: true, keep: true }),
   stdout: text({ doc: 'What it wrote, at most 64 KiB.', computed: true, keep: true }),
@@ -76,7 +85,19 @@ export const containerExec = gantryResource({
     privateData[bornKey] = born;
     return {};
   },
-  create: ({ planned }, context) => runOne(context, planned.container, planned, at('command')),
+  validate({ environment_wo: environment, environment_wo_version: version }) {
+    if (version === null || environment !== null) return [];
+    const detail =
+      'environment_wo_version says when to run again with environment_wo, so that has to be given: by ephemeral variables, for example.';
+    return [failure('environment_wo is missing', detail, at('environment_wo_version'))];
+  },
+  create({ planned, config }, context) {
+    const { record_output: records, ...spec } = planned;
+    // Nothing is unknown at an apply.
+    const environment = { ...spec.environment, ...(config.environment_wo as TextMap | null) };
+    const run = { ...spec, environment, record_output: records ?? true };
+    return runOne(context, planned.container, run, at('command'));
+  },
   async plan({ prior, planned, client, replace }) {
     if (prior === null) return;
     const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
@@ -92,6 +113,7 @@ export const containerExec = gantryResource({
     if (prior.destroy_command === null) return;
     const seen = await context.client.client.get('container', prior.container, context.signal).catch(() => undefined);
     if (seen?.metadata.status !== 'Running') return;
-    await runOne(context, prior.container, { ...prior, command: prior.destroy_command }, at('destroy_command'));
+    const { record_output: _record, ...spec } = prior;
+    await runOne(context, prior.container, { ...spec, command: prior.destroy_command }, at('destroy_command'));
   },
 });

@@ -49,7 +49,12 @@ export async function readFileSpec(
 }
 
 /** Writes it with the directories that lead to it. */
-export async function writeFileSpec(files: Files, path: string, file: FileSpec, signal: AbortSignal): Promise<void> {
+export async function writeFileSpec(
+  files: Files,
+  path: string,
+  file: Omit<FileSpec, 'content' | 'sha256'> & { readonly content: string | Buffer | null },
+  signal: AbortSignal,
+): Promise<void> {
   await makeDirectories(files, dirname(path), signal);
   const attributes = { mode: Number.parseInt(file.mode ?? '0644', 8), uid: file.uid ?? 0, gid: file.gid ?? 0 };
   if (file.source !== null) {
@@ -57,6 +62,6 @@ export async function writeFileSpec(files: Files, path: string, file: FileSpec, 
     await files.write(path, createReadStream(file.source), { ...attributes, sizeBytes: size }, signal);
     return;
   }
-  const content = Buffer.from(file.content ?? '');
+  const content = Buffer.isBuffer(file.content) ? file.content : Buffer.from(file.content ?? '');
   await files.write(path, Readable.from([content]), { ...attributes, sizeBytes: content.length }, signal);
 }

@@ -146,6 +146,18 @@ describe('what is inside a container', () => {
       ['E_ARGUMENT /resource/gantry_container_exec/e/destroy_command'],
     ],
     [
+      'a write-only content',
+      withWeb({
+        gantry_container_file: { f: { container: 'web', path: '/t', content_wo: 'x', content_wo_version: 1 } },
+      }),
+      ['E_ARGUMENT /resource/gantry_container_file/f/content_wo'],
+    ],
+    [
+      'a write-only environment',
+      withWeb({ gantry_container_exec: { e: { container: 'web', command: ['a'], environment_wo: { A: 'b' } } } }),
+      ['E_ARGUMENT /resource/gantry_container_exec/e/environment_wo'],
+    ],
+    [
       'a link with an owner',
       withWeb({ gantry_container_file: { l: { container: 'web', path: '/l', type: 'symlink', target: '/', uid: 4 } } }),
       ['E_ARGUMENT /resource/gantry_container_file/l/uid'],

@@ -86,6 +86,9 @@ export function commandOf({
   };
 }
 
+/** Why write-only arguments are refused. */
+export const writeOnly = 'write-only values are for Terraform';
+
 export const containerFile: PartType = {
   partOf: 'files',
   ...taking(
@@ -95,6 +98,8 @@ export const containerFile: PartType = {
       type: 'text',
       content: 'text',
       source: 'text',
+      content_wo: 'text',
+      content_wo_version: 'number',
       target: 'text',
       mode: 'text',
       uid: 'number',
@@ -105,6 +110,7 @@ export const containerFile: PartType = {
   ),
   computed: computedOf('sha256'),
   entry: (args) => {
+    refuse(args, { content_wo: writeOnly, content_wo_version: writeOnly });
     const { container: _container, timeouts: _timeouts, ...entry } = withoutNull(args);
     const type = entry['type'] ?? 'file';
     if (type === 'directory') return { mode: '0755', uid: 0, gid: 0, ...entry };
@@ -117,9 +123,19 @@ export const containerFile: PartType = {
 
 export const containerExec: PartType = {
   partOf: 'exec',
-  ...taking({ container: 'text', ...commandMembers, triggers: 'map', destroy_command: 'texts', timeouts }),
+  ...taking({
+    container: 'text',
+    ...commandMembers,
+    environment_wo: 'map',
+    environment_wo_version: 'number',
+    record_output: 'bool',
+    triggers: 'map',
+    destroy_command: 'texts',
+    timeouts,
+  }),
   computed: computedOf('exit_code', 'stdout', 'stderr'),
   entry: (args, name) => {
+    refuse(args, { environment_wo: writeOnly, environment_wo_version: writeOnly });
     refuse(args, { destroy_command: 'documents have no command for the end: run it with gantry exec' });
     const { container: _container, timeouts: _timeouts, destroy_command: _command, ...entry } = withoutNull(args);
     return { name: commandName(name), ...commandOf(entry) };

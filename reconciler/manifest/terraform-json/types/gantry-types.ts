@@ -15,6 +15,7 @@ import {
   taking,
   timeouts,
   volumeSnapshot,
+  writeOnly,
 } from './gantry-parts.ts';
 import {
   ArgumentError,
@@ -363,8 +364,8 @@ const types: Readonly<Record<string, ObjectType | PartType>> = {
     shapes: { config: 'map', trust_password: 'text', trust_password_version: 'number' },
     computed: ['name'],
     refused: {
-      trust_password: 'write-only values are for Terraform',
-      trust_password_version: 'write-only values are for Terraform',
+      trust_password: writeOnly,
+      trust_password_version: writeOnly,
     },
   }),
   gantry_image: image,

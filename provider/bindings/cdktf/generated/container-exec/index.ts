@@ -26,6 +26,18 @@ export interface ContainerExecConfig extends cdktf.TerraformMetaArguments {
   */
   readonly environment?: { [key: string]: string };
   /**
+  * More of the environment, over `environment`, that is never stored, for secrets. Only `command` has it. Raise `environment_wo_version` to run again with another one.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment_wo ContainerExec#environment_wo}
+  */
+  readonly environmentWo?: { [key: string]: string };
+  /**
+  * Any number; another one is another run.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment_wo_version ContainerExec#environment_wo_version}
+  */
+  readonly environmentWoVersion?: number;
+  /**
   * Directory to run in.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#cwd ContainerExec#cwd}
@@ -61,6 +73,12 @@ export interface ContainerExecConfig extends cdktf.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#fail_on_error ContainerExec#fail_on_error}
   */
   readonly failOnError?: boolean | cdktf.IResolvable;
+  /**
+  * Whether what it writes is kept in the state. Left out, it is. Counts for the next run.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#record_output ContainerExec#record_output}
+  */
+  readonly recordOutput?: boolean | cdktf.IResolvable;
   /**
   * Limit of the run.
   *
@@ -341,12 +359,15 @@ export class ContainerExec extends cdktf.TerraformResource {
     this._container = config.container;
     this._command = config.command;
     this._environment = config.environment;
+    this._environmentWo = config.environmentWo;
+    this._environmentWoVersion = config.environmentWoVersion;
     this._cwd = config.cwd;
     this._user = config.user;
     this._group = config.group;
     this._triggers = config.triggers;
     this._destroyCommand = config.destroyCommand;
     this._failOnError = config.failOnError;
+    this._recordOutput = config.recordOutput;
     this._timeout = config.timeout;
     this._timeouts.internalValue = config.timeouts;
     this._remote = config.remote;
@@ -397,6 +418,38 @@ export class ContainerExec extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get environmentInput() {
     return this._environment;
+  }
+
+  // environment_wo - computed: false, optional: true, required: false
+  private _environmentWo?: { [key: string]: string }; 
+  public get environmentWo() {
+    return this.getStringMapAttribute('environment_wo');
+  }
+  public set environmentWo(value: { [key: string]: string }) {
+    this._environmentWo = value;
+  }
+  public resetEnvironmentWo() {
+    this._environmentWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get environmentWoInput() {
+    return this._environmentWo;
+  }
+
+  // environment_wo_version - computed: false, optional: true, required: false
+  private _environmentWoVersion?: number; 
+  public get environmentWoVersion() {
+    return this.getNumberAttribute('environment_wo_version');
+  }
+  public set environmentWoVersion(value: number) {
+    this._environmentWoVersion = value;
+  }
+  public resetEnvironmentWoVersion() {
+    this._environmentWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get environmentWoVersionInput() {
+    return this._environmentWoVersion;
   }
 
   // cwd - computed: false, optional: true, required: false
@@ -495,6 +548,22 @@ export class ContainerExec extends cdktf.TerraformResource {
     return this._failOnError;
   }
 
+  // record_output - computed: false, optional: true, required: false
+  private _recordOutput?: boolean | cdktf.IResolvable; 
+  public get recordOutput() {
+    return this.getBooleanAttribute('record_output');
+  }
+  public set recordOutput(value: boolean | cdktf.IResolvable) {
+    this._recordOutput = value;
+  }
+  public resetRecordOutput() {
+    this._recordOutput = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get recordOutputInput() {
+    return this._recordOutput;
+  }
+
   // timeout - computed: true, optional: true, required: false
   private _timeout?: string; 
   public get timeout() {
@@ -583,12 +652,15 @@ export class ContainerExec extends cdktf.TerraformResource {
       container: cdktf.stringToTerraform(this._container),
       command: cdktf.listMapper(cdktf.stringToTerraform, false)(this._command),
       environment: cdktf.hashMapper(cdktf.stringToTerraform)(this._environment),
+      environment_wo: cdktf.hashMapper(cdktf.stringToTerraform)(this._environmentWo),
+      environment_wo_version: cdktf.numberToTerraform(this._environmentWoVersion),
       cwd: cdktf.stringToTerraform(this._cwd),
       user: cdktf.numberToTerraform(this._user),
       group: cdktf.numberToTerraform(this._group),
       triggers: cdktf.hashMapper(cdktf.stringToTerraform)(this._triggers),
       destroy_command: cdktf.listMapper(cdktf.stringToTerraform, false)(this._destroyCommand),
       fail_on_error: cdktf.booleanToTerraform(this._failOnError),
+      record_output: cdktf.booleanToTerraform(this._recordOutput),
       timeout: cdktf.stringToTerraform(this._timeout),
       timeouts: containerExecTimeoutsToTerraform(this._timeouts.internalValue),
       remote: cdktf.stringToTerraform(this._remote),
@@ -615,6 +687,18 @@ export class ContainerExec extends cdktf.TerraformResource {
         isBlock: false,
         type: "map",
         storageClassType: "stringMap",
+      },
+      environment_wo: {
+        value: cdktf.hashMapperHcl(cdktf.stringToHclTerraform)(this._environmentWo),
+        isBlock: false,
+        type: "map",
+        storageClassType: "stringMap",
+      },
+      environment_wo_version: {
+        value: cdktf.numberToHclTerraform(this._environmentWoVersion),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "number",
       },
       cwd: {
         value: cdktf.stringToHclTerraform(this._cwd),
@@ -648,6 +732,12 @@ export class ContainerExec extends cdktf.TerraformResource {
       },
       fail_on_error: {
         value: cdktf.booleanToHclTerraform(this._failOnError),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
+      },
+      record_output: {
+        value: cdktf.booleanToHclTerraform(this._recordOutput),
         isBlock: false,
         type: "simple",
         storageClassType: "boolean",

@@ -38,6 +38,18 @@ export interface ContainerFileConfig extends cdktf.TerraformMetaArguments {
   */
   readonly source?: string;
   /**
+  * file: the content, as text that is never stored: raise `content_wo_version` to write another one. Nor is its hash, so that only presence, mode and owner are compared with the container.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#content_wo ContainerFile#content_wo}
+  */
+  readonly contentWo?: string;
+  /**
+  * Any number; another one writes `content_wo` again.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#content_wo_version ContainerFile#content_wo_version}
+  */
+  readonly contentWoVersion?: number;
+  /**
   * symlink: what it points to.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#target ContainerFile#target}
@@ -337,6 +349,8 @@ export class ContainerFile extends cdktf.TerraformResource {
     this._type = config.type;
     this._content = config.content;
     this._source = config.source;
+    this._contentWo = config.contentWo;
+    this._contentWoVersion = config.contentWoVersion;
     this._target = config.target;
     this._mode = config.mode;
     this._uid = config.uid;
@@ -422,6 +436,38 @@ export class ContainerFile extends cdktf.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get sourceInput() {
     return this._source;
+  }
+
+  // content_wo - computed: false, optional: true, required: false
+  private _contentWo?: string; 
+  public get contentWo() {
+    return this.getStringAttribute('content_wo');
+  }
+  public set contentWo(value: string) {
+    this._contentWo = value;
+  }
+  public resetContentWo() {
+    this._contentWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get contentWoInput() {
+    return this._contentWo;
+  }
+
+  // content_wo_version - computed: false, optional: true, required: false
+  private _contentWoVersion?: number; 
+  public get contentWoVersion() {
+    return this.getNumberAttribute('content_wo_version');
+  }
+  public set contentWoVersion(value: number) {
+    this._contentWoVersion = value;
+  }
+  public resetContentWoVersion() {
+    this._contentWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get contentWoVersionInput() {
+    return this._contentWoVersion;
   }
 
   // target - computed: false, optional: true, required: false
@@ -552,6 +598,8 @@ export class ContainerFile extends cdktf.TerraformResource {
       type: cdktf.stringToTerraform(this._type),
       content: cdktf.stringToTerraform(this._content),
       source: cdktf.stringToTerraform(this._source),
+      content_wo: cdktf.stringToTerraform(this._contentWo),
+      content_wo_version: cdktf.numberToTerraform(this._contentWoVersion),
       target: cdktf.stringToTerraform(this._target),
       mode: cdktf.stringToTerraform(this._mode),
       uid: cdktf.numberToTerraform(this._uid),
@@ -593,6 +641,18 @@ export class ContainerFile extends cdktf.TerraformResource {
         isBlock: false,
         type: "simple",
         storageClassType: "string",
+      },
+      content_wo: {
+        value: cdktf.stringToHclTerraform(this._contentWo),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      content_wo_version: {
+        value: cdktf.numberToHclTerraform(this._contentWoVersion),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "number",
       },
       target: {
         value: cdktf.stringToHclTerraform(this._target),

@@ -26,6 +26,18 @@ export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
   */
   readonly environment?: { [key: string]: string };
   /**
+  * More of the environment, over `environment`, that is never stored, for secrets. Only `command` has it. Raise `environment_wo_version` to run again with another one.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment_wo ContainerExec#environment_wo}
+  */
+  readonly environmentWo?: { [key: string]: string };
+  /**
+  * Any number; another one is another run.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment_wo_version ContainerExec#environment_wo_version}
+  */
+  readonly environmentWoVersion?: number;
+  /**
   * Directory to run in.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#cwd ContainerExec#cwd}
@@ -61,6 +73,12 @@ export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#fail_on_error ContainerExec#fail_on_error}
   */
   readonly failOnError?: boolean | cdktn.IResolvable;
+  /**
+  * Whether what it writes is kept in the state. Left out, it is. Counts for the next run.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#record_output ContainerExec#record_output}
+  */
+  readonly recordOutput?: boolean | cdktn.IResolvable;
   /**
   * Limit of the run.
   *
@@ -341,12 +359,15 @@ export class ContainerExec extends cdktn.TerraformResource {
     this._container = config.container;
     this._command = config.command;
     this._environment = config.environment;
+    this._environmentWo = config.environmentWo;
+    this._environmentWoVersion = config.environmentWoVersion;
     this._cwd = config.cwd;
     this._user = config.user;
     this._group = config.group;
     this._triggers = config.triggers;
     this._destroyCommand = config.destroyCommand;
     this._failOnError = config.failOnError;
+    this._recordOutput = config.recordOutput;
     this._timeout = config.timeout;
     this._timeouts.internalValue = config.timeouts;
     this._remote = config.remote;
@@ -397,6 +418,41 @@ export class ContainerExec extends cdktn.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get environmentInput() {
     return this._environment;
+  }
+
+  // environment_wo - computed: false, optional: true, required: false
+  private _environmentWo?: { [key: string]: string }; 
+  /**
+  * @deprecated Write-only: the provider never returns this value; reading it always yields null by protocol contract. The getter remains for compatibility and will be removed in a future prebuilt-provider major.
+  */
+  public get environmentWo() {
+    return this.getStringMapAttribute('environment_wo');
+  }
+  public set environmentWo(value: { [key: string]: string }) {
+    this._environmentWo = value;
+  }
+  public resetEnvironmentWo() {
+    this._environmentWo = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get environmentWoInput() {
+    return this._environmentWo;
+  }
+
+  // environment_wo_version - computed: false, optional: true, required: false
+  private _environmentWoVersion?: number; 
+  public get environmentWoVersion() {
+    return this.getNumberAttribute('environment_wo_version');
+  }
+  public set environmentWoVersion(value: number) {
+    this._environmentWoVersion = value;
+  }
+  public resetEnvironmentWoVersion() {
+    this._environmentWoVersion = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get environmentWoVersionInput() {
+    return this._environmentWoVersion;
   }
 
   // cwd - computed: false, optional: true, required: false
@@ -495,6 +551,22 @@ export class ContainerExec extends cdktn.TerraformResource {
     return this._failOnError;
   }
 
+  // record_output - computed: false, optional: true, required: false
+  private _recordOutput?: boolean | cdktn.IResolvable; 
+  public get recordOutput() {
+    return this.getBooleanAttribute('record_output');
+  }
+  public set recordOutput(value: boolean | cdktn.IResolvable) {
+    this._recordOutput = value;
+  }
+  public resetRecordOutput() {
+    this._recordOutput = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get recordOutputInput() {
+    return this._recordOutput;
+  }
+
   // timeout - computed: true, optional: true, required: false
   private _timeout?: string; 
   public get timeout() {
@@ -583,12 +655,15 @@ export class ContainerExec extends cdktn.TerraformResource {
       container: cdktn.stringToTerraform(this._container),
       command: cdktn.listMapper(cdktn.stringToTerraform, false)(this._command),
       environment: cdktn.hashMapper(cdktn.stringToTerraform)(this._environment),
+      environment_wo: this.markWriteOnlyAttribute(cdktn.hashMapper(cdktn.stringToTerraform)(this._environmentWo)),
+      environment_wo_version: cdktn.numberToTerraform(this._environmentWoVersion),
       cwd: cdktn.stringToTerraform(this._cwd),
       user: cdktn.numberToTerraform(this._user),
       group: cdktn.numberToTerraform(this._group),
       triggers: cdktn.hashMapper(cdktn.stringToTerraform)(this._triggers),
       destroy_command: cdktn.listMapper(cdktn.stringToTerraform, false)(this._destroyCommand),
       fail_on_error: cdktn.booleanToTerraform(this._failOnError),
+      record_output: cdktn.booleanToTerraform(this._recordOutput),
       timeout: cdktn.stringToTerraform(this._timeout),
       timeouts: containerExecTimeoutsToTerraform(this._timeouts.internalValue),
       remote: cdktn.stringToTerraform(this._remote),
@@ -615,6 +690,18 @@ export class ContainerExec extends cdktn.TerraformResource {
         isBlock: false,
         type: "map",
         storageClassType: "stringMap",
+      },
+      environment_wo: {
+        value: this.markWriteOnlyAttribute(cdktn.hashMapperHcl(cdktn.stringToHclTerraform)(this._environmentWo)),
+        isBlock: false,
+        type: "map",
+        storageClassType: "stringMap",
+      },
+      environment_wo_version: {
+        value: cdktn.numberToHclTerraform(this._environmentWoVersion),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "number",
       },
       cwd: {
         value: cdktn.stringToHclTerraform(this._cwd),
@@ -648,6 +735,12 @@ export class ContainerExec extends cdktn.TerraformResource {
       },
       fail_on_error: {
         value: cdktn.booleanToHclTerraform(this._failOnError),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "boolean",
+      },
+      record_output: {
+        value: cdktn.booleanToHclTerraform(this._recordOutput),
         isBlock: false,
         type: "simple",
         storageClassType: "boolean",

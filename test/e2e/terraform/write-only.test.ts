@@ -1,0 +1,156 @@
+// Write-only arguments with real Terraform, on the simulation: what they are given reaches the container, and no state and no plan has it.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { TestDaemon } from '../../support/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform.ts';
+import { useTerraform } from '../../support/terraform-world.ts';
+
+const missing = terraformMissing('write-only arguments with Terraform');
+
+const stack = `
+variable "secret" {
+  ephemeral = true
+  default   = null
+}
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_container" "c" {
+  name         = "web"
+  profiles     = []
+  devices      = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
+  stop_timeout = 0
+}
+`;
+const file = (more: string): string => `${stack}
+resource "gantry_container_file" "f" {
+  container = gantry_container.c.name
+  path      = "/etc/token"
+  ${more}
+}
+`;
+const exec = (more: string): string => `${stack}
+resource "gantry_container_exec" "e" {
+  container   = gantry_container.c.name
+  command     = ["sh", "-c", "echo the token is $TOKEN of $PLACE"]
+  environment = { PLACE = "here", TOKEN = "none" }
+  ${more}
+}
+`;
+
+describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_000 }, () => {
+  let daemon: TestDaemon;
+  let terraform: Terraform;
+  useTerraform((world) => ({ daemon, terraform } = world));
+
+  const content = async (): Promise<string> =>
+    (await daemon.call('GET', '/1.0/containers/web/files?path=/etc/token')).bytes.toString();
+  const mode = async (): Promise<unknown> =>
+    (await daemon.call('GET', '/1.0/containers/web/files?path=/etc/token')).headers['x-svc-mode'];
+
+  /** Plans into a file and applies that; returns everything that Terraform wrote, and that it shows of the plan. */
+  async function applied(secret: string): Promise<string> {
+    const value = `-var=secret=${secret}`;
+    const planned = await terraform.run(['plan', '-input=false', '-out=plan.bin', value]);
+    expect(planned.code, planned.output).toBe(0);
+    const shown = await terraform.run(['show', '-json', 'plan.bin']);
+    expect(shown.code, shown.output).toBe(0);
+    const ran = await terraform.run(['apply', '-input=false', value, 'plan.bin']);
+    expect(ran.code, ran.output).toBe(0);
+    const states = readdirSync(terraform.dir).filter((name) => name.startsWith('terraform.tfstate'));
+    expect(states).toContain('terraform.tfstate');
+    const texts = states.map((name) => readFileSync(join(terraform.dir, name), 'utf8'));
+    const everything = [planned.output, shown.output, ran.output, ...texts].join('\n');
+    expect(everything).toContain('_wo_version');
+    expect(everything).not.toContain(secret);
+    return everything;
+  }
+
+  test('content_wo of a file is written once for each version, and stored nowhere, nor is its hash', async () => {
+    terraform.write(file('content_wo = var.secret\n  content_wo_version = 1'));
+    await applied('hush-1-hush');
+    expect(await content()).toBe('hush-1-hush');
+    expect(await terraform.state('gantry_container_file.f')).toMatchObject({ sha256: null, content: null });
+    expect((await terraform.plan('-var=secret=hush-1-hush')).changes).toBe(false);
+    // Without another version another value is no difference, neither alone nor with another mode.
+    expect((await terraform.plan('-var=secret=hush-2-hush')).changes).toBe(false);
+    terraform.write(file('content_wo = var.secret\n  content_wo_version = 1\n  mode = "0600"'));
+    await applied('hush-2-hush');
+    expect([await content(), await mode()]).toEqual(['hush-1-hush', '0600']);
+    terraform.write(file('content_wo = var.secret\n  content_wo_version = 2\n  mode = "0600"'));
+    await applied('hush-2-hush');
+    expect([await content(), await mode()]).toEqual(['hush-2-hush', '0600']);
+    expect((await terraform.plan('-var=secret=hush-2-hush')).changes).toBe(false);
+    // What is gone is written again.
+    await daemon.call('DELETE', '/1.0/containers/web/files?path=/etc/token');
+    await applied('hush-3-hush');
+    expect(await content()).toBe('hush-3-hush');
+  });
+
+  test('content_wo takes the place of content and gives it back', async () => {
+    terraform.write(file('content = "open"'));
+    await terraform.apply();
+    terraform.write(file('content_wo = var.secret\n  content_wo_version = 1'));
+    await applied('hush-4-hush');
+    expect(await content()).toBe('hush-4-hush');
+    expect((await terraform.plan('-var=secret=hush-4-hush')).changes).toBe(false);
+    terraform.write(file('content = "open"'));
+    await terraform.apply();
+    expect(await content()).toBe('open');
+    await terraform.expectNoChanges();
+  });
+
+  test('content_wo is imported without reading what the file holds', async () => {
+    terraform.write(file('content_wo = var.secret\n  content_wo_version = 3'));
+    await applied('hush-5-hush');
+    await terraform.forget('gantry_container_file.f');
+    await terraform.import('gantry_container_file.f', 'web//etc/token,content_wo_version=3');
+    expect(await terraform.state('gantry_container_file.f')).toMatchObject({
+      path: '/etc/token',
+      content_wo_version: 3,
+    });
+    expect(readFileSync(join(terraform.dir, 'terraform.tfstate'), 'utf8')).not.toContain('hush-5-hush');
+    expect((await terraform.plan('-var=secret=hush-5-hush')).changes).toBe(false);
+  });
+
+  test('environment_wo reaches the command, over environment, and another version runs it again', async () => {
+    const config = (version: number, more = ''): string =>
+      exec(`environment_wo = { TOKEN = var.secret }\n  environment_wo_version = ${version}\n  ${more}`);
+    terraform.write(config(1, 'record_output = false'));
+    await applied('hush-6-hush');
+    expect(await terraform.state('gantry_container_exec.e')).toMatchObject({ exit_code: 0, stdout: null });
+    expect((await terraform.plan('-var=secret=hush-7-hush')).changes).toBe(false);
+    terraform.write(config(2));
+    await terraform.apply('-var=secret=shown');
+    expect((await terraform.state('gantry_container_exec.e')).stdout).toBe('the token is shown of here\n');
+    expect((await terraform.plan('-var=secret=shown')).changes).toBe(false);
+    terraform.write(config(3, 'destroy_command = ["true"]').replace('echo', 'exit 3; echo'));
+    const failed = await terraform.fails('apply', '-auto-approve', '-var=secret=hush-8-hush');
+    expect(failed).toContain('It exited with 3: sh');
+  });
+
+  test('that fails says so without the value', async () => {
+    terraform.write(
+      exec('environment_wo = { TOKEN = var.secret }').replace(
+        'echo the',
+        'nothing-here $TOKEN; echo $TOKEN >&2; exit 3; echo the',
+      ),
+    );
+    const failed = await terraform.fails('apply', '-auto-approve', '-var=secret=hush-9-hush');
+    expect(failed).toContain('It exited with 3: sh');
+    expect(failed).not.toContain('hush-9-hush');
+  });
+
+  test('is refused where it has no meaning, and its version where it is missing', async () => {
+    terraform.write(file('content = "x"\n  content_wo = "y"'));
+    expect(await terraform.fails('validate')).toContain('Give exactly one of content, source, content_wo.');
+    terraform.write(file('type = "directory"\n  content_wo = "y"'));
+    expect(await terraform.fails('validate')).toContain('content_wo is not for a directory');
+    terraform.write(file('content = "x"\n  content_wo_version = 1'));
+    expect(await terraform.fails('validate')).toContain('content_wo is missing');
+    terraform.write(exec('environment_wo_version = 1'));
+    expect(await terraform.fails('validate')).toContain('environment_wo is missing');
+  });
+});
