@@ -1,5 +1,6 @@
 // What Terraform does on a stock LXD server where that is not as gantryd: modes of files, copies, projects, restricted certificates, names.
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/busybox-rootfs.ts';
@@ -109,6 +110,59 @@ resource "gantry_container" "b" {
     await terraform.apply();
     await terraform.expectNoChanges();
     expect((await lxd.get('/1.0/containers/b')).profiles).toEqual(['disks']);
+    await terraform.destroy();
+  });
+
+  test('copies a snapshot, publishes one, and makes a container of a backup file, with what is written only', async () => {
+    const all = `${base}
+resource "gantry_profile" "x" {
+  name    = "disks"
+  devices = { ${root} }
+}
+resource "gantry_container" "a" {
+  name     = "a"
+  profiles = [gantry_profile.x.name]
+  running  = false
+  config   = { "user.old" = "1" }
+  source   = { type = "image", fingerprint = gantry_image.i.fingerprint }
+}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.a.name
+  name      = "before"
+}
+resource "gantry_container" "b" {
+  name    = "b"
+  running = false
+  source  = { type = "copy", source = gantry_container.a.name, snapshot = gantry_snapshot.s.name }
+}
+resource "gantry_image" "of" {
+  source     = { type = "snapshot", container = gantry_container.a.name, snapshot = gantry_snapshot.s.name }
+  properties = { os = "ours" }
+}
+`;
+    terraform.write(all);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const made = await lxd.call('POST', '/1.0/containers/a/backups', { name: 'all' });
+    const { operation } = JSON.parse(made.bytes.toString()) as { operation: string };
+    await lxd.get(`${operation}/wait`);
+    const file = join(terraform.dir, 'a.backup');
+    writeFileSync(file, (await lxd.call('GET', '/1.0/containers/a/backups/all/export')).bytes);
+    terraform.write(`${all}
+resource "gantry_container" "r" {
+  name    = "r"
+  running = false
+  source  = { type = "backup", file = "${file}" }
+}
+`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    for (const name of ['b', 'r']) {
+      const { config, profiles } = await lxd.get(`/1.0/containers/${name}`);
+      expect(profiles).toEqual(['disks']);
+      expect(config).not.toHaveProperty(['user.old']);
+    }
+    expect(await lxd.get('/1.0/containers/r/snapshots')).toHaveLength(1);
     await terraform.destroy();
   });
 
