@@ -25,8 +25,10 @@ export interface MountedDisk {
   unmount(): void;
 }
 
-/** Metadata is committed every ten minutes only, so that what nobody synced is not on the disk by luck. */
-const mountOptions = 'commit=600';
+/** By turns. With the first one metadata is committed every ten minutes only, so that what nobody synced is not on the disk by luck;
+ *  the other one is what hosts have. */
+export const mountOptions = ['commit=600', 'defaults'] as const;
+export type MountOptions = (typeof mountOptions)[number];
 
 export function makeDisk(file: string, bytes: number): void {
   writeFileSync(file, '');
@@ -34,11 +36,11 @@ export function makeDisk(file: string, bytes: number): void {
   run('mkfs.ext4', '-q', '-F', '-m', '0', '-E', 'lazy_itable_init=0,lazy_journal_init=0', file);
 }
 
-export function mountDisk(file: string, mountPoint: string): MountedDisk {
+export function mountDisk(file: string, mountPoint: string, options: MountOptions): MountedDisk {
   mkdirSync(mountPoint, { recursive: true });
   const device = run('losetup', '-f', '--show', file);
   try {
-    run('mount', '-t', 'ext4', '-o', mountOptions, device, mountPoint);
+    run('mount', '-t', 'ext4', '-o', options, device, mountPoint);
   } catch (error) {
     run('losetup', '-d', device);
     throw error;
@@ -60,9 +62,9 @@ export interface PrivateDisk {
   detach(): void;
 }
 
-export function privateDisk(file: string, mountPoint: string): PrivateDisk {
+export function privateDisk(file: string, mountPoint: string, options: MountOptions): PrivateDisk {
   const device = run('losetup', '-f', '--show', file);
-  const script = `mount -t ext4 -o ${mountOptions} "$0" "$1" && shift && exec "$@"`;
+  const script = `mount -t ext4 -o ${options} "$0" "$1" && shift && exec "$@"`;
   return {
     prefix: ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, device, mountPoint],
     detach: () => void run('losetup', '-d', device),

@@ -6,7 +6,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { errorText } from '../../../server/lib/log.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
 import { startGrouped, type GroupedDaemon } from './daemon.ts';
-import { cutPower, loopDiskMissing, makeDisk, mountDisk, privateDisk, type PrivateDisk } from './loop-disk.ts';
+import {
+  cutPower,
+  loopDiskMissing,
+  makeDisk,
+  mountDisk,
+  mountOptions,
+  privateDisk,
+  type MountOptions,
+  type PrivateDisk,
+} from './loop-disk.ts';
 import { imageWriter } from './images.ts';
 import { profileWriter } from './profiles.ts';
 import { prepare } from './setting.ts';
@@ -42,8 +51,10 @@ export async function runPowerCuts(context: FaultContext): Promise<readonly Figu
   for (let done = 0; done < context.rounds; done += cutsOfDisk) {
     context.signal.throwIfAborted();
     const cuts = Math.min(cutsOfDisk, context.rounds - done);
-    const group = groups[(done / cutsOfDisk) % groups.length] ?? [];
-    await useDisk(context, group, cuts, tallies);
+    const turn = done / cutsOfDisk;
+    const group = groups[turn % groups.length] ?? [];
+    const options = mountOptions[Math.floor(turn / groups.length) % mountOptions.length] ?? 'defaults';
+    await useDisk(context, { group, options, cuts }, tallies);
     context.say(`${done + cuts} power cuts`);
   }
   return writers.map(({ kind }) => {
@@ -52,17 +63,22 @@ export async function runPowerCuts(context: FaultContext): Promise<readonly Figu
   });
 }
 
+interface DiskUse {
+  readonly group: readonly Writer[];
+  readonly options: MountOptions;
+  readonly cuts: number;
+}
+
 /** One disk from its making on: clients write all the time, and each cut is looked at on a copy. */
 async function useDisk(
   context: FaultContext,
-  group: readonly Writer[],
-  cuts: number,
+  { group, options, cuts }: DiskUse,
   tallies: Map<string, Tally>,
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'gantry-power-cut-'));
   const file = join(folder, 'disk');
   makeDisk(file, diskBytes);
-  const disk = mountDisk(file, join(folder, 'mounted'));
+  const disk = mountDisk(file, join(folder, 'mounted'), options);
   let daemon: GroupedDaemon | undefined;
   const stopping = new AbortController();
   let writing: Promise<void>[] = [];
@@ -85,7 +101,7 @@ async function useDisk(
       const acknowledged = new Map([...written].map(([kind, all]) => [kind, [...all]]));
       cutPower(file, disk, copy);
       daemon.thaw();
-      await lookAt(context, privateDisk(copy, disk.mountPoint), stateDir, acknowledged, tallies);
+      await lookAt(context, privateDisk(copy, disk.mountPoint, options), stateDir, acknowledged, tallies);
       await rm(copy);
     }
   } finally {
