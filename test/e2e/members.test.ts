@@ -68,9 +68,10 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
       expect(await lxd.get(`/1.0/networks/${bridge}`)).toMatchObject({ status: 'Created', locations: ['node1'] });
       expect(await lxd.get('/1.0/containers/c1')).toMatchObject({ location: 'node1' });
 
-      // Where a pool lies counts when it is made.
+      // A pool cannot move: another place is a difference that needs a new pool, which its users stand in the way of.
       const elsewhere = await run('plan', [pool('/elsewhere'), ...parts.slice(1)], '--detailed-exitcode');
-      expect(elsewhere.code, elsewhere.stdout).toBe(0);
+      expect(elsewhere.code, elsewhere.stdout).toBe(4);
+      expect(elsewhere.stdout).toContain('member_overrides.node1.source cannot be changed in place');
 
       const exported = await cli([
         'export',
