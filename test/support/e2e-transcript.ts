@@ -22,6 +22,8 @@ export function readTranscript(markdown: string): readonly Typed[] {
 export const withoutChance = (text: string): string =>
   text
     .replaceAll(/\b(?:\d+m)?\d+(?:\.\d)?s\b/g, '<time>')
+    .replaceAll(/(?<=Running +)10\.\d+\.\d+\.\d+ +/g, '<address>  ')
+    .replaceAll(/\bADDRESSES +/g, 'ADDRESSES  ')
     .replaceAll(/\b10\.123\.0\.\d+(?!\d|\/)/g, '<address>')
     .replaceAll(/\b[0-9a-f]{64}\b/g, '<fingerprint>')
     .replaceAll(/\b[0-9a-f]{12}\b(?= \()/g, '<fingerprint>')
