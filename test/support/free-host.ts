@@ -47,7 +47,7 @@ export function freeSubnet(): string {
 }
 
 /** A port of five digits on which nobody listens; the wanted one when it is free. */
-export function freePort(wanted: number): number {
+export function portNear(wanted: number): number {
   const listening = listeningPorts();
   const candidates = [wanted, ...Array.from({ length: 200 }, () => 20_000 + Math.floor(Math.random() * 10_000))];
   const port = candidates.find((each) => !listening.has(each));
@@ -88,7 +88,7 @@ export function replaceTaken(texts: readonly string[]): Replacements {
       if (!pairs.has(prefix)) pairs.set(prefix, isFreeSubnet(prefix, used) ? prefix : freeSubnet());
     }
     for (const [port] of text.matchAll(documentedPort)) {
-      if (!pairs.has(port)) pairs.set(port, String(freePort(Number(port))));
+      if (!pairs.has(port)) pairs.set(port, String(portNear(Number(port))));
     }
   }
   const back = new Map([...pairs].map(([from, to]) => [to, from]));

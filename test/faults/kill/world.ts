@@ -1,11 +1,11 @@
 // A state directory with one container that has a device of every kind, under a daemon that dies at chosen steps.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makeDaemon } from '../../support/daemon.ts';
 import { settle, type ChildDaemon } from '../../support/daemon-child.ts';
+import { freePort } from '../../support/free-port.ts';
 import { buildBusyboxImage } from '../../support/image-busybox.ts';
 import { DoomedDaemon } from './doomed-daemon.ts';
 
@@ -90,14 +90,6 @@ export async function closeWorld({ daemon, dir, runtime, bridge }: KillWorld): P
       .filter((line) => line.includes(dir)),
   ];
   if (left.length > 0) throw new Error(`left on the host: ${left.join(', ')}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export const containerPath = `/1.0/containers/${container}`;
