@@ -205,11 +205,10 @@ export function unchangedWorld(count: number): {
       root: { type: 'disk', path: '/', pool: 'fast' },
       eth0: { type: 'nic', nictype: 'bridged', parent: net },
     };
-    networks.push(liveNetwork(net));
+    const subnet = `10.${group % 256}.${Math.floor(group / 256)}.1/24`;
+    networks.push(liveNetwork(net, { config: { 'ipv4.address': subnet, 'ipv4.nat': 'true', 'ipv6.address': 'none' } }));
     profiles.push(liveProfile(profile, { config: { 'limits.memory': '512MiB' }, devices }));
-    documents.push(
-      document('network', net, { type: 'bridge', config: { 'ipv4.address': '10.0.0.1/24', 'ipv4.nat': 'yes' } }),
-    );
+    documents.push(document('network', net, { type: 'bridge', config: { 'ipv4.address': subnet, 'ipv4.nat': 'yes' } }));
     documents.push(document('profile', profile, { config: { 'limits.memory': '536870912' }, devices }));
   }
   for (let index = documents.length; index < count; index += 1) {
