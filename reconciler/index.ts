@@ -1,6 +1,6 @@
 // The public door of the reconciler as a library: load manifests, observe, plan, check, execute. No code of its own.
 export { addressOf, defaultManage } from './core/document.ts';
-export type { WaitCondition } from '../server/api/wait-condition.ts';
+export type { WaitCondition } from '../server/api/container/wait-condition.ts';
 export type { Address, Document, Manage } from './core/document.ts';
 export type { Change } from './core/change.ts';
 export type { Diagnostic } from './core/diagnostic.ts';

@@ -1,6 +1,6 @@
 // What resources talk through: the client of one daemon, what that daemon can do, and reads that many objects share.
-import { hasExtension as isKnown, lackOfCluster, lackOfExtension } from '../../server/api/capability.ts';
-import type { Server } from '../../server/api/server.ts';
+import { hasExtension as isKnown, lackOfCluster, lackOfExtension } from '../../server/api/server/capability.ts';
+import type { Server } from '../../server/api/server/server.ts';
 import type { Client } from '../../server/client/client.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { Activity } from './activity.ts';

@@ -1,5 +1,5 @@
 // Reads objects one by one while there are few, and the whole list at once when many are asked for together.
-import type { Container, ContainerState } from '../../server/api/container.ts';
+import type { Container, ContainerState } from '../../server/api/container/container.ts';
 import type { Client } from '../../server/client/client.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
 import { collections, type ClientKind, type KindTypes } from '../../server/client/kind-paths.ts';

@@ -1,5 +1,5 @@
 // Data of containers: one with its state, or all that fit.
-import type { Container, ContainerState } from '../../server/api/container.ts';
+import type { Container, ContainerState } from '../../server/api/container/container.ts';
 import type { Link } from '../connection/link.ts';
 import { flag, objectMap, shownTextMaps, text, textMap, texts } from '../framework/attribute.ts';
 import type { Context } from '../framework/provider.ts';

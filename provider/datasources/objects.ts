@@ -1,10 +1,10 @@
 // Data of images, profiles, networks with their leases, storage pools and projects.
 import type { Static } from 'typebox';
-import type { Project } from '../../server/api/cluster.ts';
-import type { Image, ImageAlias } from '../../server/api/image.ts';
-import type { Network } from '../../server/api/network.ts';
-import type { PoolResources, StoragePool } from '../../server/api/pool.ts';
-import type { Profile } from '../../server/api/profile.ts';
+import type { Project } from '../../server/api/cluster/cluster.ts';
+import type { Image, ImageAlias } from '../../server/api/image/image.ts';
+import type { Network } from '../../server/api/network/network.ts';
+import type { PoolResources, StoragePool } from '../../server/api/storage/pool.ts';
+import type { Profile } from '../../server/api/container/profile.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { lacking } from '../connection/link.ts';
 import { flag, integer, objects, text, shownTextMaps, textMap, texts } from '../framework/attribute.ts';

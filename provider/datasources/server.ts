@@ -1,7 +1,7 @@
 // Data of the server: what it is, what its host has, and the cluster it belongs to.
 import type { Static } from 'typebox';
-import type { Cluster, ClusterMember } from '../../server/api/cluster.ts';
-import type { Resources } from '../../server/api/server.ts';
+import type { Cluster, ClusterMember } from '../../server/api/cluster/cluster.ts';
+import type { Resources } from '../../server/api/server/server.ts';
 import { isClustered } from '../connection/link.ts';
 import { flag, integer, objects, text, textMap, texts } from '../framework/attribute.ts';
 import { serverWideData } from '../resources/shared.ts';

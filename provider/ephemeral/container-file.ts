@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isUtf8 } from 'node:buffer';
 import { isNotFound } from '../../server/client/client-error.ts';
-import { discard } from '../../server/client/file-work.ts';
+import { discard } from '../../server/client/files/file-helpers.ts';
 import { integer, text } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';

@@ -1,5 +1,5 @@
 // The functions of the provider: sizes as numbers, references to images as sources. Pure.
-import { parseBytes } from '../../server/api/bytes.ts';
+import { parseBytes } from '../../server/api/text/byte-size.ts';
 import { objectType } from '../framework/attribute.ts';
 import { FunctionError, type ProviderFunction } from '../framework/provider.ts';
 import { sourceAttributes } from '../resources/container-attributes.ts';

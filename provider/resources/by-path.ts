@@ -1,6 +1,6 @@
 // Objects that live at a path of their own in the API: read with ETag, changed, deleted. What they hold, their resources know.
 import { isNotFound } from '../../server/client/client-error.ts';
-import type { Reply } from '../../server/client/reply.ts';
+import type { Reply } from '../../server/client/transport/reply.ts';
 import type { Link } from '../connection/link.ts';
 import type { Context } from '../framework/provider.ts';
 import { edit, performDelete, type Edit } from './write.ts';

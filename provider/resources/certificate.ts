@@ -1,6 +1,6 @@
 // gantry_certificate: a client certificate that the server trusts.
 import { X509Certificate } from 'node:crypto';
-import type { Certificate } from '../../server/api/certificate.ts';
+import type { Certificate } from '../../server/api/server/certificate.ts';
 import { isGantry, needExtension, type Link } from '../connection/link.ts';
 import { flag, text, texts, type StateOf } from '../framework/attribute.ts';
 import { failure } from '../framework/diagnostic.ts';

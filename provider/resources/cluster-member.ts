@@ -1,6 +1,6 @@
 // gantry_cluster_member: a member of the cluster that the server belongs to: taken over, renamed, removed. Joining is the host's business.
 import type { Static } from 'typebox';
-import type { ClusterMember } from '../../server/api/cluster.ts';
+import type { ClusterMember } from '../../server/api/cluster/cluster.ts';
 import { needCluster, needExtension, type Link } from '../connection/link.ts';
 import { flag, text } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';

@@ -1,6 +1,6 @@
 // The attributes of gantry_container.
 import { X509Certificate } from 'node:crypto';
-import { architectureName, architectureRule } from '../../server/api/architectures.ts';
+import { architectureName, architectureRule } from '../../server/api/image/architectures.ts';
 import { containerName } from '../../server/api/names.ts';
 import {
   flag,

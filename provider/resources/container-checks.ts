@@ -1,5 +1,5 @@
 // What is wrong with a configuration of a container beyond single values. Pure.
-import { validateContainerConfig } from '../../server/api/container-config.ts';
+import { validateContainerConfig } from '../../server/api/container/container-config.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import { isMap, isUnknown, type Value } from '../framework/value.ts';

@@ -1,6 +1,6 @@
 // gantry_container_file: one file, directory or symbolic link in a container that is managed elsewhere.
 import { isNotFound } from '../../server/client/client-error.ts';
-import { deleteIfThere, discard, makeDirectories, readIfThere } from '../../server/client/file-work.ts';
+import { deleteIfThere, discard, makeDirectories, readIfThere } from '../../server/client/files/file-helpers.ts';
 import type { Link } from '../connection/link.ts';
 import { integer, text, type StateOf } from '../framework/attribute.ts';
 import { failure } from '../framework/diagnostic.ts';

@@ -1,10 +1,10 @@
 // Starts, stops, restarts containers and waits until they are ready; says what is there when they do not get ready.
-import type { Container, ContainerStatePut } from '../../server/api/container.ts';
-import type { WaitCondition } from '../../server/api/wait-condition.ts';
+import type { Container, ContainerStatePut } from '../../server/api/container/container.ts';
+import type { WaitCondition } from '../../server/api/container/wait-condition.ts';
 import { ClientError, isNotFound } from '../../server/client/client-error.ts';
-import { pause } from '../../server/client/deadline.ts';
-import { NotReadyError } from '../../server/client/readiness.ts';
-import { waitFor } from '../../server/client/wait.ts';
+import { pause } from '../../server/client/transport/deadline.ts';
+import { NotReadyError } from '../../server/client/wait/readiness.ts';
+import { waitFor } from '../../server/client/wait/wait-for.ts';
 import type { Link } from '../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';
 import { parseDuration } from '../framework/duration.ts';

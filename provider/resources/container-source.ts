@@ -1,6 +1,6 @@
 // Whether two sources of containers are words for the same: by content where that can be known, else by where it comes from.
 import { isNotFound } from '../../server/client/client-error.ts';
-import type { Reply } from '../../server/client/reply.ts';
+import type { Reply } from '../../server/client/transport/reply.ts';
 import type { Link } from '../connection/link.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';

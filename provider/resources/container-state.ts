@@ -1,9 +1,9 @@
 // Containers between server and state: what a read puts into the state, what a write sends, what a change costs. Pure.
-import type { Container, ContainerSource, ContainerState as LiveState } from '../../server/api/container.ts';
-import { effectOfContainerKey } from '../../server/api/container-config.ts';
+import type { Container, ContainerSource, ContainerState as LiveState } from '../../server/api/container/container.ts';
+import { effectOfContainerKey } from '../../server/api/container/container-config.ts';
 import { effectOfDeviceChange, isRoot } from '../../server/api/devices/index.ts';
-import { sameText } from '../../server/api/equal.ts';
-import type { Effect } from '../../server/api/field.ts';
+import { sameText } from '../../server/api/text/equality.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
 import type { SeenContainer } from '../connection/reader.ts';
 import type { TextMap, TextMaps } from '../framework/attribute.ts';
 import type { ContainerState, Source } from './container-attributes.ts';

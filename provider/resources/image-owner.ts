@@ -1,6 +1,6 @@
 // Whose an image is: one that the server had before is used and stays when the resource goes, with all its names but those that came
 // with the resource.
-import type { Image } from '../../server/api/image.ts';
+import type { Image } from '../../server/api/image/image.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
 import type { Link } from '../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../framework/diagnostic.ts';

@@ -1,11 +1,11 @@
 // Where images come from: the attributes of a source, what is wrong with one, and whether two of them are the same.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { ImageCreate } from '../../server/api/image.ts';
+import type { ImageCreate } from '../../server/api/image/image.ts';
 import { text, type StateOf } from '../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import { architectureRule } from '../../server/api/architectures.ts';
+import { architectureRule } from '../../server/api/image/architectures.ts';
 import { isMap, type Value } from '../framework/value.ts';
 import { oneOf, pemCheck } from './container-attributes.ts';
 import { said } from './maps.ts';

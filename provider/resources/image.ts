@@ -1,8 +1,8 @@
 // gantry_image: an image in the store of the server, from files here, a URL, another server, a container, or a snapshot of one.
-import type { Image, ImageCreate } from '../../server/api/image.ts';
+import type { Image, ImageCreate } from '../../server/api/image/image.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
-import { uploadImage, type ImageUpload } from '../../server/client/images.ts';
-import type { Reply } from '../../server/client/reply.ts';
+import { uploadImage, type ImageUpload } from '../../server/client/files/image-files.ts';
+import type { Reply } from '../../server/client/transport/reply.ts';
 import type { Link } from '../connection/link.ts';
 import { flag, integer, object, text, textMap, type StateOf } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
@@ -20,7 +20,7 @@ import {
   type ImageSource,
 } from './image-source.ts';
 import { imagesBefore, removeOwn, useFound } from './image-owner.ts';
-import { architectureName } from '../../server/api/architectures.ts';
+import { architectureName } from '../../server/api/image/architectures.ts';
 import { said } from './maps.ts';
 import { parseImportId } from './ids.ts';
 import { gantryResource } from './shared.ts';

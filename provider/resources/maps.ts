@@ -1,5 +1,5 @@
 // Config and device maps between state and server: what of the live object belongs into the state, and what is sent back. Pure.
-import { sameText } from '../../server/api/equal.ts';
+import { sameText } from '../../server/api/text/equality.ts';
 import type { TextMap, TextMaps } from '../framework/attribute.ts';
 import type { ValueMap } from '../framework/value.ts';
 

@@ -1,15 +1,15 @@
 // What clusters ask of networks and pools: each member hears of it first, with the keys of its own, then the cluster makes it.
-import type { ClusterMember } from '../../server/api/cluster.ts';
+import type { ClusterMember } from '../../server/api/cluster/cluster.ts';
 import { isClustered, needCluster, type Link } from '../connection/link.ts';
 import { objectMap, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context, CreateContext } from '../framework/provider.ts';
-import { isMemberKey, type MemberKind } from '../../server/api/member-keys.ts';
-import { hint } from '../../server/api/nearest.ts';
+import { isMemberKey, type MemberKind } from '../../server/api/cluster/cluster-member-keys.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import type { Static } from 'typebox';
 import type { WriteOptions } from '../../server/client/client.ts';
-import type { Reply } from '../../server/client/reply.ts';
+import type { Reply } from '../../server/client/transport/reply.ts';
 import { otherMap, present } from './maps.ts';
 import { performCreate } from './write.ts';
 

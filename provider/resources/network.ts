@@ -1,8 +1,8 @@
 // gantry_network: a managed bridge. What the server picks by itself is shown, and never a difference.
-import type { Network } from '../../server/api/network.ts';
+import type { Network } from '../../server/api/network/network.ts';
 import { networkName } from '../../server/api/names.ts';
-import { withoutKeysOfLxd } from '../../server/api/lxd-keys.ts';
-import { validateNetworkConfig } from '../../server/api/network-validate.ts';
+import { withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
+import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { endImport, isImported, markImport } from '../framework/import-mark.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';

@@ -1,5 +1,5 @@
 // gantry_profile: config and devices that containers share. The profile `default` is taken over and emptied, never made or removed.
-import type { Profile } from '../../server/api/profile.ts';
+import type { Profile } from '../../server/api/container/profile.ts';
 import { profileName } from '../../server/api/names.ts';
 import type { Link } from '../connection/link.ts';
 import type { StateOf } from '../framework/attribute.ts';

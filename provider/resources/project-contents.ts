@@ -1,5 +1,5 @@
 // Deletes all that a project has of its own, before the project goes itself.
-import type { Project } from '../../server/api/cluster.ts';
+import type { Project } from '../../server/api/cluster/cluster.ts';
 import type { Client } from '../../server/client/client.ts';
 import type { Link } from '../connection/link.ts';
 import type { Context } from '../framework/provider.ts';

@@ -1,6 +1,6 @@
 // gantry_project: a name space of its own, on servers that have projects.
 import type { Static } from 'typebox';
-import type { Project } from '../../server/api/cluster.ts';
+import type { Project } from '../../server/api/cluster/cluster.ts';
 import { projectName } from '../../server/api/names.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';

@@ -1,7 +1,7 @@
 // gantry_server_config: named config keys of the server. Keys that are not named here are nobody's business.
-import type { Server } from '../../server/api/server.ts';
-import { serverConfigKeys, validateServerConfig, type ServerConfigKey } from '../../server/api/server-config.ts';
-import { sameText } from '../../server/api/equal.ts';
+import type { Server } from '../../server/api/server/server.ts';
+import { serverConfigKeys, validateServerConfig, type ServerConfigKey } from '../../server/api/server/server-config.ts';
+import { sameText } from '../../server/api/text/equality.ts';
 import type { Link } from '../connection/link.ts';
 import { integer, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import type { ConfigOf, Context } from '../framework/provider.ts';

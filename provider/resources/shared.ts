@@ -1,7 +1,7 @@
 // Attributes and checks that several resources have.
-import { containerConfigKey, validateContainerConfig } from '../../server/api/container-config.ts';
+import { containerConfigKey, validateContainerConfig } from '../../server/api/container/container-config.ts';
 import { validateDevices } from '../../server/api/devices/index.ts';
-import { withoutDevicesOfLxd, withoutKeysOfLxd } from '../../server/api/lxd-keys.ts';
+import { withoutDevicesOfLxd, withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
 import type { NameRule } from '../../server/api/names.ts';
 import type { Problem } from '../../server/api/problem.ts';
 import type { Link } from '../connection/link.ts';

@@ -1,7 +1,7 @@
 // gantry_snapshot: the state of a container at one moment.
 import { snapshotName } from '../../server/api/names.ts';
-import type { Snapshot } from '../../server/api/snapshot.ts';
-import { isTimestamp } from '../../server/api/timestamp.ts';
+import type { Snapshot } from '../../server/api/container/snapshot.ts';
+import { isTimestamp } from '../../server/api/text/timestamp.ts';
 import { flag, text, type StateOf } from '../framework/attribute.ts';
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';

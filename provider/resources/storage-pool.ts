@@ -1,11 +1,11 @@
 // gantry_storage_pool: where root file systems and volumes live. Where it lies is told at creation and rewritten by the server.
-import type { StoragePool } from '../../server/api/pool.ts';
-import { poolDrivers } from '../../server/api/pool-drivers.ts';
+import type { StoragePool } from '../../server/api/storage/pool.ts';
+import { poolDrivers } from '../../server/api/storage/pool-drivers.ts';
 import { poolName } from '../../server/api/names.ts';
-import { poolConfigKeys, validatePoolConfig, type StorageConfigKey } from '../../server/api/storage-config.ts';
+import { poolConfigKeys, validatePoolConfig, type StorageConfigKey } from '../../server/api/storage/storage-config.ts';
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
-import { lxdPoolDrivers } from '../../server/api/lxd-keys.ts';
-import { hint } from '../../server/api/nearest.ts';
+import { lxdPoolDrivers } from '../../server/api/server/lxd-keys.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';

@@ -1,14 +1,14 @@
 // gantry_storage_volume: custom storage that outlives containers. gantry_volume_snapshot is beside it.
 import { volumeName } from '../../server/api/names.ts';
-import type { StorageVolume } from '../../server/api/volume.ts';
+import type { StorageVolume } from '../../server/api/storage/volume.ts';
 import { isGantry, needCluster, needExtension, type Link } from '../connection/link.ts';
 import { object, text, textMap, type StateOf } from '../framework/attribute.ts';
 import { warning } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import type { PlanHook } from '../framework/provider.ts';
-import { poolDrivers } from '../../server/api/pool-drivers.ts';
-import { validateVolumeConfig } from '../../server/api/storage-config.ts';
+import { poolDrivers } from '../../server/api/storage/pool-drivers.ts';
+import { validateVolumeConfig } from '../../server/api/storage/storage-config.ts';
 import { isMap, isUnknown, type ValueMap } from '../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from './by-path.ts';
 import { completedConfigAttribute, describedChange } from './described.ts';

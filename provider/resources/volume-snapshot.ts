@@ -1,6 +1,6 @@
 // gantry_volume_snapshot: the content of a custom volume at one moment.
 import { snapshotName } from '../../server/api/names.ts';
-import type { VolumeSnapshot } from '../../server/api/volume.ts';
+import type { VolumeSnapshot } from '../../server/api/storage/volume.ts';
 import { needExtension } from '../connection/link.ts';
 import { text, type StateOf } from '../framework/attribute.ts';
 import { at } from '../framework/path.ts';

@@ -43,7 +43,7 @@ async function runOn(context: CliContext, copy: Client, { plan, observed, owner 
     import('../engine/dry-run.ts'),
     import('../engine/set-run.ts'),
     import('../engine/lock.ts'),
-    import('../../server/client/deadline.ts'),
+    import('../../server/client/transport/deadline.ts'),
   ]);
   const runs = observed.sets?.get(owner.set)?.runs ?? 0;
   // Whoever holds the lock never renews it in the copy, so waiting for it would tell nothing.

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { World } from '../../server/api/world.ts';
+import type { World } from '../../server/api/server/server-contents.ts';
 import { exitCodes } from './exit-codes.ts';
 import { CliError } from './usage-error.ts';
 

@@ -1,6 +1,6 @@
 // The files that a command reads beside its manifests: those of --env, --overlay and --var-file. Reads directories, no file.
 import { resolve } from 'node:path';
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import type { Environment } from '../manifest/environment.ts';
 import type { VariableSource } from '../manifest/types.ts';
 import { manifestPaths, type CliOptions } from './options.ts';

@@ -1,5 +1,5 @@
 // Has the server look for the image of a document at its source, now, and fetch it; says which image that is.
-import { pause } from '../../server/client/deadline.ts';
+import { pause } from '../../server/client/transport/deadline.ts';
 import type { Client } from '../../server/client/client.ts';
 import { createBody } from '../core/bodies.ts';
 import type { Document } from '../core/document.ts';

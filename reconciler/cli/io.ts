@@ -1,7 +1,7 @@
 // What the CLI has of the process: streams, environment, signals. Everything that prints or asks goes through here.
 import { spawnSync } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { compileLess } from '../../server/client/compile-less.ts';
+import { compileLess } from '../../server/client/defer-optimization.ts';
 
 export interface CliIo {
   readonly argv: readonly string[];

@@ -1,5 +1,5 @@
 // A client that has no way to write: what only looks works with it.
-import type { Call, Http } from '../../server/client/http.ts';
+import type { Call, Http } from '../../server/client/transport/http.ts';
 import type { ReadClient } from './session.ts';
 
 /** Lets calls pass that cannot change anything. */

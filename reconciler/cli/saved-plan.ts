@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Client } from '../../server/client/client.ts';
-import type { Server } from '../../server/api/server.ts';
+import type { Server } from '../../server/api/server/server.ts';
 import type { Address, Document } from '../core/document.ts';
 import { plainName } from '../core/scoped-name.ts';
 import {

@@ -1,5 +1,5 @@
 // Which objects a command means: `KIND`, `KIND/NAME` and `KIND/PATTERN` with `*` for any text. Pure.
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import type { KindName } from '../../server/api/kinds.ts';
 import { exitCodes } from './exit-codes.ts';
 import { parseAddress, parseKind } from './options.ts';

@@ -1,5 +1,5 @@
 // What documents ask for and this server cannot do: told with the name of the missing API extension before anything is planned. Pure.
-import { lackOfExtension, unservedExtension } from '../../server/api/capability.ts';
+import { lackOfExtension, unservedExtension } from '../../server/api/server/capability.ts';
 import { kinds, type KindRow } from '../../server/api/kinds.ts';
 import { incapable } from './capability-words.ts';
 import type { Diagnostic } from './diagnostic.ts';

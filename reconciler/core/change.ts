@@ -1,5 +1,5 @@
 // What differs between a document and its live object, key by key. What to do about it is in plan.ts.
-import type { Effect } from '../../server/api/field.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
 import type { Json } from './document.ts';
 
 export interface Change {

@@ -1,5 +1,5 @@
 // What every decision about one object looks at: the live world, who uses what, and the profiles as they will be.
-import type { Effect } from '../../server/api/field.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
 import { addressOf, type Address, type Document, type JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';
 import { effectBetween, expandContainer, isSameExpansion } from './expand.ts';

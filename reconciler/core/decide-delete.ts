@@ -1,6 +1,6 @@
 // Decides how an object goes that is to be destroyed or pruned: deleted, emptied of what the set put into it, let go of, or
 // left because it is protected, used, or not the set's.
-import type { Container } from '../../server/api/container.ts';
+import type { Container } from '../../server/api/container/container.ts';
 import type { Change } from './change.ts';
 import { isProtected } from './decide.ts';
 import { inUseGuard, protectedGuard } from './guards.ts';

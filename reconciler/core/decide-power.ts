@@ -1,6 +1,6 @@
 // Decides whether a container starts, stops or restarts beside its update, and whether its policy allows that.
-import type { Container } from '../../server/api/container.ts';
-import type { Effect } from '../../server/api/field.ts';
+import type { Container } from '../../server/api/container/container.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
 import { statusCodes } from '../../server/api/status.ts';
 import type { Change } from './change.ts';
 import type { PlanContext } from './context.ts';

@@ -1,7 +1,7 @@
 // Decides about one object: leave, create, update or replace it, what happens to its power, and what stands in the way.
-import type { Effect } from '../../server/api/field.ts';
-import { formatBytes } from '../../server/api/bytes.ts';
-import { isTrue } from '../../server/api/container-config.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
+import { formatBytes } from '../../server/api/text/byte-size.ts';
+import { isTrue } from '../../server/api/container/container-config.ts';
 import { statusCodes } from '../../server/api/status.ts';
 import { createBody, creationFacts, replacementBody } from './bodies.ts';
 import type { Change } from './change.ts';

@@ -1,7 +1,7 @@
 // Compares one document with its live object, key by key: what is written, what the set owned last time and dropped, and in
 // exact mode what nobody wrote. Keys of other sets are theirs.
-import { sameText } from '../../server/api/equal.ts';
-import type { Effect } from '../../server/api/field.ts';
+import { sameText } from '../../server/api/text/equality.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
 import type { Change } from './change.ts';
 import type { Json, JsonObject } from './document.ts';
 import { isIgnored, ruleFor, type IgnoredDifference, type IgnorePatterns } from './ignore.ts';

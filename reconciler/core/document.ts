@@ -1,7 +1,7 @@
 // What a manifest says, once parsed: one document per object, values as written. Where the text lives is the manifest
 // room's business; what the live world looks like is in observed.ts.
 import type { KindName } from '../../server/api/kinds.ts';
-import type { WaitCondition } from '../../server/api/wait-condition.ts';
+import type { WaitCondition } from '../../server/api/container/wait-condition.ts';
 import type { Contents } from './inside.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;

@@ -2,7 +2,7 @@
 import type { KindName } from '../../server/api/kinds.ts';
 import type { Change } from './change.ts';
 import type { Json, JsonObject } from './document.ts';
-import { sameText } from '../../server/api/equal.ts';
+import { sameText } from '../../server/api/text/equality.ts';
 import { coreKind } from './kinds/index.ts';
 import { isMap } from './kinds/values.ts';
 import type { UpdateStep } from './plan.ts';

@@ -3,20 +3,20 @@ import {
   containerConfigKey,
   effectOfContainerKey,
   validateContainerConfig,
-} from '../../server/api/container-config.ts';
+} from '../../server/api/container/container-config.ts';
 import { effectOfDeviceChange, isRoot, validateDevices, type Devices } from '../../server/api/devices/index.ts';
-import type { Effect } from '../../server/api/field.ts';
-import { validateNetworkConfig } from '../../server/api/network-validate.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
+import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';
 import type { Problem } from '../../server/api/problem.ts';
-import { projectConfigProblems } from '../../server/api/project-config.ts';
-import { lxdServerDefault } from '../../server/api/lxd-keys.ts';
-import { serverConfigKeys, validateServerConfig } from '../../server/api/server-config.ts';
+import { projectConfigProblems } from '../../server/api/cluster/project-config.ts';
+import { lxdServerDefault } from '../../server/api/server/lxd-keys.ts';
+import { serverConfigKeys, validateServerConfig } from '../../server/api/server/server-config.ts';
 import {
   poolConfigKeys,
   validatePoolConfig,
   volumeConfigKeys,
   type StorageConfigKey,
-} from '../../server/api/storage-config.ts';
+} from '../../server/api/storage/storage-config.ts';
 import { foreignKey, isForeignType, withoutForeign, withoutForeignDevices } from './foreign.ts';
 
 type Config = Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
 // What a container gets from its profiles and its own settings together, and what a change of that costs it.
-import type { Effect } from '../../server/api/field.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
 import type { JsonObject } from './document.ts';
 import { configEffect, deviceEffect, isRootDisk, worseEffect } from './effects.ts';
-import { sameText } from '../../server/api/equal.ts';
+import { sameText } from '../../server/api/text/equality.ts';
 import { isNote } from './ownership.ts';
 import { presentDevices, presentTexts, textOf, textsOf } from './kinds/values.ts';
 

@@ -1,15 +1,15 @@
 // What a manifest may say, in words: a kind, a field, a config key, a device property, from the same tables that judge it. Pure.
-import { containerConfigKey, containerConfigKeys } from '../../server/api/container-config.ts';
+import { containerConfigKey, containerConfigKeys } from '../../server/api/container/container-config.ts';
 import { deviceTypes, type DeviceTypeName } from '../../server/api/devices/index.ts';
-import { hostsSchema } from '../../server/api/hosts-schema.ts';
+import { hostsSchema } from '../../server/api/schema/hosts-schema.ts';
 import { kindNames, kinds, type KindName, type KindRow } from '../../server/api/kinds.ts';
-import { documentSchema, type JsonSchema } from '../../server/api/manifest-schema.ts';
-import { findProjectConfigKey, projectConfigKeys } from '../../server/api/project-config.ts';
-import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network-config.ts';
-import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server-config.ts';
-import { isNewerSeed, isSeedKey } from '../../server/api/seed-keys.ts';
-import { lxdKey } from '../../server/api/lxd-keys.ts';
-import { poolConfigKeys, volumeConfigKeys, type StorageConfigKey } from '../../server/api/storage-config.ts';
+import { documentSchema, type JsonSchema } from '../../server/api/schema/manifest-schema.ts';
+import { findProjectConfigKey, projectConfigKeys } from '../../server/api/cluster/project-config.ts';
+import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network/network-config.ts';
+import { serverConfigKeys, type ServerConfigKey } from '../../server/api/server/server-config.ts';
+import { isNewerSeed, isSeedKey } from '../../server/api/container/cloud-init-seed-keys.ts';
+import { lxdKey } from '../../server/api/server/lxd-keys.ts';
+import { poolConfigKeys, volumeConfigKeys, type StorageConfigKey } from '../../server/api/storage/storage-config.ts';
 import { foreignKey, foreignNames } from './foreign.ts';
 import { coreKind } from './kinds/index.ts';
 

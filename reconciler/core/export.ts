@@ -1,10 +1,10 @@
 // Live objects as the documents that would declare them: only what somebody chose, never what the server made. Pure; how it is
 // spelled as YAML is the manifest room's work.
-import { sameText } from '../../server/api/equal.ts';
-import type { Image } from '../../server/api/image.ts';
+import { sameText } from '../../server/api/text/equality.ts';
+import type { Image } from '../../server/api/image/image.ts';
 import { kindNames, type KindName } from '../../server/api/kinds.ts';
-import { findProjectConfigKey } from '../../server/api/project-config.ts';
-import { findNetworkConfigKey } from '../../server/api/network-config.ts';
+import { findProjectConfigKey } from '../../server/api/cluster/project-config.ts';
+import { findNetworkConfigKey } from '../../server/api/network/network-config.ts';
 import { bareDocument } from './bare-document.ts';
 import { recordsOf } from './decide-ownership.ts';
 import { addressOf, type Address, type Json, type JsonObject } from './document.ts';

@@ -1,7 +1,7 @@
 // Config keys, devices and types of a document that LXD has and the contract of our own daemon has not: they are taken out before the
 // rules of the contract judge the rest, and asked of the server's extensions when a plan is made. Pure.
-import { containerConfigKey } from '../../server/api/container-config.ts';
-import { lackOfExtension } from '../../server/api/capability.ts';
+import { containerConfigKey } from '../../server/api/container/container-config.ts';
+import { lackOfExtension } from '../../server/api/server/capability.ts';
 import {
   deviceType,
   deviceTypes,
@@ -21,13 +21,13 @@ import {
   lxdPropertyNames,
   type LxdKey,
   type LxdPlace,
-} from '../../server/api/lxd-keys.ts';
-import { nearestName } from '../../server/api/nearest.ts';
-import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network-config.ts';
-import { findProjectConfigKey, projectConfigKeys } from '../../server/api/project-config.ts';
-import { serverConfigKeys } from '../../server/api/server-config.ts';
-import { poolConfigKeys, volumeConfigKeys } from '../../server/api/storage-config.ts';
-import { containerConfigKeys } from '../../server/api/container-config-keys.ts';
+} from '../../server/api/server/lxd-keys.ts';
+import { nearestName } from '../../server/api/text/nearest-word.ts';
+import { findNetworkConfigKey, networkConfigKeys } from '../../server/api/network/network-config.ts';
+import { findProjectConfigKey, projectConfigKeys } from '../../server/api/cluster/project-config.ts';
+import { serverConfigKeys } from '../../server/api/server/server-config.ts';
+import { poolConfigKeys, volumeConfigKeys } from '../../server/api/storage/storage-config.ts';
+import { containerConfigKeys } from '../../server/api/container/container-config-keys.ts';
 import { incapable } from './capability-words.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Document, JsonObject } from './document.ts';

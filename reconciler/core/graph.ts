@@ -1,5 +1,5 @@
 // Who needs whom: edges from names in documents and from depends_on, what is missing, what is circular, and an order.
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import { kinds, type KindName } from '../../server/api/kinds.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { addressOf, type Address, type Document } from './document.ts';

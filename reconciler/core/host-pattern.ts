@@ -1,5 +1,5 @@
 // Which hosts of a hosts file are meant: by name (`web1`, `web*`), by group (`@web`), or by labels (`role=web,env!=test`). Pure.
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import type { Labels } from './labels.ts';
 import { isSelectorProblem, matchesSelector, parseSelector, type LabelSelector } from './label-selector.ts';
 

@@ -1,6 +1,6 @@
 // Containers whose image has moved on: which image they are to be made of, by the lock file or by where their alias points,
 // and whether they are made anew of it. How that is done is in the engine.
-import type { Container } from '../../server/api/container.ts';
+import type { Container } from '../../server/api/container/container.ts';
 import type { Document, JsonObject } from './document.ts';
 import { mapOf, textOf } from './kinds/values.ts';
 import { isNote, notePrefix } from './ownership.ts';

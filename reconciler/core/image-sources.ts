@@ -1,6 +1,6 @@
 // Images that come from elsewhere: which image of this server a document with `source` means, without asking where it came from. By what
 // gantry.lock pins, by the set's record, by where the server says that it updates it from. Pure.
-import type { Image } from '../../server/api/image.ts';
+import type { Image } from '../../server/api/image/image.ts';
 import type { Document, JsonObject } from './document.ts';
 import { sourceName } from './kinds/image-source.ts';
 import { mapOf } from './kinds/values.ts';

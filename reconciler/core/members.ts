@@ -1,8 +1,8 @@
 // Networks and pools of clusters: what each member is told at their creation, from keys of `config` that hold for every member and from
 // `member_overrides`; and what is wrong with those. Pure.
-import { hint } from '../../server/api/nearest.ts';
-import { isMemberKey, isMemberKind } from '../../server/api/member-keys.ts';
-import { lackOfCluster } from '../../server/api/capability.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
+import { isMemberKey, isMemberKind } from '../../server/api/cluster/cluster-member-keys.ts';
+import { lackOfCluster } from '../../server/api/server/capability.ts';
 import { incapable } from './capability-words.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Document, JsonObject } from './document.ts';

@@ -1,12 +1,12 @@
 // The live world as the plan sees it: plain data of the list calls (recursion=1). Reading it is the engine's work.
-import type { Certificate } from '../../server/api/certificate.ts';
-import type { Project } from '../../server/api/cluster.ts';
-import type { Container } from '../../server/api/container.ts';
-import type { Image, ImageAlias } from '../../server/api/image.ts';
-import type { Network } from '../../server/api/network.ts';
-import type { StoragePool } from '../../server/api/pool.ts';
-import type { Profile } from '../../server/api/profile.ts';
-import type { StorageVolume } from '../../server/api/volume.ts';
+import type { Certificate } from '../../server/api/server/certificate.ts';
+import type { Project } from '../../server/api/cluster/cluster.ts';
+import type { Container } from '../../server/api/container/container.ts';
+import type { Image, ImageAlias } from '../../server/api/image/image.ts';
+import type { Network } from '../../server/api/network/network.ts';
+import type { StoragePool } from '../../server/api/storage/pool.ts';
+import type { Profile } from '../../server/api/container/profile.ts';
+import type { StorageVolume } from '../../server/api/storage/volume.ts';
 import type { SetState } from './set-state.ts';
 
 export interface Live<T> {

@@ -2,7 +2,7 @@
 // for kinds without config, in the set's state on the server. Values never appear in it, only keyed hashes of them.
 import type { KindName } from '../../server/api/kinds.ts';
 import type { Json, JsonObject, Manage } from './document.ts';
-import { comparableText } from '../../server/api/equal.ts';
+import { comparableText } from '../../server/api/text/equality.ts';
 import { fileIdentity, type FileEntry } from './inside.ts';
 import { coreKind } from './kinds/index.ts';
 import { asText, isMap, mapOf, presentTexts } from './kinds/values.ts';

@@ -1,6 +1,6 @@
 // A plan as JSON under the key names of Terraform's `show -json`, so that policies and comment tools written for that work.
 import type { TSchema } from 'typebox';
-import { factsOf } from '../../server/api/field.ts';
+import { factsOf } from '../../server/api/schema/field.ts';
 import { kinds } from '../../server/api/kinds.ts';
 import type { Json, JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';

@@ -1,10 +1,10 @@
 // The plan as data: every object with what differs, and the steps to make it so, in an order that leaves the executor no
 // choice but parallelism. Made only by plan-changes.ts and plan-destroy.ts, judged by check.ts.
 import type { KindName } from '../../server/api/kinds.ts';
-import type { Effect } from '../../server/api/field.ts';
+import type { Effect } from '../../server/api/schema/field.ts';
 import type { Change } from './change.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import type { WaitCondition } from '../../server/api/wait-condition.ts';
+import type { WaitCondition } from '../../server/api/container/wait-condition.ts';
 import type { Address, Document, ImageFiles, JsonObject } from './document.ts';
 import type { IgnoredDifference } from './ignore.ts';
 import type { Content, ExecSpec, FileEntry, SnapshotSpec } from './inside.ts';

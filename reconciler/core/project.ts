@@ -1,7 +1,7 @@
 // The world as it will be after some steps, as far as who uses what is concerned: objects gone, made and edited, and what
 // containers then get from their profiles.
-import type { Container } from '../../server/api/container.ts';
-import type { Profile } from '../../server/api/profile.ts';
+import type { Container } from '../../server/api/container/container.ts';
+import type { Profile } from '../../server/api/container/profile.ts';
 import type { KindName } from '../../server/api/kinds.ts';
 import type { JsonObject } from './document.ts';
 import { applyEdits } from './edit.ts';

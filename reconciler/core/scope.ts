@@ -1,9 +1,9 @@
 // Names across projects: an object of another project than the connection's goes by `NAME@PROJECT` everywhere in a plan, and what a
 // document calls by a plain name is looked for in its own project, or in `default` when the project shares that kind. Pure.
 import type { KindName } from '../../server/api/kinds.ts';
-import { isTrue } from '../../server/api/container-config.ts';
-import { projectKinds } from '../../server/api/manifest-schema.ts';
-import { findProjectConfigKey } from '../../server/api/project-config.ts';
+import { isTrue } from '../../server/api/container/container-config.ts';
+import { projectKinds } from '../../server/api/schema/manifest-schema.ts';
+import { findProjectConfigKey } from '../../server/api/cluster/project-config.ts';
 import type { Document, JsonObject } from './document.ts';
 import { coreKind } from './kinds/index.ts';
 import type { Reference } from './kinds/kind.ts';

@@ -1,5 +1,5 @@
 // Which values must never be shown, and what is shown instead. Decided by key and by look, since config maps are free text.
-import { seedKeys } from '../../server/api/seed-keys.ts';
+import { seedKeys } from '../../server/api/container/cloud-init-seed-keys.ts';
 import type { Json, JsonObject } from './document.ts';
 
 const secretWord =

@@ -1,6 +1,6 @@
 // Seeds of a first boot (cloud-init): which config keys hold them, and what must be true of a server for the newer ones. What
 // they say is YAML, which the core cannot read: comparing them comes with the input of a plan.
-import { isNewerSeed } from '../../server/api/seed-keys.ts';
+import { isNewerSeed } from '../../server/api/container/cloud-init-seed-keys.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Document } from './document.ts';
 import { mapOf } from './kinds/values.ts';

@@ -1,5 +1,5 @@
 // Narrows a set of objects to those named by --target, with what they need (or, for a destroy, with what needs them), and by --exclude.
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Address, Document } from './document.ts';
 

@@ -1,5 +1,5 @@
 // Who uses what in the live world: the blast radius of an edit and the order of deletes.
-import type { Container } from '../../server/api/container.ts';
+import type { Container } from '../../server/api/container/container.ts';
 import type { KindName } from '../../server/api/kinds.ts';
 import { addressOf, type Address, type JsonObject } from './document.ts';
 import { deviceReferences } from './kinds/devices.ts';

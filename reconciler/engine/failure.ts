@@ -3,7 +3,7 @@ import { ClientError } from '../../server/client/client-error.ts';
 import { pathText } from '../core/inside.ts';
 import type { Step } from '../core/plan.ts';
 import type { Failure, FailureCode } from './events.ts';
-import { NotReadyError } from '../../server/client/readiness.ts';
+import { NotReadyError } from '../../server/client/wait/readiness.ts';
 import { StaleError } from './steps/context.ts';
 
 /** A step took longer than its object allows (`manage.timeout`). */

@@ -3,12 +3,12 @@
 import { stat } from 'node:fs/promises';
 import { statusCodes } from '../../server/api/status.ts';
 import { pathOf } from '../../server/client/kind-paths.ts';
-import type { Snapshot } from '../../server/api/snapshot.ts';
+import type { Snapshot } from '../../server/api/container/snapshot.ts';
 import { isBusy, isNotFound, retold } from '../../server/client/client-error.ts';
-import { discard, readIfThere, sha256Of } from '../../server/client/file-work.ts';
-import { filesOf, type FileEntry as LiveEntry, type Files } from '../../server/client/files.ts';
-import type { Http } from '../../server/client/http.ts';
-import type { Container } from '../../server/api/container.ts';
+import { discard, readIfThere, sha256Of } from '../../server/client/files/file-helpers.ts';
+import { filesOf, type FileEntry as LiveEntry, type Files } from '../../server/client/files/container-files.ts';
+import type { Http } from '../../server/client/transport/http.ts';
+import type { Container } from '../../server/api/container/container.ts';
 import { coreKind } from '../core/kinds/index.ts';
 import type { Document, Json, JsonObject } from '../core/document.ts';
 import { execsIn, filesIn, snapshotsIn, type Content, type FileEntry } from '../core/inside.ts';

@@ -1,12 +1,12 @@
 // Reads the live world in one list call a kind, all at once; judges nothing.
 import { isDeaf } from '../core/kinds/server-config.ts';
-import { hasExtension } from '../../server/api/capability.ts';
-import { isMemberKey, type MemberKind } from '../../server/api/member-keys.ts';
-import type { Server } from '../../server/api/server.ts';
+import { hasExtension } from '../../server/api/server/capability.ts';
+import { isMemberKey, type MemberKind } from '../../server/api/cluster/cluster-member-keys.ts';
+import type { Server } from '../../server/api/server/server.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { dialectOf, type Client } from '../../server/client/client.ts';
 import type { ClientKind, KindTypes } from '../../server/client/kind-paths.ts';
-import type { Reply } from '../../server/client/reply.ts';
+import type { Reply } from '../../server/client/transport/reply.ts';
 import type { Live, Observed } from '../core/observed.ts';
 import { scopesOf } from '../core/scope.ts';
 import { scopedName } from '../core/scoped-name.ts';

@@ -1,8 +1,8 @@
 // What a copy of a server is made from: the world that a plan was made for, and the little that only a copy wants to know.
 // Sends nothing but GET.
-import type { Resources, Server } from '../../server/api/server.ts';
-import type { Snapshot } from '../../server/api/snapshot.ts';
-import type { World, WorldHost } from '../../server/api/world.ts';
+import type { Resources, Server } from '../../server/api/server/server.ts';
+import type { Snapshot } from '../../server/api/container/snapshot.ts';
+import type { World, WorldHost } from '../../server/api/server/server-contents.ts';
 import { dialectOf, type Client } from '../../server/client/client.ts';
 import { isMap } from '../core/kinds/values.ts';
 import type { Live, Observed } from '../core/observed.ts';

@@ -1,8 +1,8 @@
 // Changes keys of the server config that are ours (`user.gantry.*`) under its ETag: read, decide, write, again after a 412.
-import type { Server } from '../../server/api/server.ts';
+import type { Server } from '../../server/api/server/server.ts';
 import { isPreconditionFailed } from '../../server/client/client-error.ts';
 import type { Client } from '../../server/client/client.ts';
-import type { Reply } from '../../server/client/reply.ts';
+import type { Reply } from '../../server/client/transport/reply.ts';
 
 export type NotesClient = Pick<Client, 'server' | 'patchServer'>;
 export type ServerConfig = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // Looks again whenever the event socket tells of a change, after a lost connection, and from time to time without any reason. What
 // looking means is the caller's business.
-import type { Event } from '../../server/client/event-types.ts';
-import type { EventsOptions } from '../../server/client/events.ts';
+import type { Event } from '../../server/client/events/event-types.ts';
+import type { EventsOptions } from '../../server/client/events/event-stream.ts';
 import { seenIn, type Seen } from '../core/seen.ts';
 
 export interface Occasion {

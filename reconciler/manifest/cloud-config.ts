@@ -1,6 +1,6 @@
 // cloud-init seeds written as maps: made the text that the server keeps, the same for the same map, and compared as maps again.
 import { parse, stringify } from 'yaml';
-import { isSeedKey, plainSeedKeys, seedKeys } from '../../server/api/seed-keys.ts';
+import { isSeedKey, plainSeedKeys, seedKeys } from '../../server/api/container/cloud-init-seed-keys.ts';
 import type { Json, JsonObject } from '../core/document.ts';
 import { isMap } from '../core/kinds/values.ts';
 import type { CompareSeeds } from '../core/seeds.ts';

@@ -2,10 +2,10 @@
 // is host-pattern.ts.
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { hostsSchema } from '../../server/api/hosts-schema.ts';
-import { hint } from '../../server/api/nearest.ts';
-import { validateBody } from '../../server/api/validate.ts';
-import { parseEndpoint } from '../../server/client/endpoint.ts';
+import { hostsSchema } from '../../server/api/schema/hosts-schema.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
+import { validateBody } from '../../server/api/schema/validate-json.ts';
+import { parseEndpoint } from '../../server/client/transport/host-endpoint.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Json, JsonObject } from '../core/document.ts';
 import type { HostFacts } from '../core/host-pattern.ts';

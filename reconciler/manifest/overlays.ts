@@ -1,6 +1,6 @@
 // Lays documents with `patch: true` over those they name: maps are merged key by key, other values replaced, `null` takes a key out.
 // Texts and places stay with whoever wrote them.
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../core/document.ts';
 import { asText, isMap } from '../core/kinds/values.ts';
 import { scopedName } from '../core/scoped-name.ts';

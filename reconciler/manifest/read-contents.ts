@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
 import { readdir, readlink, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { sha256Of } from '../../server/client/file-work.ts';
+import { sha256Of } from '../../server/client/files/file-helpers.ts';
 import type { Content, FileEntry } from '../core/inside.ts';
 import { wrong, type Finding } from './finding.ts';
 import type { EntrySpec, InsideSetting } from './read-inside.ts';

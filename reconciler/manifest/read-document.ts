@@ -1,10 +1,15 @@
 // Makes a document of the value of one YAML document, or says everything that is wrong with it.
 import { X509Certificate } from 'node:crypto';
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import { kinds, type KindName } from '../../server/api/kinds.ts';
-import { lxdPropertyNames } from '../../server/api/lxd-keys.ts';
-import { documentSchema, laterKeys, laterManageKeys, type JsonSchema } from '../../server/api/manifest-schema.ts';
-import { validateBody } from '../../server/api/validate.ts';
+import { lxdPropertyNames } from '../../server/api/server/lxd-keys.ts';
+import {
+  documentSchema,
+  laterKeys,
+  laterManageKeys,
+  type JsonSchema,
+} from '../../server/api/schema/manifest-schema.ts';
+import { validateBody } from '../../server/api/schema/validate-json.ts';
 import {
   addressOf,
   type Address,

@@ -1,7 +1,7 @@
 // Reads `manage.ignore` and the days on which such rules end. What a rule covers is core/ignore.ts.
 import type { IgnoreRule, Json, JsonObject } from '../core/document.ts';
 import { kinds, type KindName } from '../../server/api/kinds.ts';
-import { nearestName } from '../../server/api/nearest.ts';
+import { nearestName } from '../../server/api/text/nearest-word.ts';
 import { coreKind } from '../core/kinds/index.ts';
 import { wrong, type Finding } from './finding.ts';
 

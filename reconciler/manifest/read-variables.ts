@@ -1,7 +1,7 @@
 // Collects the variables of a load: `kind: vars` documents of all files, and those given on the command line over them.
-import { hint } from '../../server/api/nearest.ts';
-import { varsSchema } from '../../server/api/manifest-schema.ts';
-import { validateBody } from '../../server/api/validate.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
+import { varsSchema } from '../../server/api/schema/manifest-schema.ts';
+import { validateBody } from '../../server/api/schema/validate-json.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import type { Json, JsonObject } from '../core/document.ts';
 import { asText, isMap } from '../core/kinds/values.ts';

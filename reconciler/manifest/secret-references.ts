@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../core/document.ts';
 import { isMap } from '../core/kinds/values.ts';
 import { wrong, type Finding } from './finding.ts';

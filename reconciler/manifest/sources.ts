@@ -1,7 +1,7 @@
 // Finds and reads the texts of a load: files, directories, stdin. What is in them is not looked at.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { hint } from '../../server/api/nearest.ts';
+import { hint } from '../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../core/diagnostic.ts';
 import { compareText } from '../core/order.ts';
 import { limits } from './parse-yaml.ts';

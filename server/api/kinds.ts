@@ -1,10 +1,10 @@
 // The kinds of objects a manifest, a plan or a Terraform resource can name: one row each. What the reconciler does with a
 // kind is in reconciler/core/kinds; this table holds only what the API says.
 import type { TSchema } from 'typebox';
-import { Certificate, CertificateCreate, CertificatePut } from './certificate.ts';
-import { Container, ContainerCreate, ContainerPut } from './container.ts';
-import { Project, ProjectCreate, ProjectPut } from './cluster.ts';
-import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image.ts';
+import { Certificate, CertificateCreate, CertificatePut } from './server/certificate.ts';
+import { Container, ContainerCreate, ContainerPut } from './container/container.ts';
+import { Project, ProjectCreate, ProjectPut } from './cluster/cluster.ts';
+import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image/image.ts';
 import {
   aliasName,
   containerName,
@@ -16,12 +16,12 @@ import {
   volumePathName,
   type NameRule,
 } from './names.ts';
-import { Network, NetworkCreate, NetworkPut } from './network.ts';
-import { StoragePool, StoragePoolCreate, StoragePoolPut } from './pool.ts';
-import { Profile, ProfileCreate, ProfilePut } from './profile.ts';
-import { PooledVolumeCreate } from './pooled-volume.ts';
-import { ServerDocument, ServerDocumentPut } from './server-document.ts';
-import { StorageVolume, StorageVolumePut } from './volume.ts';
+import { Network, NetworkCreate, NetworkPut } from './network/network.ts';
+import { StoragePool, StoragePoolCreate, StoragePoolPut } from './storage/pool.ts';
+import { Profile, ProfileCreate, ProfilePut } from './container/profile.ts';
+import { PooledVolumeCreate } from './storage/pooled-volume.ts';
+import { ServerDocument, ServerDocumentPut } from './server/server-document.ts';
+import { StorageVolume, StorageVolumePut } from './storage/volume.ts';
 
 export interface KindRow {
   readonly doc: string;

@@ -1,7 +1,7 @@
 // Background operations on the wire (spec 2.2).
 import { Type, type Static } from 'typebox';
-import { Timestamp } from './common.ts';
-import { facts } from './field.ts';
+import { Timestamp } from './schema/common-schemas.ts';
+import { facts } from './schema/field.ts';
 
 export const OperationClass = Type.Union([Type.Literal('task'), Type.Literal('websocket'), Type.Literal('token')]);
 

@@ -1,6 +1,6 @@
 // Finds out who calls, from facts of the connection; what callers may do is policy.ts. Pure but for parsing by node:crypto.
 import { X509Certificate, createHash } from 'node:crypto';
-import type { CallerClass } from '../api/endpoint.ts';
+import type { CallerClass } from '../api/endpoints/endpoint.ts';
 
 export interface Connection {
   readonly transport: 'unix' | 'tls';

@@ -1,5 +1,5 @@
 // Who may call what: the one decision over the endpoint table. Finding out who calls is identify.ts. Pure.
-import type { CallerClass, Endpoint } from '../api/endpoint.ts';
+import type { CallerClass, Endpoint } from '../api/endpoints/endpoint.ts';
 
 /** What else counts for a decision; all absent at the door, where the object is not yet known. */
 export interface AccessFacts {

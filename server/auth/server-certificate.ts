@@ -3,7 +3,7 @@ import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { hostname, networkInterfaces, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { writeDurably } from '../lib/durable.ts';
+import { writeDurably } from '../lib/durable-files.ts';
 import { fingerprintOf } from './identify.ts';
 
 export interface ServerCertificate {

@@ -1,7 +1,7 @@
 // Adding a certificate to the trust store: what is asked of the request, and what to store. Storing it is a service's work.
 import { X509Certificate } from 'node:crypto';
-import type { CallerClass } from '../api/endpoint.ts';
-import type { CertificateCreate } from '../api/certificate.ts';
+import type { CallerClass } from '../api/endpoints/endpoint.ts';
+import type { CertificateCreate } from '../api/server/certificate.ts';
 import { errors } from '../api/errors.ts';
 import { fingerprintOf } from './identify.ts';
 import type { PasswordAttempts } from './password-attempts.ts';

@@ -1,15 +1,15 @@
 // The client of a daemon: one typed call per thing to do, over a unix socket or TLS. Composes the parts; holds no logic of its own.
-import type { LinkWatch } from './link-watch.ts';
+import type { LinkWatch } from './transport/link-watch.ts';
 import type { WebSocket } from 'ws';
-import type { ContainerState, ContainerStatePut } from '../api/container.ts';
-import type { NetworkLease } from '../api/network.ts';
+import type { ContainerState, ContainerStatePut } from '../api/container/container.ts';
+import type { NetworkLease } from '../api/network/network.ts';
 import type { Operation } from '../api/operation.ts';
-import type { Server, ServerPut } from '../api/server.ts';
+import type { Server, ServerPut } from '../api/server/server.ts';
 import { ClientError, isNotFound } from './client-error.ts';
-import { parseEndpoint, renderEndpoint, type Endpoint } from './endpoint.ts';
-import { EventSocket, type EventSocketHandlers } from './event-socket.ts';
-import { eventStream, type EventsOptions } from './events.ts';
-import type { Event, EventType } from './event-types.ts';
+import { parseEndpoint, renderEndpoint, type Endpoint } from './transport/host-endpoint.ts';
+import { EventSocket, type EventSocketHandlers } from './events/event-socket.ts';
+import { eventStream, type EventsOptions } from './events/event-stream.ts';
+import type { Event, EventType } from './events/event-types.ts';
 import {
   startConsole,
   startExec,
@@ -17,13 +17,13 @@ import {
   type ConsoleSession,
   type ExecOptions,
   type ExecSession,
-} from './exec.ts';
-import { createHttp, type Call, type Http } from './http.ts';
-import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './images.ts';
+} from './channels/exec.ts';
+import { createHttp, type Call, type Http } from './transport/http.ts';
+import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './files/image-files.ts';
 import { collections, partsOfVolume, pathOf, volumesOf, type ClientKind, type KindTypes } from './kind-paths.ts';
 import { OperationFollower, type Operations } from './operations.ts';
-import { isObject, type Reply } from './reply.ts';
-import { Transport, type TlsOptions } from './transport.ts';
+import { isObject, type Reply } from './transport/reply.ts';
+import { Transport, type TlsOptions } from './transport/transport.ts';
 
 export interface ClientOptions {
   readonly tls?: TlsOptions;

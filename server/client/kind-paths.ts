@@ -1,14 +1,14 @@
 // Where each kind of object lives in the API, and its types; a light twin of server/api/kinds.ts that loads no schemas.
-import type { Certificate, CertificateCreate, CertificatePut } from '../api/certificate.ts';
-import type { Project, ProjectCreate, ProjectPut } from '../api/cluster.ts';
-import type { Container, ContainerCreate, ContainerPut } from '../api/container.ts';
-import type { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../api/image.ts';
-import type { Network, NetworkCreate, NetworkPut } from '../api/network.ts';
-import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
-import type { PooledVolumeCreate } from '../api/pooled-volume.ts';
-import type { ServerDocument, ServerDocumentPut } from '../api/server-document.ts';
-import type { StorageVolume, StorageVolumePut } from '../api/volume.ts';
-import type { Profile, ProfileCreate, ProfilePut } from '../api/profile.ts';
+import type { Certificate, CertificateCreate, CertificatePut } from '../api/server/certificate.ts';
+import type { Project, ProjectCreate, ProjectPut } from '../api/cluster/cluster.ts';
+import type { Container, ContainerCreate, ContainerPut } from '../api/container/container.ts';
+import type { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../api/image/image.ts';
+import type { Network, NetworkCreate, NetworkPut } from '../api/network/network.ts';
+import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/storage/pool.ts';
+import type { PooledVolumeCreate } from '../api/storage/pooled-volume.ts';
+import type { ServerDocument, ServerDocumentPut } from '../api/server/server-document.ts';
+import type { StorageVolume, StorageVolumePut } from '../api/storage/volume.ts';
+import type { Profile, ProfileCreate, ProfilePut } from '../api/container/profile.ts';
 
 export interface KindTypes {
   readonly container: { readonly object: Container; readonly create: ContainerCreate; readonly put: ContainerPut };

@@ -2,9 +2,9 @@
 import { setMaxListeners } from 'node:events';
 import type { Operation } from '../api/operation.ts';
 import { ClientError, isNotFound } from './client-error.ts';
-import type { EventSocket, EventSocketHandlers } from './event-socket.ts';
-import type { Http } from './http.ts';
-import { operationUrls, readOperation, type Reply } from './reply.ts';
+import type { EventSocket, EventSocketHandlers } from './events/event-socket.ts';
+import type { Http } from './transport/http.ts';
+import { operationUrls, readOperation, type Reply } from './transport/reply.ts';
 
 export interface Operations {
   /**

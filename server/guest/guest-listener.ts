@@ -7,12 +7,12 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocketServer } from 'ws';
 import { errors } from '../api/errors.ts';
-import type { LoopWatch } from '../lib/loop-watch.ts';
+import type { LoopWatch } from '../lib/event-loop-watch.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { toAppError } from '../services/translate.ts';
 import { answerGuest, refusal, text, type GuestAnswer, type GuestAnswerDeps } from './guest-answers.ts';
 import { guestTypes, type GuestEvents } from './guest-events.ts';
-import { Pace } from './pace.ts';
+import { Pace } from './rate-limit.ts';
 
 export interface GuestListenerDeps extends GuestAnswerDeps {
   readonly events: GuestEvents;

@@ -6,7 +6,7 @@ import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import type { GuestSockets } from '../services/containers/guest-access.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { GuestEvents, type GuestEventsDeps } from './guest-events.ts';
-import { mountSmall, removePlace } from './socket-place.ts';
+import { mountSmall, removePlace } from './socket-mount.ts';
 import { GuestListener, type GuestListenerDeps } from './guest-listener.ts';
 
 export type GuestSocketsDeps = Omit<GuestListenerDeps, 'events' | 'websockets'> &

@@ -1,7 +1,7 @@
 // What a route handler gets and answers with; no handler sees sockets or writes responses itself.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { EndpointId } from '../api/endpoints.ts';
+import type { EndpointId } from '../api/endpoints/endpoint-table.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Caller } from '../services/caller.ts';
 

@@ -1,5 +1,5 @@
 // The TLS listener as something that can be moved: the address may change while the daemon runs.
-import { listenTls, type Listener, type TlsListenerDeps, type TlsSettings } from './listeners.ts';
+import { listenTls, type Listener, type TlsListenerDeps, type TlsSettings } from './listen.ts';
 
 export class TlsListener {
   readonly #deps: TlsListenerDeps & { readonly certificate: TlsSettings };

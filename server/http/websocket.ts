@@ -3,17 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { endpoints } from '../api/endpoints.ts';
+import { endpoints } from '../api/endpoints/endpoint-table.ts';
 import { AppError, errors } from '../api/errors.ts';
 import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event.ts';
 import { decide } from '../auth/policy.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
-import type { LoopWatch } from '../lib/loop-watch.ts';
+import type { LoopWatch } from '../lib/event-loop-watch.ts';
 import { checkOrigin, labelOf } from './app.ts';
-import { ChannelSocket, channelOf } from './channel.ts';
+import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import { identityOf, type Identify } from './identity.ts';
+import { identityOf, type Identify } from './caller-identity.ts';
 import { toAppError } from '../services/translate.ts';
 
 export interface WebsocketDeps {

@@ -1,6 +1,6 @@
 // Runs a host program given as argv (never a shell line), with a time limit and bounded output.
 import { spawn } from 'node:child_process';
-import { mortal } from './mortal.ts';
+import { mortal } from './die-with-parent.ts';
 
 export interface ExecOptions {
   readonly input?: string | Uint8Array;

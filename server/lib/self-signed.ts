@@ -2,7 +2,7 @@
 import { generateKeyPair, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { parseIp } from '../api/ip.ts';
+import { parseIp } from '../api/text/ip.ts';
 import * as der from './der.ts';
 
 export interface CertificateRequest {

@@ -6,7 +6,7 @@ import { isFinal } from '../api/status.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
-import type { LoopWatch } from '../lib/loop-watch.ts';
+import type { LoopWatch } from '../lib/event-loop-watch.ts';
 import type { Admission, ChannelSet } from './channels.ts';
 import { nextStatus, renderOperation, type OperationState, type Transition } from './operation.ts';
 

@@ -1,5 +1,5 @@
 // The stored documents: what the daemon must remember of each object. Wire objects are rendered from these by services.
-import type { ConfigMap, DeviceMap } from '../api/common.ts';
+import type { ConfigMap, DeviceMap } from '../api/schema/common-schemas.ts';
 
 /** creating/deleting: a saga owns the object; it is shown, but nothing else may change it. */
 export type Lifecycle = 'creating' | 'ready' | 'deleting';

@@ -1,5 +1,5 @@
 // Who asks: passed to use cases that log, notify or decide by it.
-import type { CallerClass } from '../api/endpoint.ts';
+import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import type { Requestor } from '../events/hub.ts';
 
 export interface Caller {

@@ -1,6 +1,6 @@
 // Trusted client certificates: use cases of the API over the trust store.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Certificate, CertificateCreate, CertificatePut } from '../api/certificate.ts';
+import type { Certificate, CertificateCreate, CertificatePut } from '../api/server/certificate.ts';
 import { errors } from '../api/errors.ts';
 import type { PasswordAttempts } from '../auth/password-attempts.ts';
 import { checkTrustPassword, planTrust } from '../auth/trust.ts';

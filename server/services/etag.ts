@@ -1,5 +1,5 @@
 // ETags: SHA-256 over the user-modifiable content of an object, and the If-Match check against it (spec 4, store notes).
-import type { ContainerMetadata } from '../api/container.ts';
+import type { ContainerMetadata } from '../api/container/container.ts';
 import { errors } from '../api/errors.ts';
 import { canonicalHash } from '../lib/canonical-json.ts';
 import type {

@@ -1,5 +1,5 @@
 // Pure: what a container's config and devices are once its profiles are applied, and who uses what by name.
-import type { ConfigMap, DeviceMap } from '../api/common.ts';
+import type { ConfigMap, DeviceMap } from '../api/schema/common-schemas.ts';
 import { resolveDevice } from '../api/devices/index.ts';
 import type { ContainerDocument, ProfileDocument } from '../records/documents.ts';
 

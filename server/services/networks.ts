@@ -1,9 +1,9 @@
 // Networks: use cases of the API. Managed bridges come from records, other host interfaces are shown as they are.
-import type { ConfigMap } from '../api/common.ts';
-import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../api/network.ts';
+import type { ConfigMap } from '../api/schema/common-schemas.ts';
+import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../api/network/network.ts';
 import { errors } from '../api/errors.ts';
 import { networkName } from '../api/names.ts';
-import { validateNetworkConfig } from '../api/network-validate.ts';
+import { validateNetworkConfig } from '../api/network/validate-network-config.ts';
 import type { NetworkDriver, NetworkState } from '../drivers/network/driver.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';

@@ -5,9 +5,9 @@ import { constants } from 'node:fs';
 import { access, open, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { nearestName } from '../api/nearest.ts';
+import { nearestName } from '../api/text/nearest-word.ts';
 import { DriverError } from '../drivers/driver-error.ts';
-import { syncDirectory } from '../lib/durable.ts';
+import { syncDirectory } from '../lib/durable-files.ts';
 
 /** `none` and programs whose packing this release can also unpack; others of the host are taken as they are. */
 export const knownPackings = ['none', 'gzip', 'bzip2', 'xz', 'lzma', 'zstd'] as const;

@@ -1,5 +1,5 @@
 // Pure: how PUT and PATCH bodies change config and device maps (spec 4, real system 2.2 and 22).
-import type { ConfigMap, DeviceMap } from '../api/common.ts';
+import type { ConfigMap, DeviceMap } from '../api/schema/common-schemas.ts';
 
 /** Whole replacement; an empty value means the key is not wanted. */
 export function replaceConfig(sent: ConfigMap | null | undefined): Record<string, string> {

@@ -9,12 +9,12 @@ import type {
   VolumeRef,
   VolumeSource,
 } from '../drivers/storage/driver.ts';
-import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/pool.ts';
-import { poolDrivers } from '../api/pool.ts';
+import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../api/storage/pool.ts';
+import { poolDrivers } from '../api/storage/pool.ts';
 import { errors } from '../api/errors.ts';
-import { nearestName } from '../api/nearest.ts';
+import { nearestName } from '../api/text/nearest-word.ts';
 import { poolName } from '../api/names.ts';
-import { validatePoolConfig } from '../api/storage-config.ts';
+import { validatePoolConfig } from '../api/storage/storage-config.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { errorText, type Log } from '../lib/log.ts';

@@ -1,6 +1,6 @@
 // Profiles: use cases of the API, and passing a change on to the containers that use it.
-import type { Profile, ProfileCreate, ProfilePut } from '../api/profile.ts';
-import { validateContainerConfig } from '../api/container-config.ts';
+import type { Profile, ProfileCreate, ProfilePut } from '../api/container/profile.ts';
+import { validateContainerConfig } from '../api/container/container-config.ts';
 import { rawLxcProblems } from '../api/container/raw-lxc.ts';
 import { rootDisk, validateDevices } from '../api/devices/index.ts';
 import { errors } from '../api/errors.ts';

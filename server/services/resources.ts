@@ -1,7 +1,7 @@
 // Processors and memory of the host (spec 2.15), read from /proc and /sys where they are, else from the OS library.
 import { readFile } from 'node:fs/promises';
 import { cpus, freemem, totalmem } from 'node:os';
-import type { Resources } from '../api/server.ts';
+import type { Resources } from '../api/server/server.ts';
 
 export async function readResources(): Promise<Resources> {
   const cpuinfo = await readFile('/proc/cpuinfo', 'utf8').catch(() => '');

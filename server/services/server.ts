@@ -1,24 +1,24 @@
 // The server object and its config (spec 2.3): reading, changing, and what a change does to the TLS listener.
 import { hostname, machine, release, type as systemType } from 'node:os';
 import { createHash, X509Certificate } from 'node:crypto';
-import { architecturesOfHost } from '../api/architectures.ts';
+import { architecturesOfHost } from '../api/image/architectures.ts';
 import { errors } from '../api/errors.ts';
-import { extensions } from '../api/extensions.ts';
+import { extensions } from '../api/server/extensions.ts';
 import {
   mergeServerConfig,
   renderServerConfig,
   serverConfigValue,
   validateServerConfig,
   type StoredServerConfig,
-} from '../api/server-config.ts';
-import type { Server, ServerEnvironment, ServerPut } from '../api/server.ts';
+} from '../api/server/server-config.ts';
+import type { Server, ServerEnvironment, ServerPut } from '../api/server/server.ts';
 import { version } from '../api/version.ts';
 import { hashPassword } from '../auth/secrets.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
 import type { EventHub } from '../events/hub.ts';
-import { keepJson } from '../lib/kept-json.ts';
+import { keepJson } from '../lib/cached-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
-import type { LoopFigures } from '../lib/loop-watch.ts';
+import type { LoopFigures } from '../lib/event-loop-watch.ts';
 import type { Records } from '../records/records.ts';
 import type { Caller } from './caller.ts';
 import { checkIfMatch, etagOf } from './etag.ts';

@@ -1,5 +1,5 @@
 // Reads settings of the server as they hold now: the stored value, else the default. Changing them is server.ts.
-import { serverConfigValue, type ServerConfigKeyName } from '../api/server-config.ts';
+import { serverConfigValue, type ServerConfigKeyName } from '../api/server/server-config.ts';
 import type { ProxySettings } from '../drivers/remote/driver.ts';
 import type { Records } from '../records/records.ts';
 

@@ -10,10 +10,10 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { kinds } from '../../server/api/kinds.ts';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError, remedyFor } from '../../server/client/client-error.ts';
-import { parseEndpoint } from '../../server/client/endpoint.ts';
-import { TooLongError } from '../../server/client/exchange.ts';
+import { parseEndpoint } from '../../server/client/transport/host-endpoint.ts';
+import { TooLongError } from '../../server/client/transport/exchange.ts';
 import { collections } from '../../server/client/kind-paths.ts';
-import { Transport } from '../../server/client/transport.ts';
+import { Transport } from '../../server/client/transport/transport.ts';
 import { until } from '../support/until.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fake-daemon.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { connect } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
-import { LinkWatch } from '../../server/client/link-watch.ts';
+import { LinkWatch } from '../../server/client/transport/link-watch.ts';
 import { exec } from '../../server/lib/exec.ts';
 import { makeDaemon, realRuntimeMissing, seed, type TestDaemon } from '../support/daemon.ts';
 import { makeClient } from '../support/daemon-tls.ts';

@@ -3,8 +3,8 @@ import { afterEach, expect, test } from 'vitest';
 import type { Operation } from '../../server/api/operation.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
 import type { ClientError } from '../../server/client/client-error.ts';
-import { DeadlineError, within } from '../../server/client/deadline.ts';
-import type { Event } from '../../server/client/event-types.ts';
+import { DeadlineError, within } from '../../server/client/transport/deadline.ts';
+import type { Event } from '../../server/client/events/event-types.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fake-daemon.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 // What every network driver must do, as one suite; each driver's test file only says how to open it and how a client joins.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { containsIp, eui64Address, formatIp, parseCidr, parseIp } from '../../server/api/ip.ts';
+import { containsIp, eui64Address, formatIp, parseCidr, parseIp } from '../../server/api/text/ip.ts';
 import type { NetworkDriver, NetworkHost } from '../../server/drivers/network/driver.ts';
 import { until } from '../support/until.ts';
 

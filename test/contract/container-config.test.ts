@@ -7,7 +7,7 @@ import {
   isTrue,
   isVolatile,
   validateContainerConfig,
-} from '../../server/api/container-config.ts';
+} from '../../server/api/container/container-config.ts';
 
 const check = (config: Record<string, string>, profile = false, previous?: Record<string, string>) =>
   validateContainerConfig(config, previous === undefined ? { profile } : { profile, previous });

@@ -1,7 +1,7 @@
 // The endpoint table against the spec, row by row, and against itself.
 import { describe, expect, it } from 'vitest';
-import { endpoints } from '../../server/api/endpoints.ts';
-import { extensions } from '../../server/api/extensions.ts';
+import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
+import { extensions } from '../../server/api/server/extensions.ts';
 import { furtherRoutes, routeShape, specRows } from './spec-rows.ts';
 
 const table = new Map(endpoints.map((row) => [routeShape(`${row.method} ${row.path}`), row]));

@@ -5,9 +5,13 @@ import {
   architectureName,
   architectureRule,
   architecturesOfHost,
-} from '../../server/api/architectures.ts';
-import { validateContainerConfig } from '../../server/api/container-config.ts';
-import { applyInstanceType, limitsOfInstanceSize, parseInstanceType } from '../../server/api/instance-type.ts';
+} from '../../server/api/image/architectures.ts';
+import { validateContainerConfig } from '../../server/api/container/container-config.ts';
+import {
+  applyInstanceType,
+  limitsOfInstanceSize,
+  parseInstanceType,
+} from '../../server/api/container/instance-type.ts';
 
 const clouds = {
   aws: { 't2.micro': { cpus: 1, memoryGb: 1 }, shared: { cpus: 1 } },

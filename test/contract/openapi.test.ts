@@ -1,7 +1,7 @@
 // The OpenAPI document: whole, consistent, and as last reviewed.
 import { describe, expect, it } from 'vitest';
-import { endpoints } from '../../server/api/endpoints.ts';
-import { openApiDocument, queryParameters } from '../../server/api/openapi.ts';
+import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
+import { openApiDocument, queryParameters } from '../../server/api/endpoints/openapi.ts';
 import { golden } from './golden.ts';
 
 interface Operation {

@@ -1,7 +1,7 @@
 // Every endpoint for every class of callers, against expectations written by hand from spec parts 4 and 5.
 import { describe, expect, it } from 'vitest';
-import type { CallerClass } from '../../server/api/endpoint.ts';
-import { endpoints } from '../../server/api/endpoints.ts';
+import type { CallerClass } from '../../server/api/endpoints/endpoint.ts';
+import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { decide } from '../../server/auth/policy.ts';
 import { golden } from './golden.ts';
 import { furtherRoutes, routeShape, specRows, type Auth } from './spec-rows.ts';

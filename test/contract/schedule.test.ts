@@ -1,10 +1,10 @@
 // Snapshot schedules and expiry, bit rates, timestamps: reading them and what they mean.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseBits } from '../../server/api/bits.ts';
-import { applyExpiry, parseExpiry } from '../../server/api/expiry.ts';
-import { isDue, parseSchedule, type Minute } from '../../server/api/schedule.ts';
-import { isTimestamp } from '../../server/api/timestamp.ts';
+import { parseBits } from '../../server/api/text/bit-rate.ts';
+import { applyExpiry, parseExpiry } from '../../server/api/container/snapshot-expiry.ts';
+import { isDue, parseSchedule, type Minute } from '../../server/api/container/snapshot-schedule.ts';
+import { isTimestamp } from '../../server/api/text/timestamp.ts';
 
 // 2026-11-20 is a Friday.
 const friday: Minute = { minute: 30, hour: 6, dayOfMonth: 20, month: 11, dayOfWeek: 5 };

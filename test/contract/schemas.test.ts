@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { TSchema } from 'typebox';
 import { type AppError, errors, errorTable } from '../../server/api/errors.ts';
-import { extensions } from '../../server/api/extensions.ts';
-import { factsOf } from '../../server/api/field.ts';
-import { schemas } from '../../server/api/schemas.ts';
+import { extensions } from '../../server/api/server/extensions.ts';
+import { factsOf } from '../../server/api/schema/field.ts';
+import { schemas } from '../../server/api/endpoints/schemas-by-name.ts';
 import { golden } from './golden.ts';
 
 interface Field {

@@ -1,6 +1,6 @@
 // Server config: what may be set, and what is stored and shown afterwards.
 import { describe, expect, it } from 'vitest';
-import { parseListenAddress } from '../../server/api/listen-address.ts';
+import { parseListenAddress } from '../../server/api/server/listen-address.ts';
 import {
   mergeServerConfig,
   renderServerConfig,
@@ -8,7 +8,7 @@ import {
   serverConfigValue,
   validateServerConfig,
   type ServerConfigKey,
-} from '../../server/api/server-config.ts';
+} from '../../server/api/server/server-config.ts';
 
 const fine = (key: string, value: unknown) => validateServerConfig({ [key]: value }).length === 0;
 

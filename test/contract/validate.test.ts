@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 import { Type, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
-import { endpoints } from '../../server/api/endpoints.ts';
-import { nearestName } from '../../server/api/nearest.ts';
-import { validateBody } from '../../server/api/validate.ts';
+import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
+import { nearestName } from '../../server/api/text/nearest-word.ts';
+import { validateBody } from '../../server/api/schema/validate-json.ts';
 
 const Body = Type.Object({
   name: Type.String({ minLength: 2, maxLength: 5 }),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordsIn } from '../../reconciler/core/ownership.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
-import { filesOf, type Files } from '../../server/client/files.ts';
+import { filesOf, type Files } from '../../server/client/files/container-files.ts';
 import { cli } from '../support/cli-io.ts';
 import { realRuntimeMissing } from '../support/daemon.ts';
 import { containerWith, openBench, packImage, type Bench } from '../support/e2e-bench.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../server/client/client.ts';
-import { filesOf } from '../../server/client/files.ts';
+import { filesOf } from '../../server/client/files/container-files.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon, type Listening, type TestDaemon } from '../support/daemon.ts';
 import { daemonState } from '../support/daemon-state.ts';

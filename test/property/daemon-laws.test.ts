@@ -27,7 +27,7 @@ async function onDaemon(work: (daemon: MemoryDaemon) => Promise<void>): Promise<
   }
 }
 
-const env = { GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'embedded.ts') };
+const env = { GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'daemon', 'embedded.ts') };
 
 async function gantry(daemon: Pick<MemoryDaemon, 'host'>, ...args: readonly string[]): Promise<CliRun> {
   return cli([...args, '--host', daemon.host], { env });

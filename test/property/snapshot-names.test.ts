@@ -1,8 +1,8 @@
 // Laws of snapshot names and expiries for any patterns, names and times.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseExpiry } from '../../server/api/expiry.ts';
-import { patternRule } from '../../server/api/snapshot-pattern.ts';
+import { parseExpiry } from '../../server/api/container/snapshot-expiry.ts';
+import { patternRule } from '../../server/api/container/snapshot-pattern.ts';
 import {
   configuredExpiry,
   isExpired,

@@ -13,7 +13,7 @@ import { inTurn } from '../../provider/resources/devices/in-turn.ts';
 import { Activity } from '../../provider/connection/activity.ts';
 import type { Link } from '../../provider/connection/link.ts';
 import { movedState } from '../../provider/moving/peers.ts';
-import type { Container } from '../../server/api/container.ts';
+import type { Container } from '../../server/api/container/container.ts';
 import { ClientError, isPreconditionFailed } from '../../server/client/client-error.ts';
 
 const root = { type: 'disk', path: '/', pool: 'p' };

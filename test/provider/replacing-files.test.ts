@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { replacingFiles } from '../../provider/resources/replacing-files.ts';
 import { ClientError } from '../../server/client/client-error.ts';
-import type { FileEntry, Files } from '../../server/client/files.ts';
+import type { FileEntry, Files } from '../../server/client/files/container-files.ts';
 
 /** A server with one file of mode 0644 and one directory of mode 0755; `done` is what it was asked for. */
 function server(failures = 0): { readonly files: Files; readonly done: string[] } {

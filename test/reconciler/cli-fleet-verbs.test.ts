@@ -42,7 +42,7 @@ const nobody = (): string => `  - { name: gone, address: "unix://${dir}/nobody.s
 const stack = (memory: string): string =>
   `kind: profile\nname: common\ndescription: rank $RANK\nconfig: { limits.memory: ${memory} }\n`;
 
-const env = { GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'embedded.ts') };
+const env = { GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'daemon', 'embedded.ts') };
 const gantry = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
   cli([...argv, '--hosts', join(dir, 'hosts.yaml')], { ...setting, env: { ...env, ...setting.env } });
 const withStack = (verb: string, ...more: readonly string[]): Promise<CliRun> =>

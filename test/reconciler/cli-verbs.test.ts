@@ -7,8 +7,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { unifiedDiff } from '../../reconciler/core/unified-diff.ts';
 import { kindNames } from '../../server/api/kinds.ts';
-import { containerConfigKeys } from '../../server/api/container-config.ts';
-import { networkConfigKeys } from '../../server/api/network-config.ts';
+import { containerConfigKeys } from '../../server/api/container/container-config.ts';
+import { networkConfigKeys } from '../../server/api/network/network-config.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { containerWith, openBench, type Bench } from '../support/e2e-bench.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { diffObject } from '../../reconciler/core/diff.ts';
 import type { JsonObject } from '../../reconciler/core/document.ts';
 import { isStale, putBody } from '../../reconciler/core/edit.ts';
-import { sameText } from '../../server/api/equal.ts';
+import { sameText } from '../../server/api/text/equality.ts';
 import { parseIgnore } from '../../reconciler/core/ignore.ts';
 import { coreKind } from '../../reconciler/core/kinds/index.ts';
 import { isSecret } from '../../reconciler/core/secret.ts';

@@ -2,8 +2,8 @@
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { endpoints } from '../../server/api/endpoints.ts';
-import type { Endpoint } from '../../server/api/endpoint.ts';
+import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
+import type { Endpoint } from '../../server/api/endpoints/endpoint.ts';
 import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../support/daemon.ts';
 import { until } from '../support/until.ts';
 

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Endpoint } from '../../server/api/endpoint.ts';
-import { endpoints, type EndpointId } from '../../server/api/endpoints.ts';
+import type { Endpoint } from '../../server/api/endpoints/endpoint.ts';
+import { endpoints, type EndpointId } from '../../server/api/endpoints/endpoint-table.ts';
 import { makeSelfSigned } from '../../server/lib/self-signed.ts';
-import { validateBody } from '../../server/api/validate.ts';
+import { validateBody } from '../../server/api/schema/validate-json.ts';
 import {
   createContainer,
   emptySource,

@@ -8,7 +8,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Pace } from '../../server/guest/pace.ts';
+import { Pace } from '../../server/guest/rate-limit.ts';
 import { endWhileDown } from '../../server/drivers/runtime/sim.ts';
 import {
   answerOf,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kernelMap } from '../../server/drivers/runtime/user-namespaces.ts';
 import { parseIdMap } from '../../server/drivers/runtime/id-plan.ts';
-import type { HostDrivers } from '../../server/host-drivers.ts';
+import type { HostDrivers } from '../../server/daemon/host-drivers.ts';
 import { makeBusyboxRootfs } from '../support/busybox-rootfs.ts';
 import { createContainer, makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../support/daemon.ts';
 import { bundleDaemon, read, settle, startChild } from '../support/daemon-child.ts';

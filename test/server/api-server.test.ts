@@ -1,9 +1,9 @@
 // The server object, its config and the certificates (spec 2.3, 4.1, 5), over the local socket and over real TLS connections.
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { endpoints } from '../../server/api/endpoints.ts';
-import type { Endpoint } from '../../server/api/endpoint.ts';
-import { extensions } from '../../server/api/extensions.ts';
+import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
+import type { Endpoint } from '../../server/api/endpoints/endpoint.ts';
+import { extensions } from '../../server/api/server/extensions.ts';
 import { callTls, makeClient, type ClientCertificate } from '../support/daemon-tls.ts';
 import { listenOn, makeDaemon, seed, withDaemon, type Answer, type Json, type TestDaemon } from '../support/daemon.ts';
 import { freePort } from '../support/free-port.ts';

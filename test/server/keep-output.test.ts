@@ -1,7 +1,7 @@
 // Output of a program that has ended before anybody reads it.
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { keepOutput } from '../../server/lib/keep-output.ts';
+import { keepOutput } from '../../server/lib/buffer-output.ts';
 import { readFrom } from '../../server/drivers/storage/tree-stream.ts';
 import { until } from '../support/until.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseFilter } from '../../server/http/dialects/lxd-filter.ts';
-import { lxdExtensions } from '../../server/http/dialects/lxd-words.ts';
+import { lxdExtensions } from '../../server/http/dialects/lxd-spellings.ts';
 import {
   call,
   createContainer,

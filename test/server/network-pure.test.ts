@@ -14,10 +14,10 @@ import {
   parseCidr,
   parseIp,
   parseIpRange,
-} from '../../server/api/ip.ts';
-import type { Cidr } from '../../server/api/ip.ts';
-import { findNetworkConfigKey, networkConfigKeys, networkValueRule } from '../../server/api/network-config.ts';
-import { validateNetworkConfig } from '../../server/api/network-validate.ts';
+} from '../../server/api/text/ip.ts';
+import type { Cidr } from '../../server/api/text/ip.ts';
+import { findNetworkConfigKey, networkConfigKeys, networkValueRule } from '../../server/api/network/network-config.ts';
+import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';
 import { planNetwork } from '../../server/drivers/network/config.ts';
 import {
   distinctHosts,

@@ -1,6 +1,6 @@
 // Byte sizes: the accepted spellings and the text for people.
 import { describe, expect, test } from 'vitest';
-import { formatBytes, parseBytes } from '../../server/api/bytes.ts';
+import { formatBytes, parseBytes } from '../../server/api/text/byte-size.ts';
 
 describe('parseBytes', () => {
   test.each([

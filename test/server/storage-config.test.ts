@@ -1,6 +1,6 @@
 // Config of pools and volumes: which keys, which values, what an update may change.
 import { describe, expect, test } from 'vitest';
-import { poolConfigKeys, validatePoolConfig, validateVolumeConfig } from '../../server/api/storage-config.ts';
+import { poolConfigKeys, validatePoolConfig, validateVolumeConfig } from '../../server/api/storage/storage-config.ts';
 
 const paths = (problems: readonly { path: string }[]) => problems.map(({ path }) => path).sort();
 

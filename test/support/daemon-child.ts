@@ -23,7 +23,7 @@ export function bundleDaemon(): Bundle {
   buildSync({
     absWorkingDir: root,
     entryPoints: {
-      gantryd: 'server/main.ts',
+      gantryd: 'server/daemon/main.ts',
       'sqlite-worker': 'server/store/sqlite-worker.ts',
       'parse-worker': 'server/drivers/parse-worker.ts',
     },

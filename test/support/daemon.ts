@@ -10,10 +10,10 @@ import type { Readable } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { Event } from '../../server/api/event.ts';
 import type { Operation } from '../../server/api/operation.ts';
-import { startDaemon, type Daemon, type DaemonOptions } from '../../server/daemon.ts';
+import { startDaemon, type Daemon, type DaemonOptions } from '../../server/daemon/daemon.ts';
 import type { SimNetwork } from '../../server/drivers/network/sim.ts';
 import type { SimRuntime } from '../../server/drivers/runtime/sim.ts';
-import { openHostDrivers, type HostDrivers } from '../../server/host-drivers.ts';
+import { openHostDrivers, type HostDrivers } from '../../server/daemon/host-drivers.ts';
 import type { Log } from '../../server/lib/log.ts';
 import { busyboxMissing } from './busybox-rootfs.ts';
 

@@ -2,12 +2,12 @@
 // the n-th change, before or after it took effect.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Container, ContainerState } from '../../server/api/container.ts';
-import type { NetworkLease } from '../../server/api/network.ts';
+import type { Container, ContainerState } from '../../server/api/container/container.ts';
+import type { NetworkLease } from '../../server/api/network/network.ts';
 import type { Operation } from '../../server/api/operation.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import type { ClientKind } from '../../server/client/kind-paths.ts';
-import type { Reply } from '../../server/client/reply.ts';
+import type { Reply } from '../../server/client/transport/reply.ts';
 import type { EngineClient } from '../../reconciler/engine/steps/context.ts';
 
 type Obj = Record<string, unknown>;

@@ -1,5 +1,5 @@
 // What is at a path inside of a container, in one line: mode, owner and content of a file, names in a directory, target of a link.
-import type { Files } from '../../server/client/files.ts';
+import type { Files } from '../../server/client/files/container-files.ts';
 
 export async function contentOf(files: Files, path: string): Promise<string> {
   const entry = await files.read(path);

@@ -1,7 +1,7 @@
 // Picks what is free on the machine at run time: subnets that no interface or route of it has, and ports that nobody listens on.
 import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
-import { cidrsOverlap, parseCidr, type Cidr } from '../../server/api/ip.ts';
+import { cidrsOverlap, parseCidr, type Cidr } from '../../server/api/text/ip.ts';
 
 /** Subnets of the machine's interfaces and routes; default routes lead everywhere and count for nothing. */
 function taken(): readonly Cidr[] {

@@ -1,7 +1,7 @@
 // A gantryd on the simulation that keeps nothing and is there at once: for properties that take a fresh one for every case.
-import type { World } from '../../server/api/world.ts';
+import type { World } from '../../server/api/server/server-contents.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
-import { startTwin } from '../../server/twin.ts';
+import { startTwin } from '../../server/daemon/dry-run-daemon.ts';
 
 export interface MemoryDaemon {
   readonly host: string;

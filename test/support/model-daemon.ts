@@ -1,6 +1,6 @@
 // A daemon as plain data: applies the steps of a plan to a world, with the rules of the real one that plans depend on.
-import type { Container } from '../../server/api/container.ts';
-import type { Profile } from '../../server/api/profile.ts';
+import type { Container } from '../../server/api/container/container.ts';
+import type { Profile } from '../../server/api/container/profile.ts';
 import type { KindName } from '../../server/api/kinds.ts';
 import { joinMark, startedAt } from '../../reconciler/core/decide-inside.ts';
 import type { Json, JsonObject } from '../../reconciler/core/document.ts';

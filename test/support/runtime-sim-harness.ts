@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseBytes } from '../../server/api/bytes.ts';
+import { parseBytes } from '../../server/api/text/byte-size.ts';
 import type { RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
 import { encodeName } from '../../server/drivers/runtime/lxc-names.ts';
 import { endWhileDown, openSimRuntime, type SimRuntime } from '../../server/drivers/runtime/sim.ts';

@@ -1,7 +1,7 @@
 // The in-memory world behind the fake HTTP server: a daemon for tests of the CLI that need one to talk to.
 import { ClientError } from '../../server/client/client-error.ts';
 import { collections, type ClientKind } from '../../server/client/kind-paths.ts';
-import type { Reply } from '../../server/client/reply.ts';
+import type { Reply } from '../../server/client/transport/reply.ts';
 import { FakeDaemon, type FakeAnswer, type FakeDaemonOptions, type FakeRequest } from './fake-daemon.ts';
 import type { FakeWorld } from './fake-client.ts';
 

@@ -1,12 +1,12 @@
 // Documents and live worlds made up for tests and benchmarks: builders with sensible defaults, and whole hosts of a size.
-import type { Certificate } from '../../server/api/certificate.ts';
-import type { Project } from '../../server/api/cluster.ts';
-import type { Container } from '../../server/api/container.ts';
-import type { Image, ImageAlias } from '../../server/api/image.ts';
+import type { Certificate } from '../../server/api/server/certificate.ts';
+import type { Project } from '../../server/api/cluster/cluster.ts';
+import type { Container } from '../../server/api/container/container.ts';
+import type { Image, ImageAlias } from '../../server/api/image/image.ts';
 import type { KindName } from '../../server/api/kinds.ts';
-import type { Network } from '../../server/api/network.ts';
-import type { StoragePool } from '../../server/api/pool.ts';
-import type { Profile } from '../../server/api/profile.ts';
+import type { Network } from '../../server/api/network/network.ts';
+import type { StoragePool } from '../../server/api/storage/pool.ts';
+import type { Profile } from '../../server/api/container/profile.ts';
 import { addressOf, defaultManage, type Document, type JsonObject } from '../../reconciler/core/document.ts';
 import type { Live, Observed, PooledVolume } from '../../reconciler/core/observed.ts';
 

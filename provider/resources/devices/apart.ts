@@ -1,6 +1,6 @@
 // Devices of a container that are resources of their own: the key on the container that lists them, so that its own resource leaves
 // them alone. Pure.
-import type { Container } from '../../../server/api/container.ts';
+import type { Container } from '../../../server/api/container/container.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';

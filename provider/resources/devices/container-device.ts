@@ -1,7 +1,7 @@
 // gantry_container_device: one device of a container that is managed elsewhere.
-import type { Container } from '../../../server/api/container.ts';
+import type { Container } from '../../../server/api/container/container.ts';
 import { effectOfDeviceChange, validateDevices } from '../../../server/api/devices/index.ts';
-import { withoutDevicesOfLxd } from '../../../server/api/lxd-keys.ts';
+import { withoutDevicesOfLxd } from '../../../server/api/server/lxd-keys.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Link } from '../../connection/link.ts';
 import { flag, text, textMap, type StateOf, type TextMap } from '../../framework/attribute.ts';

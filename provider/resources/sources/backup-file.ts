@@ -1,8 +1,8 @@
 // Containers made of a backup file: what the file holds, in which pool its container belongs, and the upload.
 import { createReadStream } from 'node:fs';
-import { importBackup } from '../../../server/client/backups.ts';
+import { importBackup } from '../../../server/client/files/backups.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
-import { sha256Of } from '../../../server/client/file-work.ts';
+import { sha256Of } from '../../../server/client/files/file-helpers.ts';
 import { rootDisk } from '../../../server/api/devices/index.ts';
 import { needExtension, type Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';

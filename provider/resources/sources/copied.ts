@@ -1,6 +1,6 @@
 // What a container is copied from: another container, or a snapshot of one.
-import type { Snapshot } from '../../../server/api/snapshot.ts';
-import type { Container } from '../../../server/api/container.ts';
+import type { Snapshot } from '../../../server/api/container/snapshot.ts';
+import type { Container } from '../../../server/api/container/container.ts';
 import { isGantry, type Link } from '../../connection/link.ts';
 import type { Context } from '../../framework/provider.ts';
 import type { ContainerState, Source } from '../container-attributes.ts';

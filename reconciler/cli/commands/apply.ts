@@ -152,7 +152,7 @@ async function runPlan(context: OpenContext, client: Client, planned: Planned, r
     import('../../engine/set-run.ts'),
     import('../../engine/journal.ts'),
     import('../../engine/lock.ts'),
-    import('../../../server/client/deadline.ts'),
+    import('../../../server/client/transport/deadline.ts'),
   ]);
   const parallelism = parseCount('--parallelism', options.parallelism);
   const lockTimeoutMs = parseDuration('--lock-timeout', options.lockTimeout) ?? 0;

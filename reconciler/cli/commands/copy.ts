@@ -7,7 +7,7 @@ import {
   type ContainerAt,
   type CopyOptions,
   type MigrationMode,
-} from '../../../server/client/migrate.ts';
+} from '../../../server/client/channels/migrate.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { CliOptions } from '../options.ts';

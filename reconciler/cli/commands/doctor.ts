@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '../../../server/client/client.ts';
-import type { Server } from '../../../server/api/server.ts';
+import type { Server } from '../../../server/api/server/server.ts';
 import { version } from '../../../server/api/version.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';

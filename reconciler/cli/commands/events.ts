@@ -1,6 +1,6 @@
 // `gantry events`: what happens on the server, as it happens; only listens.
 import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../server/api/event.ts';
-import { within, DeadlineError } from '../../../server/client/deadline.ts';
+import { within, DeadlineError } from '../../../server/client/transport/deadline.ts';
 import { printable } from '../../core/paint.ts';
 import { userText, type CertificateNames } from '../../core/seen.ts';
 import { CertificateBook } from '../../engine/certificate-names.ts';

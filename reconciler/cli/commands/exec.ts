@@ -1,6 +1,6 @@
 // `gantry exec NAME -- COMMAND...` and `gantry console NAME`: this program's streams or terminal, connected to a container.
 import { PassThrough, type Readable } from 'node:stream';
-import type { ExecSession, TerminalSize } from '../../../server/client/exec.ts';
+import type { ExecSession, TerminalSize } from '../../../server/client/channels/exec.ts';
 import type { OpenContext } from '../context.ts';
 import { exitCodeOfCommand, exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { CliIo } from '../io.ts';

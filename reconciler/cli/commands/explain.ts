@@ -1,6 +1,6 @@
 // `gantry explain KIND[.path]`: what a manifest may say there, `explain terraform`: what is refused of Terraform JSON. Both from the
 // tables that judge it; reaches no daemon.
-import { hint } from '../../../server/api/nearest.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Explanation } from '../../core/explain.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';

@@ -1,5 +1,5 @@
 // `gantry file delete`: removes files, links and empty directories of containers.
-import { filesOf } from '../../../server/client/files.ts';
+import { filesOf } from '../../../server/client/files/container-files.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { withClient } from '../session.ts';

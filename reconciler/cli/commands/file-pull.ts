@@ -4,7 +4,7 @@ import { constants, lstat, mkdir, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { filesOf, type FileEntry, type Files } from '../../../server/client/files.ts';
+import { filesOf, type FileEntry, type Files } from '../../../server/client/files/container-files.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { CliOptions } from '../options.ts';

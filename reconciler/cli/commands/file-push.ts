@@ -2,8 +2,8 @@
 import { createReadStream, type Stats } from 'node:fs';
 import { lstat, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { discard, readIfThere } from '../../../server/client/file-work.ts';
-import { filesOf, type FileAttributes, type Files } from '../../../server/client/files.ts';
+import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
+import { filesOf, type FileAttributes, type Files } from '../../../server/client/files/container-files.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { CliOptions } from '../options.ts';

@@ -1,8 +1,8 @@
 // `gantry get KIND [NAME]`: live objects of one kind, as a table, names, YAML or JSON.
-import type { Container, ContainerState } from '../../../server/api/container.ts';
+import type { Container, ContainerState } from '../../../server/api/container/container.ts';
 import type { Client } from '../../../server/client/client.ts';
-import { globalAddresses } from '../../../server/client/describe-state.ts';
-import { hint } from '../../../server/api/nearest.ts';
+import { globalAddresses } from '../../../server/client/wait/describe-state.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';

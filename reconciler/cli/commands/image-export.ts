@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ImageExport } from '../../../server/client/images.ts';
+import type { ImageExport } from '../../../server/client/files/image-files.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { withClient } from '../session.ts';

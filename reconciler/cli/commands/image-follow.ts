@@ -1,7 +1,7 @@
 // Follows the background work that makes an image, showing how far it is.
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
-import type { Reply } from '../../../server/client/reply.ts';
+import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { CliContext } from '../context.ts';
 import { canRepaint } from '../io.ts';
 

@@ -1,6 +1,6 @@
 // `gantry image list`: the images of a server, newest last.
-import { formatBytes } from '../../../server/api/bytes.ts';
-import type { Image } from '../../../server/api/image.ts';
+import { formatBytes } from '../../../server/api/text/byte-size.ts';
+import type { Image } from '../../../server/api/image/image.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { paintFor } from '../paint.ts';

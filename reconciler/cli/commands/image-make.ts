@@ -1,6 +1,6 @@
 // `gantry image import|copy|publish`: ways for an image to come to be on a server.
 import { readFile, stat } from 'node:fs/promises';
-import type { ImageCreate } from '../../../server/api/image.ts';
+import type { ImageCreate } from '../../../server/api/image/image.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import type { ImageOptions } from '../image-commands.ts';

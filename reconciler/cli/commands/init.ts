@@ -1,7 +1,7 @@
 // `gantry init [dir] [--template NAME]`: first manifests that work, and the schema beside them for editors; never writes over anything.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { hint } from '../../../server/api/nearest.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { CliError, usageError } from '../usage-error.ts';
@@ -11,7 +11,7 @@ export const schemaFile = 'gantry.schema.json';
 
 export async function init(context: CliContext, directory = '.', name = 'container'): Promise<ExitCode> {
   const template = templateOf(name);
-  const { manifestSchema } = await import('../../../server/api/manifest-schema.ts');
+  const { manifestSchema } = await import('../../../server/api/schema/manifest-schema.ts');
   const files: readonly (readonly [string, string])[] = [
     [schemaFile, `${JSON.stringify(manifestSchema(), null, 2)}\n`],
     ...Object.entries(template.files),

@@ -1,6 +1,6 @@
 // `gantry lock`, `gantry force-unlock`: keep runs of a set away for a while, and take away a lock that nobody will release.
 import { randomBytes } from 'node:crypto';
-import { pause } from '../../../server/client/deadline.ts';
+import { pause } from '../../../server/client/transport/deadline.ts';
 import { lockKey } from '../../core/set-state.ts';
 import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from '../../engine/lock.ts';
 import { changeNotes } from '../../engine/server-notes.ts';

@@ -1,6 +1,6 @@
 // `gantry show`: live objects as the API has them, one by KIND/NAME or all of them.
 import type { Client } from '../../../server/client/client.ts';
-import type { Reply } from '../../../server/client/reply.ts';
+import type { Reply } from '../../../server/client/transport/reply.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { CliContext } from '../context.ts';

@@ -1,6 +1,6 @@
 // `gantry snapshot create|list|show|rename|restore|delete`: snapshots of containers, each named NAME/SNAPSHOT.
-import { applyExpiry, parseExpiry } from '../../../server/api/expiry.ts';
-import type { Snapshot, SnapshotCreate } from '../../../server/api/snapshot.ts';
+import { applyExpiry, parseExpiry } from '../../../server/api/container/snapshot-expiry.ts';
+import type { Snapshot, SnapshotCreate } from '../../../server/api/container/snapshot.ts';
 import type { Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { CliContext } from '../context.ts';

@@ -1,9 +1,9 @@
 // `gantry status`: each declared object beside its live state, addresses, and whether a plan would change it.
 import type { Client } from '../../../server/client/client.ts';
-import type { ContainerState } from '../../../server/api/container.ts';
+import type { ContainerState } from '../../../server/api/container/container.ts';
 import { plainName } from '../../core/scoped-name.ts';
 import type { Plan, ResourceChange } from '../../core/plan.ts';
-import { globalAddresses } from '../../../server/client/describe-state.ts';
+import { globalAddresses } from '../../../server/client/wait/describe-state.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes, type ExitCode } from '../exit-codes.ts';
 import { paintFor } from '../paint.ts';

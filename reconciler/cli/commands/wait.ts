@@ -1,9 +1,9 @@
 // `gantry wait`: until containers are ready, as their manifests or the command line say; for scripts between two runs.
-import { NotReadyError } from '../../../server/client/readiness.ts';
-import { pause } from '../../../server/client/deadline.ts';
-import type { WaitCondition } from '../../../server/api/wait-condition.ts';
+import { NotReadyError } from '../../../server/client/wait/readiness.ts';
+import { pause } from '../../../server/client/transport/deadline.ts';
+import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
 import type { Client } from '../../../server/client/client.ts';
-import { waitFor } from '../../../server/client/wait.ts';
+import { waitFor } from '../../../server/client/wait/wait-for.ts';
 import type { JsonObject } from '../../core/document.ts';
 import { plainName } from '../../core/scoped-name.ts';
 import type { CliContext } from '../context.ts';

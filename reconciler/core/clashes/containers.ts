@@ -1,7 +1,7 @@
 // Containers that want the same thing: one static address of a network, or one port of the host. Warnings: both may never run at once. Pure.
 import type { DeviceConfig } from '../../../server/api/devices/index.ts';
 import { parseProxyAddress } from '../../../server/api/devices/index.ts';
-import { formatIp, parseIp } from '../../../server/api/ip.ts';
+import { formatIp, parseIp } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { resolved, type Expected } from './expected.ts';
 

@@ -1,5 +1,5 @@
 // Networks whose subnets overlap. A warning, since a host may keep them apart in its own ways. Pure.
-import { cidrsOverlap, parseCidr, type Cidr } from '../../../server/api/ip.ts';
+import { cidrsOverlap, parseCidr, type Cidr } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { addressOf, type Address, type Document } from '../document.ts';
 import { asText, mapOf, textOf } from '../kinds/values.ts';

@@ -1,6 +1,6 @@
 // The container kind: what it refers to, what its changes cost, which of its keys belong to the server.
-import { architectureName } from '../../../server/api/architectures.ts';
-import type { Effect } from '../../../server/api/field.ts';
+import { architectureName } from '../../../server/api/image/architectures.ts';
+import type { Effect } from '../../../server/api/schema/field.ts';
 import type { Document, Json } from '../document.ts';
 import {
   configEffect,

@@ -1,5 +1,5 @@
 // What the reconciler must know of a kind beyond its schema. One file a kind beside this one, one row each in index.ts.
-import type { Effect } from '../../../server/api/field.ts';
+import type { Effect } from '../../../server/api/schema/field.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Change } from '../change.ts';

@@ -1,5 +1,5 @@
 // What `member_overrides` of networks and pools may hold, and which of them a cluster has begun to make and not ended. Pure.
-import { isMemberKey, type MemberKind } from '../../../server/api/member-keys.ts';
+import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Json } from '../document.ts';
 import type { Observed } from '../observed.ts';

@@ -1,6 +1,6 @@
 // The profile kind. What a profile edit costs is decided where its users are known: in reach.ts.
-import { hasExtension } from '../../../server/api/capability.ts';
-import type { Profile } from '../../../server/api/profile.ts';
+import { hasExtension } from '../../../server/api/server/capability.ts';
+import type { Profile } from '../../../server/api/container/profile.ts';
 import type { Live, Observed } from '../observed.ts';
 import { configProblems, deviceProblems } from '../effects.ts';
 import { deviceReferences } from './devices.ts';

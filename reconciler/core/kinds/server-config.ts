@@ -1,5 +1,5 @@
 // The server config kind: one object that is always there. What is not written of it is nobody's business.
-import { sameText } from '../../../server/api/equal.ts';
+import { sameText } from '../../../server/api/text/equality.ts';
 import { serverConfigProblems, serverDefault } from '../effects.ts';
 import type { CoreKind } from './kind.ts';
 import { presentTexts } from './values.ts';

@@ -1,7 +1,7 @@
 // What a step gets to work with, and how it reports; the steps themselves are in the files beside.
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
-import type { Reply } from '../../../server/client/reply.ts';
+import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { KeyHash } from '../../core/ownership.ts';
 import { progressOf, type CommandOutput } from '../events.ts';
 

@@ -1,6 +1,6 @@
 // Has the server fetch an image from elsewhere, or, from a server on a socket, carries it over; then sees that it is the one that is meant
 // and what its document says of it.
-import type { ImageCreate } from '../../../server/api/image.ts';
+import type { ImageCreate } from '../../../server/api/image/image.ts';
 import { createClient, type Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Operation } from '../../../server/api/operation.ts';

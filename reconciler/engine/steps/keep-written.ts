@@ -1,6 +1,6 @@
 // Takes from a new object what it began with and its document does not say: keys and devices of the container that it is a copy of,
 // properties of the metadata of an image. What the server keeps for itself stays.
-import type { ContainerPut } from '../../../server/api/container.ts';
+import type { ContainerPut } from '../../../server/api/container/container.ts';
 import type { JsonObject } from '../../core/document.ts';
 import { coreKind } from '../../core/kinds/index.ts';
 import { asText, mapOf } from '../../core/kinds/values.ts';

@@ -1,5 +1,5 @@
 // Starts, stops and restarts a container; the state it wants may already hold.
-import type { ContainerStatePut } from '../../../server/api/container.ts';
+import type { ContainerStatePut } from '../../../server/api/container/container.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
 import { assertNever } from '../assert-never.ts';

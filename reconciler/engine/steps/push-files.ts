@@ -3,8 +3,19 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { retold } from '../../../server/client/client-error.ts';
-import { deleteIfThere, discard, makeDirectories, readIfThere, sha256Of } from '../../../server/client/file-work.ts';
-import { filesOf, type FileAttributes, type FileEntry, type Files } from '../../../server/client/files.ts';
+import {
+  deleteIfThere,
+  discard,
+  makeDirectories,
+  readIfThere,
+  sha256Of,
+} from '../../../server/client/files/file-helpers.ts';
+import {
+  filesOf,
+  type FileAttributes,
+  type FileEntry,
+  type Files,
+} from '../../../server/client/files/container-files.ts';
 import type { Content } from '../../core/inside.ts';
 import type { FilesStep, FileWrite } from '../../core/plan.ts';
 import { posix } from '../../core/posix.ts';

@@ -1,10 +1,10 @@
 // Makes a container anew while the old one stands aside under another name, without its network cards so that both may keep
 // their addresses. The new one ready: the old one is deleted. Anything fails: the old one is put back as it was.
 // Each stage is recognised from what is there, so that a run that broke off is gone on with.
-import type { Container, ContainerPut } from '../../../server/api/container.ts';
+import type { Container, ContainerPut } from '../../../server/api/container/container.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
-import type { ContainerCreate } from '../../../server/api/container.ts';
+import type { ContainerCreate } from '../../../server/api/container/container.ts';
 import type { JsonObject } from '../../core/document.ts';
 import { asideKey, asideName, configBefore, keptConfig, readAside, type AsideNote } from '../../core/image-roll.ts';
 import { withOwnership } from '../../core/ownership.ts';

@@ -1,15 +1,15 @@
 // Runs a command of a document inside its container, tells what it printed, and records on the container that it ran.
-import type { ContainerPut } from '../../../server/api/container.ts';
+import type { ContainerPut } from '../../../server/api/container/container.ts';
 import { isPreconditionFailed } from '../../../server/client/client-error.ts';
-import { discard, readIfThere } from '../../../server/client/file-work.ts';
-import { filesOf } from '../../../server/client/files.ts';
+import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
+import { filesOf } from '../../../server/client/files/container-files.ts';
 import { joinMark, startedAt } from '../../core/decide-inside.ts';
 import { pathText } from '../../core/inside.ts';
 import { putBody } from '../../core/edit.ts';
 import { recordKey, recordsIn, renderRecord } from '../../core/ownership.ts';
 import type { ExecStep } from '../../core/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
-import { lastLines, Tail } from '../../../server/client/tail.ts';
+import { lastLines, Tail } from '../../../server/client/wait/last-lines.ts';
 
 /** Of what a command printed: so much goes into the journal, so many lines into the message of a failure. */
 const keptBytes = 64 * 1024;

@@ -1,7 +1,7 @@
 // Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
 import type { Step } from '../../core/plan.ts';
 import { isBusy, remedyFor } from '../../../server/client/client-error.ts';
-import { waitFor } from '../../../server/client/wait.ts';
+import { waitFor } from '../../../server/client/wait/wait-for.ts';
 import { plainName } from '../../core/scoped-name.ts';
 import { assertNever } from '../assert-never.ts';
 import type { Note, StepContext } from './context.ts';

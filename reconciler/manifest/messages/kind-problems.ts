@@ -1,5 +1,5 @@
 // What to say of a document whose kind is missing, is not a word, or is a word of another tool.
-import { hint } from '../../../server/api/nearest.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isKindName, kindNames, kinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
 import { wrong, type Finding } from '../finding.ts';

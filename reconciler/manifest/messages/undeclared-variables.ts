@@ -1,5 +1,5 @@
 // Dollars that look like variables and are none: named, for a misspelled name would go out as text.
-import { hint } from '../../../server/api/nearest.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/document.ts';
 import type { Finding } from '../finding.ts';
 import type { Variables } from '../variables.ts';

@@ -1,5 +1,5 @@
 // Values of the wrong shape: names the value, what the place takes, and how the most common mistakes are written.
-import { hint } from '../../../server/api/nearest.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Json, JsonObject } from '../../core/document.ts';
 import { isMap } from '../../core/kinds/values.ts';

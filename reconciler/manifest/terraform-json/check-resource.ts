@@ -1,5 +1,5 @@
 // What is wrong with a resource before anything of it is evaluated: its type, its arguments, its lifecycle.
-import { hint } from '../../../server/api/nearest.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/document.ts';
 import { listOf, metaArguments, type Resource } from './config/blocks.ts';
 import { dataTypeNames, dataTypeOf } from './types/data-types.ts';

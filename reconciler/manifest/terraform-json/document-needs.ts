@@ -1,7 +1,7 @@
 // Who waits for whom among documents: what `depends_on` says, and the containers, certificates and settings that a resource refers to.
 // The rest a plan sees itself.
 import type { KindName } from '../../../server/api/kinds.ts';
-import { hint } from '../../../server/api/nearest.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/document.ts';
 import { isMap } from '../../core/kinds/values.ts';
 import { bareName } from './config/blocks.ts';

@@ -1,7 +1,7 @@
 // Makes manifest documents of evaluated resources: objects first, then what is inside containers goes into their documents, then who
 // waits for whom. Or says which resources cannot be carried over.
-import { hint } from '../../../server/api/nearest.ts';
-import { projectKinds } from '../../../server/api/manifest-schema.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import { projectKinds } from '../../../server/api/schema/manifest-schema.ts';
 import { addressOf, type Json, type JsonObject } from '../../core/document.ts';
 import { scopedName } from '../../core/scoped-name.ts';
 import { listOf, type Resource } from './config/blocks.ts';

@@ -1,13 +1,13 @@
 // What data sources of the gantry provider tell of a server: the same members as the provider's, read through the API when a plan is
 // made.
 import type { Static } from 'typebox';
-import type { Cluster, ClusterMember, Project } from '../../../server/api/cluster.ts';
-import type { Container, ContainerState } from '../../../server/api/container.ts';
-import type { Image, ImageAlias } from '../../../server/api/image.ts';
-import type { Network } from '../../../server/api/network.ts';
-import type { PoolResources, StoragePool } from '../../../server/api/pool.ts';
-import type { Profile } from '../../../server/api/profile.ts';
-import type { Resources } from '../../../server/api/server.ts';
+import type { Cluster, ClusterMember, Project } from '../../../server/api/cluster/cluster.ts';
+import type { Container, ContainerState } from '../../../server/api/container/container.ts';
+import type { Image, ImageAlias } from '../../../server/api/image/image.ts';
+import type { Network } from '../../../server/api/network/network.ts';
+import type { PoolResources, StoragePool } from '../../../server/api/storage/pool.ts';
+import type { Profile } from '../../../server/api/container/profile.ts';
+import type { Resources } from '../../../server/api/server/server.ts';
 import type { Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Json, JsonObject } from '../../core/document.ts';

@@ -1,7 +1,7 @@
 // Judges the lines of raw.lxc: what may be appended to a container's generated configuration. Asked where the key is written, and
 // again at each start. Pure.
 import type { Problem } from '../problem.ts';
-import { shown } from '../value-check.ts';
+import { shown } from '../text/value-checks.ts';
 
 /** Beginnings of keys that the driver itself relies on, or that would let a container escape what its other keys say. */
 const refusedKeys: readonly (readonly [prefix: string, reason: string])[] = [

@@ -1,7 +1,7 @@
 // What the table of one device type holds; the types themselves are one file each, beside this one.
 import type { Problem } from '../problem.ts';
-import type { Check } from '../value-check.ts';
-import * as is from '../value-check.ts';
+import type { Check } from '../text/value-checks.ts';
+import * as is from '../text/value-checks.ts';
 
 export type DeviceConfig = Readonly<Record<string, string>>;
 export type Devices = Readonly<Record<string, DeviceConfig>>;

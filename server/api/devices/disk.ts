@@ -1,6 +1,6 @@
 // Device type disk: the root file system, storage volumes and host directories. Mounting is the work of the drivers.
 import type { Problem } from '../problem.ts';
-import * as is from '../value-check.ts';
+import * as is from '../text/value-checks.ts';
 import { isSet, live, problem } from './device-type.ts';
 import type { DeviceConfig, Devices, DeviceType } from './device-type.ts';
 import { mountFlags, mountOptions } from './mount-flags.ts';

@@ -1,6 +1,6 @@
 // Device type gpu: graphics cards of the host.
 import type { Problem } from '../problem.ts';
-import * as is from '../value-check.ts';
+import * as is from '../text/value-checks.ts';
 import { hardwareId, isSet, live, nodeOwner, problem } from './device-type.ts';
 import type { DeviceConfig, DeviceType } from './device-type.ts';
 

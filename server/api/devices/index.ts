@@ -1,8 +1,8 @@
 // The table of device types, and what is wrong with a set of devices; what exists on the host is not looked at. Pure.
 import { deviceName } from '../names.ts';
-import { hint } from '../nearest.ts';
+import { hint } from '../text/nearest-word.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
-import { judge, oneLine, shown } from '../value-check.ts';
+import { judge, oneLine, shown } from '../text/value-checks.ts';
 import { isSet, problem } from './device-type.ts';
 import type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
 import { disk, isRoot, rootDisks } from './disk.ts';

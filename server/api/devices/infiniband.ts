@@ -1,5 +1,5 @@
 // Device type infiniband: InfiniBand interfaces of the host.
-import * as is from '../value-check.ts';
+import * as is from '../text/value-checks.ts';
 import { atRestart } from './device-type.ts';
 import type { DeviceType } from './device-type.ts';
 

@@ -1,6 +1,6 @@
 // The options that a disk's mount can have: a disk here is a second mount of files of the host, so only those of the mount itself.
-import * as is from '../value-check.ts';
-import type { Check } from '../value-check.ts';
+import * as is from '../text/value-checks.ts';
+import type { Check } from '../text/value-checks.ts';
 
 export const mountFlags = [
   'ro',

@@ -1,7 +1,7 @@
 // Device type nic: network interfaces (which properties, which kinds). Making them is the work of the drivers.
-import * as is from '../value-check.ts';
-import type { Check } from '../value-check.ts';
-import { parseCidr, type IpFamily } from '../ip.ts';
+import * as is from '../text/value-checks.ts';
+import type { Check } from '../text/value-checks.ts';
+import { parseCidr, type IpFamily } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
 import { isSet, live, problem } from './device-type.ts';
 import type { DeviceConfig, DeviceType } from './device-type.ts';

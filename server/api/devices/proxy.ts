@@ -1,7 +1,7 @@
 // Device type proxy: forwards connections between host and container (addresses, rules). Forwarding is the drivers' work.
-import { parseIp } from '../ip.ts';
+import { parseIp } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
-import * as is from '../value-check.ts';
+import * as is from '../text/value-checks.ts';
 import { isSet, live, problem } from './device-type.ts';
 import type { DeviceConfig, DeviceType } from './device-type.ts';
 

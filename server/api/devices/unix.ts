@@ -1,6 +1,6 @@
 // Device types unix-char and unix-block: device nodes of the host.
 import type { Problem } from '../problem.ts';
-import * as is from '../value-check.ts';
+import * as is from '../text/value-checks.ts';
 import { isSet, live, nodeOwner, problem } from './device-type.ts';
 import type { DeviceConfig, DeviceType } from './device-type.ts';
 

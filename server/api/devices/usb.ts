@@ -1,5 +1,5 @@
 // Device type usb: USB devices of the host, picked by hardware ids.
-import * as is from '../value-check.ts';
+import * as is from '../text/value-checks.ts';
 import { hardwareId, live, nodeOwner } from './device-type.ts';
 import type { DeviceType } from './device-type.ts';
 

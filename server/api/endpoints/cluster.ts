@@ -7,9 +7,9 @@ import {
   Project,
   ProjectCreate,
   ProjectPut,
-} from '../cluster.ts';
-import { endpoint } from '../endpoint.ts';
-import { RenamePost } from '../profile.ts';
+} from '../cluster/cluster.ts';
+import { endpoint } from './endpoint.ts';
+import { RenamePost } from '../container/profile.ts';
 import { recursion, unbuilt } from './shared.ts';
 
 const clustering = { ...unbuilt, extension: 'clustering' } as const;

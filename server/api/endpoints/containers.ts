@@ -1,6 +1,6 @@
 // Endpoints of containers and everything below one (spec 4.2 to 4.6, 4.14).
-import { Backup, BackupCreate } from '../backup.ts';
-import { UrlList } from '../common.ts';
+import { Backup, BackupCreate } from '../container/backup.ts';
+import { UrlList } from '../schema/common-schemas.ts';
 import {
   Container,
   ContainerCreate,
@@ -10,11 +10,11 @@ import {
   ContainerPut,
   ContainerState,
   ContainerStatePut,
-} from '../container.ts';
-import { ConsolePost, ExecPost } from '../container-exec.ts';
-import { endpoint } from '../endpoint.ts';
-import { RenamePost } from '../profile.ts';
-import { Snapshot, SnapshotCreate, SnapshotPut } from '../snapshot.ts';
+} from '../container/container.ts';
+import { ConsolePost, ExecPost } from '../container/container-exec.ts';
+import { endpoint } from './endpoint.ts';
+import { RenamePost } from '../container/profile.ts';
+import { Snapshot, SnapshotCreate, SnapshotPut } from '../container/snapshot.ts';
 import { list, recursion } from './shared.ts';
 
 export const containerEndpoints = [

@@ -1,7 +1,7 @@
 // Endpoints of images and aliases (spec 4.8).
-import { endpoint, everyone } from '../endpoint.ts';
-import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../image.ts';
-import { RenamePost } from '../profile.ts';
+import { endpoint, everyone } from './endpoint.ts';
+import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../image/image.ts';
+import { RenamePost } from '../container/profile.ts';
 import { recursion } from './shared.ts';
 
 export const imageEndpoints = [

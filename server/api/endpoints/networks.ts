@@ -1,8 +1,8 @@
 // Endpoints of networks, operations and profiles (spec 4.9 to 4.11).
-import { endpoint, everyone } from '../endpoint.ts';
-import { Network, NetworkCreate, NetworkLease, NetworkPut, NetworkState } from '../network.ts';
+import { endpoint, everyone } from './endpoint.ts';
+import { Network, NetworkCreate, NetworkLease, NetworkPut, NetworkState } from '../network/network.ts';
 import { Operation } from '../operation.ts';
-import { Profile, ProfileCreate, ProfilePut, RenamePost } from '../profile.ts';
+import { Profile, ProfileCreate, ProfilePut, RenamePost } from '../container/profile.ts';
 import { Type } from 'typebox';
 import { recursion } from './shared.ts';
 

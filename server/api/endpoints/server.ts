@@ -1,7 +1,7 @@
 // Endpoints of the server itself and of trusted certificates (spec 4.1, 4.7, 4.13).
-import { Certificate, CertificateCreate, CertificatePut } from '../certificate.ts';
-import { endpoint, everyone } from '../endpoint.ts';
-import { Resources, Server, ServerPut } from '../server.ts';
+import { Certificate, CertificateCreate, CertificatePut } from '../server/certificate.ts';
+import { endpoint, everyone } from './endpoint.ts';
+import { Resources, Server, ServerPut } from '../server/server.ts';
 import { recursion, strings } from './shared.ts';
 
 export const serverEndpoints = [

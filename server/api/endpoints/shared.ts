@@ -1,6 +1,6 @@
 // What several endpoint tables write often.
 import { Type } from 'typebox';
-import { UrlList } from '../common.ts';
+import { UrlList } from '../schema/common-schemas.ts';
 
 export const list = ['recursion'] as const;
 export const strings = Type.Array(Type.String());

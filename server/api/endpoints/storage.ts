@@ -1,8 +1,8 @@
 // Endpoints of storage pools and volumes (spec 4.12).
-import { UrlList } from '../common.ts';
-import { endpoint } from '../endpoint.ts';
-import { PoolResources, StoragePool, StoragePoolCreate, StoragePoolPut } from '../pool.ts';
-import { RenamePost } from '../profile.ts';
+import { UrlList } from '../schema/common-schemas.ts';
+import { endpoint } from './endpoint.ts';
+import { PoolResources, StoragePool, StoragePoolCreate, StoragePoolPut } from '../storage/pool.ts';
+import { RenamePost } from '../container/profile.ts';
 import {
   StorageVolume,
   StorageVolumeCreate,
@@ -11,7 +11,7 @@ import {
   VolumeSnapshot,
   VolumeSnapshotCreate,
   VolumeSnapshotPut,
-} from '../volume.ts';
+} from '../storage/volume.ts';
 import { recursion } from './shared.ts';
 
 const target = ['target'] as const;

@@ -2,8 +2,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseBytes } from '../../api/bytes.ts';
-import type { ConfigMap } from '../../api/common.ts';
+import { parseBytes } from '../../api/text/byte-size.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { DiskRate } from '../run-parts.ts';
 import { type HostPaths, readText, splitDev } from './host-paths.ts';
 

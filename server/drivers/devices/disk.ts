@@ -1,7 +1,7 @@
 // Disks: the root disk (made by storage; only its throughput is set here) and volumes and host paths shown inside the container.
 import { stat } from 'node:fs/promises';
 import { flagsOf, isRequired } from '../../api/devices/index.ts';
-import { isTrue } from '../../api/value-check.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import type { DiskRate } from '../run-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType, type HostVolume } from './device.ts';

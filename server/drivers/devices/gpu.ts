@@ -1,6 +1,6 @@
 // Graphics cards of the host in containers: their nodes in /dev/dri, and those of NVIDIA's driver beside them.
 import { join } from 'node:path';
-import type { ConfigMap } from '../../api/common.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NodeRun } from '../run-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';

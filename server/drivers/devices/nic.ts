@@ -1,11 +1,11 @@
 // Nics: bridged and p2p (a veth pair), macvlan (a second address of a host interface), physical and sriov (lent host interfaces).
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { parseBits } from '../../api/bits.ts';
-import type { ConfigMap } from '../../api/common.ts';
-import { formatCidr, parseCidr, subnetOf } from '../../api/ip.ts';
-import { splitList } from '../../api/network-config.ts';
-import { isTrue } from '../../api/value-check.ts';
+import { parseBits } from '../../api/text/bit-rate.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import { formatCidr, parseCidr, subnetOf } from '../../api/text/ip.ts';
+import { splitList } from '../../api/network/network-config.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NicRun } from '../run-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';

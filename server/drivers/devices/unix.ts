@@ -1,7 +1,7 @@
 // Device nodes of the host in containers: unix-char and unix-block.
 import { dirname } from 'node:path';
 import { unixPaths } from '../../api/devices/index.ts';
-import { isTrue } from '../../api/value-check.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
 import type { NodeNumbers } from './host-paths.ts';

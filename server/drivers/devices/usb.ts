@@ -1,6 +1,6 @@
 // USB devices of the host in containers, picked by hardware ids and followed as they come and go.
 import { join } from 'node:path';
-import { isTrue } from '../../api/value-check.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
 import { type HostPaths, list, readText } from './host-paths.ts';

@@ -1,6 +1,6 @@
 // Looks through the files of an image without unpacking them: is it an image, is it safe, how big is it, what does it say of itself.
 import { open } from 'node:fs/promises';
-import { keepOutput } from '../../lib/keep-output.ts';
+import { keepOutput } from '../../lib/buffer-output.ts';
 import { DriverError } from '../driver-error.ts';
 import { createEntryCheck } from './check-entries.ts';
 import type { ArchiveRole, EntryLimits, EntryTotals } from './check-entries.ts';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
-import { mortal } from '../../lib/mortal.ts';
+import { mortal } from '../../lib/die-with-parent.ts';
 
 /** English messages, and a search path that does not depend on who started the daemon. */
 export const toolEnv = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } as const;

@@ -1,6 +1,6 @@
 // Makes the message with which a DHCP client gives its lease back (RFC 2131, RFC 8415); pure, sends nothing.
-import { parseIp } from '../../api/ip.ts';
-import type { Ip } from '../../api/ip.ts';
+import { parseIp } from '../../api/text/ip.ts';
+import type { Ip } from '../../api/text/ip.ts';
 import type { LeaseLine } from './dnsmasq.ts';
 
 function octets(ip: Ip): Buffer {

@@ -1,6 +1,6 @@
 // Resolves `auto` and, at creation, missing addresses to free subnets; pure, shared by all network drivers.
 import { DriverError } from '../driver-error.ts';
-import type { IpFamily } from '../../api/ip.ts';
+import type { IpFamily } from '../../api/text/ip.ts';
 import { pickSubnet, takenSubnets } from './subnets.ts';
 import type { Random } from './subnets.ts';
 

@@ -1,5 +1,5 @@
 // Renders the nftables rules of one network; pure. One table per network, replaced as a whole in one transaction.
-import { formatCidr, subnetOf } from '../../api/ip.ts';
+import { formatCidr, subnetOf } from '../../api/text/ip.ts';
 import type { FamilyPlan, NetworkPlan } from './config.ts';
 
 export function firewallTable(name: string): string {

@@ -1,5 +1,5 @@
 // Says what `ip` must do (lines of `ip -batch`) and reads what it prints (`ip -j`); pure, runs nothing.
-import { formatCidr, parseIp } from '../../api/ip.ts';
+import { formatCidr, parseIp } from '../../api/text/ip.ts';
 import type { NetworkPlan, TunnelPlan } from './config.ts';
 import type { HostInterface, NetworkState } from './driver.ts';
 import { familyOf } from './config.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { networkNameRule } from '../../api/network-config.ts';
+import { networkNameRule } from '../../api/network/network-config.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NetworkHost } from './driver.ts';
 import type { DnsmasqPlaces } from './dnsmasq.ts';

@@ -2,10 +2,10 @@
 // Needs no root and no Linux; which address a client gets is decided in sim-leases.ts.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { containsIp, formatIp, parseCidr, parseIp } from '../../api/ip.ts';
+import { containsIp, formatIp, parseCidr, parseIp } from '../../api/text/ip.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { DriverError } from '../driver-error.ts';
-import type { Cidr } from '../../api/ip.ts';
+import type { Cidr } from '../../api/text/ip.ts';
 import type { InterfaceAddress } from '../interface-state.ts';
 import { planNetwork } from './config.ts';
 import type { NetworkPlan } from './config.ts';

@@ -1,6 +1,6 @@
 // Picks free private subnets; pure: randomness and what is taken are inputs.
-import { bitsOf, cidrsOverlap, firstOf, formatCidr, lastOf, parseCidr, parseIp } from '../../api/ip.ts';
-import type { Cidr, IpFamily } from '../../api/ip.ts';
+import { bitsOf, cidrsOverlap, firstOf, formatCidr, lastOf, parseCidr, parseIp } from '../../api/text/ip.ts';
+import type { Cidr, IpFamily } from '../../api/text/ip.ts';
 
 /** At least 0, below 1. */
 export type Random = () => number;

@@ -5,7 +5,7 @@ import type { Hash } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { formatBytes } from '../../api/bytes.ts';
+import { formatBytes } from '../../api/text/byte-size.ts';
 import { DriverError } from '../driver-error.ts';
 import type { RemoteLimits } from './driver.ts';
 

@@ -1,5 +1,5 @@
 // Reads the documents of a simplestreams server into a list of images, and finds one in it. Pure.
-import { architectureName } from '../../api/architectures.ts';
+import { architectureName } from '../../api/image/architectures.ts';
 import type { ImageWanted } from './driver.ts';
 import { entriesOf, isFingerprint, mapOf, sizeOf, textOf, type JsonMap } from './read-values.ts';
 

@@ -1,5 +1,5 @@
 // Decides the id map of one container from its keys and from what others have (real system section 24). Pure.
-import { isTrue, shown } from '../../api/value-check.ts';
+import { isTrue, shown } from '../../api/text/value-checks.ts';
 import type { IdMapEntry } from './driver.ts';
 import { defaultMap, type HostIds, type IdRange, smallestRange } from './id-map.ts';
 

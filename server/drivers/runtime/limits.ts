@@ -1,6 +1,6 @@
 // Turns limits.* keys into control group values for both generations of cgroups. Pure: what is written where, not the writing.
-import { isTrue } from '../../api/value-check.ts';
-import { parseBytes } from '../../api/bytes.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
+import { parseBytes } from '../../api/text/byte-size.ts';
 import { DriverError } from '../driver-error.ts';
 import type { CpuTime } from './cpu-limits.ts';
 import { parseCpuTime } from './cpu-limits.ts';

@@ -1,5 +1,5 @@
 // Renders the configuration file of one container start. Pure: decides every line, touches nothing.
-import { isTrue } from '../../api/value-check.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import type { MountRun, NicRun, NodeRun, RunConfig } from './driver.ts';
 import type { CgroupValue } from './limits.ts';

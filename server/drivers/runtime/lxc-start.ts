@@ -1,7 +1,7 @@
 // Starts one container: prepares its files, runs lxc-start, finds its init. On failure it says why and leaves nothing behind.
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../lib/exec.ts';
-import { isTrue } from '../../api/value-check.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { errorText } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { type CgroupTree, groupPids, removeGroup } from './cgroup.ts';

@@ -1,6 +1,6 @@
 // Renders a container's system call filter from security.syscalls.* and raw.seccomp. Pure.
-import { syscallNames } from '../../api/container-config.ts';
-import { isTrue } from '../../api/value-check.ts';
+import { syscallNames } from '../../api/container/container-config.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 
 type Config = Readonly<Record<string, string>>;

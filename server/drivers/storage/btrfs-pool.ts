@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseBytes } from '../../api/bytes.ts';
+import { parseBytes } from '../../api/text/byte-size.ts';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { DriverError } from '../driver-error.ts';
 import {
@@ -19,7 +19,7 @@ import {
 import { asDriverError } from './copy-tree.ts';
 import type { PoolSpec } from './driver.ts';
 import { poolSource } from './layout.ts';
-import { moveDurably } from '../../lib/durable.ts';
+import { moveDurably } from '../../lib/durable-files.ts';
 import { hasCode, toolEnv } from './remove-tree.ts';
 
 const btrfsMagic = 0x9123_683e;

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdir, statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { exec, ExecError } from '../../lib/exec.ts';
-import { mortal } from '../../lib/mortal.ts';
+import { mortal } from '../../lib/die-with-parent.ts';
 import { DriverError } from '../driver-error.ts';
 import { hasCode, toolEnv } from './remove-tree.ts';
 

@@ -1,7 +1,7 @@
 // Makes, recovers and empties the directory that a pool of directory trees keeps its volumes in; the volumes are tree-driver.ts.
 import { chmod, lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { syncDirectory } from '../../lib/durable.ts';
+import { syncDirectory } from '../../lib/durable-files.ts';
 import { DriverError } from '../driver-error.ts';
 import {
   isInside,

@@ -1,7 +1,7 @@
 // What of a pool's volumes is on the disk before it is acknowledged: all of it where the pool says so or the source may go, else names.
 import { dirname } from 'node:path';
-import { isTrue } from '../../api/value-check.ts';
-import { syncDirectory } from '../../lib/durable.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
+import { syncDirectory } from '../../lib/durable-files.ts';
 import { syncTree } from './copy-tree.ts';
 import type { PoolSpec, StorageDriver } from './driver.ts';
 import { snapshotPathIn, volumePathIn } from './layout.ts';

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { pipeline } from 'node:stream/promises';
 import { DriverError } from '../driver-error.ts';
 import type { ExecError } from '../../lib/exec.ts';
-import { keepOutput } from '../../lib/keep-output.ts';
-import { mortal } from '../../lib/mortal.ts';
+import { keepOutput } from '../../lib/buffer-output.ts';
+import { mortal } from '../../lib/die-with-parent.ts';
 import { ended, keepAll, keptStderrBytes } from './copy-tree.ts';
 import { toolEnv } from './remove-tree.ts';
 

@@ -1,5 +1,5 @@
 // What differs between wire dialects: how a result or an error becomes status, headers and body.
-import type { Endpoint } from '../../api/endpoint.ts';
+import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import type { AppError } from '../../api/errors.ts';
 import type { Event } from '../../api/event.ts';
 import type { Operation } from '../../api/operation.ts';

@@ -4,7 +4,7 @@ import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable } from '../route.ts';
 import { parseFilter } from './lxd-filter.ts';
-import { typed } from './lxd-words.ts';
+import { typed } from './lxd-spellings.ts';
 
 export function lxdRoutes(routes: RouteTable): RouteTable {
   return {

@@ -1,10 +1,10 @@
 // The dialect of real LXD servers (release 3.12, with what clients of 5.0 need besides): its envelopes, statuses and words, so that
 // lxc, pylxd and Ansible drive this daemon as it is. What such a client asks for differently is in lxd-routes.ts.
-import type { Endpoint } from '../../api/endpoint.ts';
+import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import { errorTable } from '../../api/errors.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Dialect, Rendered } from './dialect.ts';
-import { inWordsOfLxd, operationWords } from './lxd-words.ts';
+import { inWordsOfLxd, operationWords } from './lxd-spellings.ts';
 
 /** Real servers always send all seven members. */
 interface Envelope {

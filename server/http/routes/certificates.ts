@@ -1,6 +1,6 @@
 // Certificate endpoints: requests to use cases and back.
 import type { Socket } from 'node:net';
-import type { CertificateCreate, CertificatePut } from '../../api/certificate.ts';
+import type { CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
 import { certificateUrl, type Certificates } from '../../services/certificates.ts';
 import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
 

@@ -4,8 +4,8 @@ import { Readable } from 'node:stream';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { ContainerFiles, FileWrite } from '../../services/containers/files.ts';
-import { readBytes } from '../body.ts';
-import { drain } from '../drain.ts';
+import { readBytes } from '../request-body.ts';
+import { drain } from '../drain-upload.ts';
 import { queryBytes } from '../query-bytes.ts';
 import { done, param, type RouteContext, type RouteReply, type RouteTable } from '../route.ts';
 

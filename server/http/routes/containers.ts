@@ -1,5 +1,5 @@
 // Container endpoints: requests to use cases and back.
-import type { ContainerCreate, ContainerPost, ContainerPut, ContainerStatePut } from '../../api/container.ts';
+import type { ContainerCreate, ContainerPost, ContainerPut, ContainerStatePut } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
 import { urlOf } from '../../services/containers/deps.ts';

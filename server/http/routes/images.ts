@@ -1,15 +1,15 @@
 // Image and alias endpoints: requests to use cases and back; uploads are received here, exports streamed.
 import type { IncomingMessage } from 'node:http';
-import { ImageCreate, type ImageAliasCreate, type ImageAliasPut, type ImagePut } from '../../api/image.ts';
+import { ImageCreate, type ImageAliasCreate, type ImageAliasPut, type ImagePut } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Caller } from '../../services/caller.ts';
 import type { Upload } from '../../services/images/add-image.ts';
 import { aliasUrl, type Aliases } from '../../services/images/aliases.ts';
 import { imageUrl, type ImageStore } from '../../services/images/image-store.ts';
-import { readBody } from '../body.ts';
+import { readBody } from '../request-body.ts';
 import { exportImage } from '../image-export.ts';
 import { async_, collection, done, movedTo, param, recursionOf, sync, type RouteTable } from '../route.ts';
-import { receiveUpload } from '../upload.ts';
+import { receiveUpload } from '../image-upload.ts';
 
 export interface ImageRouteDeps {
   readonly images: ImageStore;

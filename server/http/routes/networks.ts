@@ -1,5 +1,5 @@
 // Network endpoints: requests to use cases and back.
-import type { NetworkCreate, NetworkPut } from '../../api/network.ts';
+import type { NetworkCreate, NetworkPut } from '../../api/network/network.ts';
 import type { Networks } from '../../services/networks.ts';
 import { done, movedTo, param, recursionOf, sync, type RouteTable } from '../route.ts';
 

@@ -1,5 +1,5 @@
 // Storage pool endpoints: requests to use cases and back.
-import type { StoragePoolCreate, StoragePoolPut } from '../../api/pool.ts';
+import type { StoragePoolCreate, StoragePoolPut } from '../../api/storage/pool.ts';
 import type { Pools } from '../../services/pools.ts';
 import { done, movedTo, param, recursionOf, sync, type RouteTable } from '../route.ts';
 

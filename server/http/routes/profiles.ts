@@ -1,5 +1,5 @@
 // Profile endpoints: requests to use cases and back.
-import type { ProfileCreate, ProfilePut } from '../../api/profile.ts';
+import type { ProfileCreate, ProfilePut } from '../../api/container/profile.ts';
 import type { Profiles } from '../../services/profiles.ts';
 import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
 

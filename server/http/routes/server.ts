@@ -1,5 +1,5 @@
 // Server, resources and root endpoints: requests to use cases and back.
-import type { ServerPut } from '../../api/server.ts';
+import type { ServerPut } from '../../api/server/server.ts';
 import { readResources } from '../../services/resources.ts';
 import type { ServerSettings } from '../../services/server.ts';
 import { done, sync, type RouteTable } from '../route.ts';

@@ -1,7 +1,7 @@
 // Container snapshot endpoints: requests to use cases and back.
-import type { ContainerPost } from '../../api/container.ts';
+import type { ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
-import type { SnapshotCreate, SnapshotPut } from '../../api/snapshot.ts';
+import type { SnapshotCreate, SnapshotPut } from '../../api/container/snapshot.ts';
 import type { Snapshots } from '../../services/containers/snapshots.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import { async_, collection, param, sync, type RouteTable } from '../route.ts';

@@ -1,6 +1,6 @@
 // Every endpoint's handler, put together from the use cases.
 import type { Socket } from 'node:net';
-import type { ImageCreate } from '../../api/image.ts';
+import type { ImageCreate } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Backups } from '../../services/backups/backups.ts';

@@ -7,7 +7,7 @@ import type {
   StorageVolumePut,
   VolumeSnapshotCreate,
   VolumeSnapshotPut,
-} from '../../api/volume.ts';
+} from '../../api/storage/volume.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import type { VolumeSnapshots } from '../../services/volumes/volume-snapshots.ts';
 import type { Volumes } from '../../services/volumes/volumes.ts';

@@ -1,5 +1,5 @@
 // Parses what stands between braces: tokens -> expression. Nesting is bounded, so that evaluating one cannot exhaust the stack.
-import type { Token } from './pieces.ts';
+import type { Token } from './tokenize.ts';
 import { TemplateError, binaryOperators, type BinaryOperator, type Expression } from './syntax.ts';
 
 const maxDepth = 100;

@@ -1,5 +1,5 @@
 // Parses a whole template: pieces -> statements, with blocks matched.
-import { cutPieces, type Piece } from './pieces.ts';
+import { cutPieces, type Piece } from './tokenize.ts';
 import { TokenReader } from './parse-expression.ts';
 import { TemplateError, type Expression, type Statement } from './syntax.ts';
 

@@ -1,8 +1,8 @@
 // Backups of containers: the use cases of the API (spec 4.14; real system section 11). Making one is create-backup.ts, a container
 // of one restore.ts.
 import { randomUUID } from 'node:crypto';
-import type { Backup, BackupCreate } from '../../api/backup.ts';
-import { never } from '../../api/common.ts';
+import type { Backup, BackupCreate } from '../../api/container/backup.ts';
+import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';

@@ -1,5 +1,5 @@
 // What a backup brings that reaches out of its container onto the host: a stranger may have made it. Pure.
-import { isTrue } from '../../api/container-config.ts';
+import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import { isRoot } from '../../api/devices/index.ts';
 import type { SavedMachine, SavedParts } from './index-yaml.ts';

@@ -1,12 +1,12 @@
 // The first member of a backup, index.yaml: what is said of the container, written and read. The archive around it is elsewhere.
-import { BackupHead, BackupParts, type BackupMachine } from '../../api/backup.ts';
-import type { Container } from '../../api/container.ts';
-import { never } from '../../api/common.ts';
+import { BackupHead, BackupParts, type BackupMachine } from '../../api/container/backup.ts';
+import type { Container } from '../../api/container/container.ts';
+import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
-import { isTimestamp } from '../../api/timestamp.ts';
-import { validateBody } from '../../api/validate.ts';
+import { isTimestamp } from '../../api/text/timestamp.ts';
+import { validateBody } from '../../api/schema/validate-json.ts';
 import { readYaml } from '../../drivers/image/read-yaml.ts';
-import type { Snapshot } from '../../api/snapshot.ts';
+import type { Snapshot } from '../../api/container/snapshot.ts';
 import type { PoolDocument, ProfileDocument } from '../../records/documents.ts';
 
 /** What a backup is made of, in the words of the API. */

@@ -1,5 +1,5 @@
 // A backup's record as clients see it, under the names of both releases of the real system. Pure.
-import type { Backup } from '../../api/backup.ts';
+import type { Backup } from '../../api/container/backup.ts';
 import type { Owned } from '../owned-records.ts';
 
 export type BackupEntry = Owned<'backups'>;

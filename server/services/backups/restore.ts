@@ -1,9 +1,9 @@
 // Making a container of a backup that was uploaded: what it is to be is drafted from what the backup says, then a saga makes it.
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import type { ConfigMap } from '../../api/common.ts';
-import { never } from '../../api/common.ts';
-import { isTrue } from '../../api/container-config.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import { never } from '../../api/schema/common-schemas.ts';
+import { isTrue } from '../../api/container/container-config.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { containerName, snapshotName } from '../../api/names.ts';

@@ -7,7 +7,7 @@ import { detectFormat } from '../../drivers/image/format.ts';
 import { shownName } from '../../drivers/image/tar-header.ts';
 import { readTar, type TarMember } from '../../drivers/image/tar-reader.ts';
 import { errors } from '../../api/errors.ts';
-import { gather } from '../../lib/gather.ts';
+import { gather } from '../../lib/join-chunks.ts';
 import type { PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import { onlyListed, parseBackupYaml, parseIndex, type BackupIndex, type SavedParts } from './index-yaml.ts';
 import { createStreamChain, type StreamChain } from './send-stream.ts';

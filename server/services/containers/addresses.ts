@@ -1,7 +1,7 @@
 // Whether the addresses that nics are to have can be theirs: in the network's subnet, not its gateway's, nobody else's. Reads records,
 // changes nothing; leases are network-hosts.ts.
-import type { ConfigMap, DeviceMap } from '../../api/common.ts';
-import { containsIp, formatIp, isHostAddress, parseCidr, parseIp } from '../../api/ip.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
+import { containsIp, formatIp, isHostAddress, parseCidr, parseIp } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Records } from '../../records/records.ts';
 import { nicNetwork } from '../expand.ts';

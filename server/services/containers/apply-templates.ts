@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
-import { isTrue } from '../../api/container-config.ts';
-import { newerSeedKey } from '../../api/seed-keys.ts';
-import type { ConfigMap, DeviceMap } from '../../api/common.ts';
-import type { ContainerMetadata } from '../../api/container.ts';
+import { isTrue } from '../../api/container/container-config.ts';
+import { newerSeedKey } from '../../api/container/cloud-init-seed-keys.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
+import type { ContainerMetadata } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import type { FileRoot } from '../../drivers/files/driver.ts';

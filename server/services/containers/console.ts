@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { ConsolePost } from '../../api/container-exec.ts';
+import type { ConsolePost } from '../../api/container/container-exec.ts';
 import type { Operation } from '../../api/operation.ts';
 import { ChannelSet, type Channel } from '../../operations/channels.ts';
 import type { Caller } from '../caller.ts';

@@ -1,6 +1,6 @@
 // Containers: the use cases of the API in one place, and what the daemon does by itself (autostart, noticing ends).
-import type { ConfigMap } from '../../api/common.ts';
-import { isTrue } from '../../api/container-config.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import { isTrue } from '../../api/container/container-config.ts';
 import type {
   Container,
   ContainerCreate,
@@ -9,7 +9,7 @@ import type {
   ContainerPut,
   ContainerState,
   ContainerStatePut,
-} from '../../api/container.ts';
+} from '../../api/container/container.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { RuntimeExit } from '../../drivers/runtime/driver.ts';
 import { errorText } from '../../lib/log.ts';

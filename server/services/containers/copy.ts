@@ -1,6 +1,6 @@
 // What a container is copied from: another container or one of its snapshots (spec 2.5.1), and which snapshots come along.
-import { isNoteKey } from '../../api/container-config.ts';
-import { isWithoutSnapshots, type ContainerSource } from '../../api/container.ts';
+import { isNoteKey } from '../../api/container/container-config.ts';
+import { isWithoutSnapshots, type ContainerSource } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { SnapshotSource, VolumeRef, VolumeSource } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument } from '../../records/documents.ts';

@@ -1,9 +1,9 @@
 // Creating a container: decides what is wanted (image, copy or empty), then a saga makes volume and record.
 import { randomUUID } from 'node:crypto';
-import type { ContainerCreate, ContainerSource } from '../../api/container.ts';
-import { never } from '../../api/common.ts';
+import type { ContainerCreate, ContainerSource } from '../../api/container/container.ts';
+import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
-import { applyInstanceType } from '../../api/instance-type.ts';
+import { applyInstanceType } from '../../api/container/instance-type.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSource } from '../../drivers/storage/driver.ts';
 import type { OperationHandle } from '../../operations/manager.ts';

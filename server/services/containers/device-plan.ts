@@ -1,5 +1,5 @@
 // Decides what must be done to the devices of a running container when they change. Pure.
-import type { ConfigMap, DeviceMap } from '../../api/common.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { effectOfDeviceChange, isRoot } from '../../api/devices/index.ts';
 
 export type DeviceStep =

@@ -1,6 +1,6 @@
 // Turns the devices of a container into what a runtime and the daemon act on. Looks at the host, changes nothing.
 import { join } from 'node:path';
-import type { ConfigMap } from '../../api/common.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { resolveDevice } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { type DeviceRun, nothing } from '../../drivers/devices/device.ts';

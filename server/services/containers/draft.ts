@@ -1,16 +1,16 @@
 // Decides whether a container as wanted may exist, collecting every problem; fills in what the server keeps (hardware
 // addresses). Changes nothing.
 import { randomBytes } from 'node:crypto';
-import { architectureName } from '../../api/architectures.ts';
-import type { ConfigMap, DeviceMap } from '../../api/common.ts';
-import { validateContainerConfig } from '../../api/container-config.ts';
+import { architectureName } from '../../api/image/architectures.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
+import { validateContainerConfig } from '../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
 import { rootDisk, validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { containerName } from '../../api/names.ts';
-import { nearestName } from '../../api/nearest.ts';
+import { nearestName } from '../../api/text/nearest-word.ts';
 import type { Problem } from '../../api/problem.ts';
-import { volumeConfigKeys } from '../../api/storage-config.ts';
+import { volumeConfigKeys } from '../../api/storage/storage-config.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { containersWith } from '../device-users.ts';

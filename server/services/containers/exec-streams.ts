@@ -1,7 +1,7 @@
 // Carries bytes between a command and the channels of its operation, as clients expect it frame by frame (real system section 15).
 import { finished } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
-import { parseControlMessage } from '../../api/container-exec.ts';
+import { parseControlMessage } from '../../api/container/container-exec.ts';
 import type { RuntimeProcess, TerminalSize } from '../../drivers/runtime/driver.ts';
 import type { Channel } from '../../operations/channels.ts';
 

@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errors } from '../../api/errors.ts';
-import { isTrue } from '../../api/value-check.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { FileIds, FileRoot } from '../../drivers/files/driver.ts';
 import type { IdMapEntry } from '../../drivers/runtime/driver.ts';

@@ -1,7 +1,7 @@
 // Gives running containers their guest socket and takes it away: at start and stop, when security.devlxd changes, and again after
 // a restart of the daemon. What is answered there is guest-view.ts.
-import { isTrue } from '../../api/container-config.ts';
-import type { ConfigMap } from '../../api/common.ts';
+import { isTrue } from '../../api/container/container-config.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { MountRun, RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { ownMount } from '../../drivers/run-parts.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';

@@ -1,6 +1,6 @@
 // What a container may know of itself through its guest socket, and what changed of it. Reads only; who asks is settled elsewhere.
-import type { ConfigMap, DeviceMap } from '../../api/common.ts';
-import { isTrue } from '../../api/container-config.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
+import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import type { ImagePart, ImageStore } from '../images/image-store.ts';
 import type { ContainerDeps } from './deps.ts';

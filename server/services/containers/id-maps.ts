@@ -1,5 +1,5 @@
 // Which host ids each container has: kept in volatile.idmap.*, handed out so that no two isolated containers share any.
-import type { ConfigMap } from '../../api/common.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import type { IdMapEntry, RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { defaultMap, type HostIds } from '../../drivers/runtime/id-map.ts';

@@ -2,8 +2,8 @@
 // (migration.incremental.memory). When to stop is decided by a pure function.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ConfigMap } from '../../api/common.ts';
-import { isTrue } from '../../api/container-config.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import { isTrue } from '../../api/container/container-config.ts';
 import type { StatefulRuns } from '../../drivers/runtime/driver.ts';
 
 export interface RoundSettings {

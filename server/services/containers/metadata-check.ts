@@ -1,6 +1,6 @@
 // Judges container metadata and template names as sent: every problem with its path. Pure.
-import { architectureName } from '../../api/architectures.ts';
-import type { ContainerMetadata, ContainerMetadataPut } from '../../api/container.ts';
+import { architectureName } from '../../api/image/architectures.ts';
+import type { ContainerMetadata, ContainerMetadataPut } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 

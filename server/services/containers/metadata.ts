@@ -1,5 +1,5 @@
 // Metadata and templates of containers (spec 2.8, 4.6): what their image said of itself, to be read and changed.
-import type { ContainerMetadata, ContainerMetadataPut } from '../../api/container.ts';
+import type { ContainerMetadata, ContainerMetadataPut } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import { parseMetadata, renderMetadata } from '../../drivers/image/metadata.ts';
 import type { Caller } from '../caller.ts';

@@ -1,6 +1,6 @@
 // Moving a stopped container into another pool of this server, under its name or another, as a saga.
 import { errors } from '../../api/errors.ts';
-import { isWithoutSnapshots, type ContainerPost } from '../../api/container.ts';
+import { isWithoutSnapshots, type ContainerPost } from '../../api/container/container.ts';
 import { containerName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeRef } from '../../drivers/storage/driver.ts';

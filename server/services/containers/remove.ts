@@ -1,8 +1,8 @@
 // Deleting and renaming a stopped container, each as a saga.
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ConfigMap } from '../../api/common.ts';
-import { isTrue } from '../../api/container-config.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import { containerName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';

@@ -1,5 +1,5 @@
 // Putting a snapshot back: the container's files, config, devices, profiles become what they were (PUT with `restore`).
-import type { ContainerPut } from '../../api/container.ts';
+import type { ContainerPut } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { errorText } from '../../lib/log.ts';

@@ -1,6 +1,6 @@
 // The size that a container's root disk asks for, and telling it to the pool that keeps the volume.
-import { parseBytes } from '../../api/bytes.ts';
-import type { DeviceMap } from '../../api/common.ts';
+import { parseBytes } from '../../api/text/byte-size.ts';
+import type { DeviceMap } from '../../api/schema/common-schemas.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import type { Pools } from '../pools.ts';
 

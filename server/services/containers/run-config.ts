@@ -1,5 +1,5 @@
 // Turns a stored container into the plain data a runtime starts from: devices resolved, ids mapped, paths known.
-import type { ConfigMap } from '../../api/common.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { DeviceRun } from '../../drivers/devices/device.ts';
 import type { HostPaths } from '../../drivers/devices/host-paths.ts';
 import type { IdMapEntry, RunConfig } from '../../drivers/runtime/driver.ts';

@@ -1,6 +1,6 @@
 // Keeps the devices of running containers as they are wanted: plugs and unplugs when they change, forwards connections, and
 // follows hardware that comes and goes.
-import type { ConfigMap, DeviceMap } from '../../api/common.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import type { DeviceRun } from '../../drivers/devices/device.ts';
 import { DirectoryWatch } from '../../drivers/devices/directory-watch.ts';

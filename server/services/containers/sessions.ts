@@ -1,6 +1,6 @@
 // What goes on inside a container while clients look on, as one use case each: commands, its console, its logs.
 import type { Readable } from 'node:stream';
-import type { ConsolePost, ExecPost } from '../../api/container-exec.ts';
+import type { ConsolePost, ExecPost } from '../../api/container/container-exec.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Caller } from '../caller.ts';
 import type { ScheduledTask } from '../scheduler.ts';

@@ -1,6 +1,6 @@
 // What happens to snapshots by itself, once a minute: scheduled ones are taken, expired ones deleted (real system section 19).
-import { isTrue } from '../../api/container-config.ts';
-import { isDue, parseSchedule, type Minute } from '../../api/schedule.ts';
+import { isTrue } from '../../api/container/container-config.ts';
+import { isDue, parseSchedule, type Minute } from '../../api/container/snapshot-schedule.ts';
 import { errorText } from '../../lib/log.ts';
 import { daemonCaller } from '../caller.ts';
 import type { ScheduledTask } from '../scheduler.ts';

@@ -3,7 +3,7 @@
 import { errors } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../api/snapshot.ts';
+import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../api/container/snapshot.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { SnapshotDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';

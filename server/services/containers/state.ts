@@ -1,8 +1,8 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and what follows when a container ends.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isTrue } from '../../api/container-config.ts';
-import { stateActions, type ContainerStatePut, type StateAction } from '../../api/container.ts';
+import { isTrue } from '../../api/container/container-config.ts';
+import { stateActions, type ContainerStatePut, type StateAction } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';

@@ -1,7 +1,7 @@
 // Changing a container's own settings by PUT and PATCH, and telling a running one what applies live.
-import type { ConfigMap, DeviceMap } from '../../api/common.ts';
-import { effectOfContainerKey, isVolatile } from '../../api/container-config.ts';
-import type { ContainerPut } from '../../api/container.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
+import { effectOfContainerKey, isVolatile } from '../../api/container/container-config.ts';
+import type { ContainerPut } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { ContainerDocument } from '../../records/documents.ts';

@@ -1,8 +1,8 @@
 // Renders stored containers for clients: profiles applied, live status added. Reads only.
-import type { Container, ContainerState } from '../../api/container.ts';
+import type { Container, ContainerState } from '../../api/container/container.ts';
 import { statusCodes, statusTexts, type StatusCode } from '../../api/status.ts';
 import type { RuntimeDriver, RuntimeMetrics } from '../../drivers/runtime/driver.ts';
-import { keepJson } from '../../lib/kept-json.ts';
+import { keepJson } from '../../lib/cached-json.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import { expand, type Expanded } from '../expand.ts';

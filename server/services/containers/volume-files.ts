@@ -6,7 +6,7 @@ import { errors } from '../../api/errors.ts';
 import type { FileRoot } from '../../drivers/files/driver.ts';
 import { readEntry } from '../../drivers/files/read.ts';
 import { maxMetadataBytes } from '../../drivers/image/metadata.ts';
-import { syncDirectory, writeDurably } from '../../lib/durable.ts';
+import { syncDirectory, writeDurably } from '../../lib/durable-files.ts';
 
 /** Those of real images have some hundred bytes. Taking a larger one apart would hold the event loop. */
 export const maxTemplateBytes = 128 * 1024;

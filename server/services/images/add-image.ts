@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { architectureName } from '../../api/architectures.ts';
-import { never } from '../../api/common.ts';
+import { architectureName } from '../../api/image/architectures.ts';
+import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { inspectImage } from '../../drivers/image/archive.ts';

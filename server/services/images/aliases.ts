@@ -1,6 +1,6 @@
 // Image aliases: use cases of the API.
 import { errors } from '../../api/errors.ts';
-import type { ImageAlias, ImageAliasCreate, ImageAliasPut } from '../../api/image.ts';
+import type { ImageAlias, ImageAliasCreate, ImageAliasPut } from '../../api/image/image.ts';
 import { aliasName } from '../../api/names.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { AliasDocument } from '../../records/documents.ts';

@@ -2,7 +2,7 @@
 import { access, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DamageCheck, StoredImage } from '../../drivers/image/damage.ts';
-import { moveDurably } from '../../lib/durable.ts';
+import { moveDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';

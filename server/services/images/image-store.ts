@@ -1,7 +1,7 @@
 // Images and their files: reading, looking up, changing and deleting. Adding one is in add-image.ts.
-import type { ContainerSource } from '../../api/container.ts';
+import type { ContainerSource } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
-import type { Image, ImagePut } from '../../api/image.ts';
+import type { Image, ImagePut } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { detectFormat } from '../../drivers/image/format.ts';
 import type { DamageCheck } from '../../drivers/image/damage.ts';

@@ -1,6 +1,6 @@
 // POST /1.0/images with a JSON body: what is refused is refused at once, the rest is one operation (spec 4.8).
 import { errors } from '../../api/errors.ts';
-import type { ImageCreate } from '../../api/image.ts';
+import type { ImageCreate } from '../../api/image/image.ts';
 import { aliasName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';

@@ -1,7 +1,7 @@
 // Publishing: an image made of a stopped container or of a snapshot, packed as a stream (spec 4.8; real system 14.2).
 import { rm } from 'node:fs/promises';
 import { errors } from '../../api/errors.ts';
-import type { ImageCreate } from '../../api/image.ts';
+import type { ImageCreate } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { detectFormat } from '../../drivers/image/format.ts';
 import { fingerprintImage } from '../../drivers/image/files.ts';

@@ -1,7 +1,11 @@
 // The source of a container's migration: says what there is and sends what the target takes. Changes nothing here.
-import { isWithoutSnapshots, type ContainerPost } from '../../api/container.ts';
+import { isWithoutSnapshots, type ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
-import type { ContainerMigrationOffer, ContainerOffer, ContainerSnapshotOffer } from '../../api/migration.ts';
+import type {
+  ContainerMigrationOffer,
+  ContainerOffer,
+  ContainerSnapshotOffer,
+} from '../../api/container/migration-messages.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';

@@ -1,12 +1,12 @@
 // The target of a container's migration: makes a container of what the source sends, or nothing at all.
 import { randomUUID } from 'node:crypto';
-import { never } from '../../api/common.ts';
-import { validateContainerConfig } from '../../api/container-config.ts';
+import { never } from '../../api/schema/common-schemas.ts';
+import { validateContainerConfig } from '../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
-import { isWithoutSnapshots, type ContainerCreate } from '../../api/container.ts';
+import { isWithoutSnapshots, type ContainerCreate } from '../../api/container/container.ts';
 import { validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
-import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/migration.ts';
+import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/container/migration-messages.ts';
 import { snapshotName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Saga, SagaContext } from '../../operations/saga.ts';

@@ -1,7 +1,7 @@
 // Migration of containers and custom volumes between servers: its use cases in one place.
-import type { ContainerCreate, ContainerPost } from '../../api/container.ts';
+import type { ContainerCreate, ContainerPost } from '../../api/container/container.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { StorageVolumeCreate, StorageVolumePost } from '../../api/volume.ts';
+import type { StorageVolumeCreate, StorageVolumePost } from '../../api/storage/volume.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { Caller } from '../caller.ts';
 import type { VolumeId } from '../volumes/volume-users.ts';

@@ -1,7 +1,7 @@
 // The other side of a migration: messages on its control channel, streams of bytes on its fs channel, and its end, however it
 // comes. What is said and what is in the streams is decided elsewhere.
-import { migrationProtocol } from '../../api/migration.ts';
-import { validateBody } from '../../api/validate.ts';
+import { migrationProtocol } from '../../api/container/migration-messages.ts';
+import { validateBody } from '../../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Channel, Frame } from '../../operations/channels.ts';

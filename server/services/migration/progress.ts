@@ -1,5 +1,5 @@
 // Counts the bytes of a migration: tells clients how far it is, and keeps to the rate that the pool allows.
-import { formatBytes, parseBytes } from '../../api/bytes.ts';
+import { formatBytes, parseBytes } from '../../api/text/byte-size.ts';
 import type { Clock } from '../../lib/clock.ts';
 
 const everyMs = 1_000;

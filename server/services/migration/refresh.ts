@@ -1,12 +1,12 @@
 // Bringing an older copy of a container up to date (`refresh: true`), from a container of this server or from another server.
-import { isWithoutSnapshots, type ContainerCreate } from '../../api/container.ts';
+import { isWithoutSnapshots, type ContainerCreate } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import {
   ContainerMigrationOffer,
   MigrationStep,
   migrationVersion,
   type ContainerSnapshotOffer,
-} from '../../api/migration.ts';
+} from '../../api/container/migration-messages.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { OperationHandle } from '../../operations/manager.ts';

@@ -6,7 +6,7 @@ import {
   migrationVersion,
   type ContainerMigrationOffer,
   type VolumeMigrationOffer,
-} from '../../api/migration.ts';
+} from '../../api/container/migration-messages.ts';
 import { version } from '../../api/version.ts';
 import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Clock } from '../../lib/clock.ts';

@@ -1,5 +1,5 @@
 // Puts the streams of the storage drivers on the fs channel and takes them from there, one for each snapshot and one for the volume.
-import type { MigrationAnswer } from '../../api/migration.ts';
+import type { MigrationAnswer } from '../../api/container/migration-messages.ts';
 import type { ExportForm, TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Pools } from '../pools.ts';
 import type { OwnerOf } from './owners.ts';

@@ -1,5 +1,5 @@
 // What the targets of all migrations have in common: the operation, reading the offer, and receiving a volume with its snapshots.
-import type { ContainerSource } from '../../api/container.ts';
+import type { ContainerSource } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import {
   MigrationStep,
@@ -7,8 +7,8 @@ import {
   migrationVersion,
   type ContainerMigrationOffer,
   type VolumeMigrationOffer,
-} from '../../api/migration.ts';
-import type { validateBody } from '../../api/validate.ts';
+} from '../../api/container/migration-messages.ts';
+import type { validateBody } from '../../api/schema/validate-json.ts';
 import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { OperationHandle } from '../../operations/manager.ts';

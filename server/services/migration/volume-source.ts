@@ -1,8 +1,8 @@
 // The source of a custom volume's migration: says what there is and sends what the target takes. Changes nothing here.
 import { errors } from '../../api/errors.ts';
-import type { VolumeMigrationOffer } from '../../api/migration.ts';
+import type { VolumeMigrationOffer } from '../../api/container/migration-messages.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { StorageVolumePost } from '../../api/volume.ts';
+import type { StorageVolumePost } from '../../api/storage/volume.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';
 import { withoutServerKeys } from '../expand.ts';

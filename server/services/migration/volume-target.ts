@@ -1,11 +1,11 @@
 // The target of a custom volume's migration: makes a volume of what the source sends, or nothing at all.
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../api/errors.ts';
-import { VolumeMigrationOffer } from '../../api/migration.ts';
+import { VolumeMigrationOffer } from '../../api/container/migration-messages.ts';
 import { snapshotName, volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
-import { validateVolumeConfig, type PoolDriver } from '../../api/storage-config.ts';
-import type { StorageVolumeCreate } from '../../api/volume.ts';
+import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
+import type { StorageVolumeCreate } from '../../api/storage/volume.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';

@@ -1,5 +1,5 @@
 // Where custom volumes lie on the host, for the devices that attach them.
-import { isTrue } from '../../api/container-config.ts';
+import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import type { HostVolume } from '../../drivers/devices/device.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';

@@ -1,5 +1,5 @@
 // The host changes behind custom volumes, each as a saga: made or not at all, deleted to the end, renamed, moved, put back.
-import { parseBytes } from '../../api/bytes.ts';
+import { parseBytes } from '../../api/text/byte-size.ts';
 import { errors } from '../../api/errors.ts';
 import type { SnapshotSource, VolumeRef, VolumeSource } from '../../drivers/storage/driver.ts';
 import type { Saga } from '../../operations/saga.ts';

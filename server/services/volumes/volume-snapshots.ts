@@ -2,7 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/volume.ts';
+import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { Caller } from '../caller.ts';
 import { nextSnapshotName } from '../containers/snapshot-names.ts';

@@ -1,8 +1,8 @@
 // Nothing that a client sends holds the event loop longer than the limit that the daemon itself reports: every kind of body is sent
 // to a daemon of its own process, which tells how often its loop was held.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Endpoint } from '../../../server/api/endpoint.ts';
-import { endpoints } from '../../../server/api/endpoints.ts';
+import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
+import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
 import { settle } from '../../support/daemon-child.ts';
 import { call } from '../../support/daemon.ts';
 import { backupBodies, imageBodies } from '../../support/hostile/files.ts';

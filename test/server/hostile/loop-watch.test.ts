@@ -1,6 +1,6 @@
 // The watch over the event loop: what counts as held, what is named, and that it costs nothing while nothing is under way.
 import { expect, test } from 'vitest';
-import { LoopWatch, type LoopTime } from '../../../server/lib/loop-watch.ts';
+import { LoopWatch, type LoopTime } from '../../../server/lib/event-loop-watch.ts';
 
 /** Time that stands still until it is moved. */
 class TestTime implements LoopTime {

@@ -1,7 +1,7 @@
 // The index of who uses what agrees, after any changes of containers and profiles, with a look through all of them.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DeviceMap } from '../../../server/api/common.ts';
+import type { DeviceMap } from '../../../server/api/schema/common-schemas.ts';
 import type { ContainerDocument, ProfileDocument } from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { containersWith } from '../../../server/services/device-users.ts';

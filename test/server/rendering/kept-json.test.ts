@@ -1,6 +1,6 @@
 // The JSON of kept values: the same text as JSON.stringify, made once, and never that of another value.
 import { describe, expect, test } from 'vitest';
-import { jsonOf, keepDerived, keepJson } from '../../../server/lib/kept-json.ts';
+import { jsonOf, keepDerived, keepJson } from '../../../server/lib/cached-json.ts';
 
 describe('kept JSON', () => {
   test('is the text of JSON.stringify for every kind of value', () => {

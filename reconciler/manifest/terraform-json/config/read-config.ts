@@ -1,5 +1,5 @@
 // Takes the blocks of Terraform JSON files apart into variables, locals, resources and outputs of one configuration; evaluates nothing.
-import { hint } from '../../../../server/api/nearest.ts';
+import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../../core/document.ts';
 import { isMap } from '../../../core/kinds/values.ts';
 import type { Problem, Report } from '../problem.ts';

@@ -1,6 +1,6 @@
 // What the arguments of our own resource types take, and values made into it as Terraform does by the provider's schema: texts with
 // numbers in them become numbers, what is left out is null, what there is not is refused. Pure.
-import { hint } from '../../../../server/api/nearest.ts';
+import { hint } from '../../../../server/api/text/nearest-word.ts';
 import {
   ConversionError,
   isList,

@@ -1,7 +1,7 @@
 // The resource types of the well-known providers for LXD and Incus, whose configurations then need no change, as far as their
 // arguments have words in documents.
 import type { KindName } from '../../../../server/api/kinds.ts';
-import { projectKinds } from '../../../../server/api/manifest-schema.ts';
+import { projectKinds } from '../../../../server/api/schema/manifest-schema.ts';
 import type { Json, JsonObject } from '../../../core/document.ts';
 import { isMap } from '../../../core/kinds/values.ts';
 import type { Members } from './argument-shapes.ts';

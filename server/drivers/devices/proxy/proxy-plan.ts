@@ -1,8 +1,8 @@
 // What a proxy device forwards where, as data: addresses paired, defaults filled in, rules of the kernel written. Pure.
-import type { ConfigMap } from '../../../api/common.ts';
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { listensInside, parseProxyAddress, type ProxyAddress } from '../../../api/devices/index.ts';
-import { parseIp } from '../../../api/ip.ts';
-import { isTrue } from '../../../api/value-check.ts';
+import { parseIp } from '../../../api/text/ip.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
 import { DriverError } from '../../driver-error.ts';
 
 export type Endpoint =

@@ -2,7 +2,7 @@
 // entering and coming back nothing else runs. Whoever gets a descriptor owns it.
 import { closeSync, constants, lstatSync, openSync, unlinkSync } from 'node:fs';
 import { posix } from 'node:path';
-import { parseIp } from '../../../api/ip.ts';
+import { parseIp } from '../../../api/text/ip.ts';
 import { DriverError } from '../../driver-error.ts';
 import { endpointText, type Endpoint } from './proxy-plan.ts';
 

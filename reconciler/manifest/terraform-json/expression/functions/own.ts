@@ -1,5 +1,5 @@
 // Functions of the gantry provider: sizes as numbers, references to images as sources.
-import { parseBytes } from '../../../../../server/api/bytes.ts';
+import { parseBytes } from '../../../../../server/api/text/byte-size.ts';
 import { ConversionError, type Value } from '../values.ts';
 import { text } from './arguments.ts';
 import type { FunctionRow } from './table.ts';

@@ -1,5 +1,5 @@
 // The functions that are evaluated, by name; every other name is refused with the nearest one.
-import { hint } from '../../../../../server/api/nearest.ts';
+import { hint } from '../../../../../server/api/text/nearest-word.ts';
 import { collections } from './collections.ts';
 import { conversions } from './conversions.ts';
 import { addresses } from './addresses.ts';

@@ -1,0 +1,55 @@
+// Cluster membership and projects on the wire (spec 2.16, 4.13, 4.14; shapes after the real system).
+import { Type, type Static } from 'typebox';
+import { ConfigMap, Description, UsedBy } from '../schema/common-schemas.ts';
+
+export const Cluster = Type.Object({
+  server_name: Type.String(),
+  enabled: Type.Boolean(),
+  member_config: Type.Array(
+    Type.Object({
+      entity: Type.String(),
+      name: Type.String(),
+      key: Type.String(),
+      value: Type.String(),
+      description: Type.String(),
+    }),
+  ),
+});
+
+export const ClusterPut = Type.Object({
+  server_name: Type.Optional(Type.String()),
+  enabled: Type.Boolean(),
+  cluster_address: Type.Optional(Type.String()),
+  cluster_certificate: Type.Optional(Type.String()),
+  cluster_password: Type.Optional(Type.String()),
+  server_address: Type.Optional(Type.String()),
+  member_config: Type.Optional(Type.Array(Type.Record(Type.String(), Type.String()))),
+});
+
+export const ClusterMember = Type.Object({
+  server_name: Type.String(),
+  url: Type.String(),
+  database: Type.Boolean(),
+  status: Type.String(),
+  message: Type.String(),
+});
+export const ClusterMemberPost = Type.Object({ server_name: Type.String() });
+
+export const Project = Type.Object({
+  name: Type.String(),
+  description: Description,
+  config: ConfigMap,
+  used_by: UsedBy,
+});
+export const ProjectPut = Type.Object({
+  description: Type.Optional(Type.String()),
+  config: Type.Optional(ConfigMap),
+});
+export const ProjectCreate = Type.Object({
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  config: Type.Optional(ConfigMap),
+});
+export type Project = Static<typeof Project>;
+export type ProjectPut = Static<typeof ProjectPut>;
+export type ProjectCreate = Static<typeof ProjectCreate>;

@@ -1,0 +1,123 @@
+// The config keys of projects, after the real system: what each takes and what holds when nobody writes it. Pure.
+import { hint } from '../text/nearest-word.ts';
+import type { Problem } from '../problem.ts';
+import * as is from '../text/value-checks.ts';
+import type { Check } from '../text/value-checks.ts';
+
+export interface ProjectConfigKey {
+  readonly type: 'text' | 'bool' | 'integer' | 'size';
+  readonly doc: string;
+  readonly check: Check;
+  /** What a new project gets. */
+  readonly default?: string;
+}
+
+const feature = (doc: string, otherwise: 'true' | 'false'): ProjectConfigKey => ({
+  type: 'bool',
+  doc: `${doc} Changed only while the project is empty.`,
+  check: is.bool,
+  default: otherwise,
+});
+const count = (what: string): ProjectConfigKey => ({
+  type: 'integer',
+  doc: `The most ${what} in the project.`,
+  check: is.paddedInteger(0),
+});
+const size = (doc: string): ProjectConfigKey => ({ type: 'size', doc, check: is.size });
+const text = (doc: string): ProjectConfigKey => ({ type: 'text', doc, check: is.any });
+const words = (doc: string, ...allowed: readonly string[]): ProjectConfigKey => ({
+  type: 'text',
+  doc,
+  check: is.oneOf(...allowed),
+  default: allowed[0] ?? '',
+});
+const barred = (what: string): ProjectConfigKey =>
+  words(`In a restricted project: whether ${what} may be used.`, 'block', 'allow');
+const device = (what: string, otherwise: 'block' | 'allow' | 'managed'): ProjectConfigKey => ({
+  ...words(`In a restricted project: which ${what} devices may be used.`, 'block', 'allow', 'managed'),
+  default: otherwise,
+});
+
+export const projectConfigKeys = {
+  'backups.compression_algorithm': text('Program that packs backups of the project.'),
+  'features.images': feature('Images and aliases of its own; else those of the project default.', 'true'),
+  'features.networks': feature('Networks of its own; else those of the project default.', 'false'),
+  'features.networks.zones': feature('DNS zones of its own.', 'false'),
+  'features.profiles': feature('Profiles of its own; else those of the project default.', 'true'),
+  'features.storage.buckets': feature('Buckets of its own.', 'true'),
+  'features.storage.volumes': feature('Volumes of its own; else those of the project default.', 'true'),
+  'images.auto_update_cached': { type: 'bool', doc: 'Whether cached images are kept up to date.', check: is.bool },
+  'images.auto_update_interval': {
+    type: 'integer',
+    doc: 'Hours between updates of images.',
+    check: is.paddedInteger(0),
+  },
+  'images.compression_algorithm': text('Program that packs new images.'),
+  'images.default_architecture': text('Architecture of images when several fit.'),
+  'images.remote_cache_expiry': {
+    type: 'integer',
+    doc: 'Days after which unused cached images go.',
+    check: is.paddedInteger(0),
+  },
+  'limits.containers': count('containers'),
+  'limits.cpu': count('processors of all containers together'),
+  'limits.disk': size('The most that all disks together may take; each needs a size then.'),
+  'limits.instances': count('containers and virtual machines'),
+  'limits.memory': size('The most memory of all containers together; each needs limits.memory then.'),
+  'limits.networks': count('networks'),
+  'limits.processes': count('processes of all containers together'),
+  'limits.virtual-machines': count('virtual machines'),
+  restricted: { type: 'bool', doc: 'Whether the restricted.* keys hold.', check: is.bool, default: 'false' },
+  'restricted.backups': barred('backups'),
+  'restricted.cluster.groups': text('In a restricted project: groups of members that may be targets.'),
+  'restricted.cluster.target': barred('targets in a cluster'),
+  'restricted.containers.interception': barred('interception of system calls'),
+  'restricted.containers.lowlevel': barred('low level config such as raw.lxc'),
+  'restricted.containers.nesting': barred('nesting'),
+  'restricted.containers.privilege': words(
+    'In a restricted project: which privileges containers may have.',
+    'unprivileged',
+    'isolated',
+    'allow',
+  ),
+  'restricted.devices.disk': device('disk', 'managed'),
+  'restricted.devices.disk.paths': text(
+    'In a restricted project: paths of the host that disks may show, comma separated.',
+  ),
+  'restricted.devices.gpu': barred('gpu devices'),
+  'restricted.devices.infiniband': barred('infiniband devices'),
+  'restricted.devices.nic': device('nic', 'managed'),
+  'restricted.devices.pci': barred('pci devices'),
+  'restricted.devices.proxy': barred('proxy devices'),
+  'restricted.devices.unix-block': barred('unix-block devices'),
+  'restricted.devices.unix-char': barred('unix-char devices'),
+  'restricted.devices.unix-hotplug': barred('unix-hotplug devices'),
+  'restricted.devices.usb': barred('usb devices'),
+  'restricted.idmap.gid': text('In a restricted project: group ids of the host that may be mapped.'),
+  'restricted.idmap.uid': text('In a restricted project: user ids of the host that may be mapped.'),
+  'restricted.networks.access': text('In a restricted project: networks that may be used, comma separated.'),
+  'restricted.networks.subnets': text('In a restricted project: subnets of uplinks that may be used.'),
+  'restricted.networks.uplinks': text('In a restricted project: networks that may be uplinks.'),
+  'restricted.networks.zones': text('In a restricted project: DNS zones that may be used.'),
+  'restricted.snapshots': barred('snapshots'),
+  'restricted.virtual-machines.lowlevel': barred('low level config of virtual machines'),
+} as const satisfies Record<string, ProjectConfigKey>;
+
+/** `user.*` keys are free. */
+export function findProjectConfigKey(key: string): ProjectConfigKey | undefined {
+  if (/^user\../.test(key)) return text('Free text.');
+  // One limit for each pool.
+  if (/^limits\.disk\.pool\../.test(key)) return size('The most that disks in this pool may take.');
+  const rows: Readonly<Record<string, ProjectConfigKey>> = projectConfigKeys;
+  return Object.hasOwn(rows, key) ? rows[key] : undefined;
+}
+
+export const projectConfigProblems = (config: Readonly<Record<string, string>>): readonly Problem[] =>
+  Object.entries(config).flatMap(([key, value]) => {
+    const row = findProjectConfigKey(key);
+    const message =
+      row === undefined
+        ? `unknown key ${JSON.stringify(key)} of projects${hint(key, Object.keys(projectConfigKeys))}`
+        : is.judge(row.check, value, 'list');
+    return message === undefined ? [] : [{ path: `config.${key}`, message }];
+  });

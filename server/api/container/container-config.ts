@@ -1,0 +1,124 @@
+// Judges the config of a container or profile by the table of keys; merging and defaults at run time are not done here. Pure.
+import { containerConfigKeys } from './container-config-keys.ts';
+import type { ConfigEffect, ConfigKey } from './container-config-keys.ts';
+import { hint } from '../text/nearest-word.ts';
+import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import { judge, manyLines, oneLine, shown } from '../text/value-checks.ts';
+
+export { isTrue } from '../text/value-checks.ts';
+export { containerConfigKeys, type ConfigEffect, type ConfigKey } from './container-config-keys.ts';
+
+type Config = Readonly<Record<string, string>>;
+
+export interface ConfigContext {
+  /** The config of a profile: what only a container has is refused. */
+  readonly profile: boolean;
+  /** What is stored now: entries that stay as they are pass, so that an older choice never blocks an unrelated change. */
+  readonly previous?: Config;
+}
+
+const keys: ReadonlyMap<string, ConfigKey> = new Map(Object.entries(containerConfigKeys));
+const patterns = [...keys].filter(([key]) => key.includes('*')).map(([key, fact]) => ({ ...splitAtStar(key), fact }));
+
+function splitAtStar(key: string): { readonly prefix: string; readonly suffix: string } {
+  const star = key.indexOf('*');
+  return { prefix: key.slice(0, star), suffix: key.slice(star + 1) };
+}
+
+interface KnownKey {
+  readonly fact: ConfigKey;
+  /** What `*` stands for; empty for a plain key. */
+  readonly part: string;
+}
+
+/** The row of the table that a key falls under. */
+export function containerConfigKey(key: string): KnownKey | undefined {
+  const plain = key.includes('*') ? undefined : keys.get(key);
+  if (plain !== undefined) return { fact: plain, part: '' };
+  for (const { prefix, suffix, fact } of patterns) {
+    if (key.length > prefix.length + suffix.length && key.startsWith(prefix) && key.endsWith(suffix)) {
+      return { fact, part: key.slice(prefix.length, key.length - suffix.length) };
+    }
+  }
+  return undefined;
+}
+
+/** Notes of the reconciler about its own sets (who owns what, locks, history). They are true of one object on one server only. */
+export const isNoteKey = (key: string): boolean =>
+  key.startsWith('user.gantry.') && !key.startsWith('user.gantry.label.');
+
+export const isVolatile = (key: string): boolean => key.startsWith('volatile.');
+
+/** What a change of the key costs a running container; unknown keys cost nothing, since they mean nothing. */
+export const effectOfContainerKey = (key: string): ConfigEffect => containerConfigKey(key)?.fact.effect ?? 'none';
+
+/** Every problem of the config, with paths `config.<key>`. Empty values mean unset and are always fine. */
+export function validateContainerConfig(config: Config, context: ConfigContext): Problem[] {
+  const problems: Problem[] = [...countProblems('config', config)];
+  for (const [key, value] of Object.entries(config)) {
+    if (problems.length >= maxProblems) break;
+    if (context.previous?.[key] === value) continue;
+    const message = wrongKey(key, context) ?? (value === '' ? undefined : wrongValue(key, value));
+    if (message !== undefined) problems.push({ path: `config.${key}`, message });
+  }
+  return [...problems, ...conflicts(config)];
+}
+
+/** Keys of the field that this daemon knows of and does not have. */
+const foreign: readonly (readonly [pattern: RegExp, why: string])[] = [
+  [
+    /^security\.syscalls\.intercept\./,
+    'this daemon answers no system calls for containers: what the kernel refuses in a user namespace stays refused',
+  ],
+];
+
+function wrongKey(key: string, context: ConfigContext): string | undefined {
+  const known = containerConfigKey(key);
+  const why = foreign.find(([pattern]) => pattern.test(key))?.[1];
+  if (known === undefined && why !== undefined) return `unknown key ${shown(key)}: ${why}`;
+  if (known === undefined) return `unknown key ${shown(key)}${hint(key, plainKeys)}`;
+  if (context.profile && known.fact.profile === false)
+    return `${key} belongs to one container: a profile cannot hold it`;
+  const broken = known.part === '' ? undefined : (oneLine(known.part) ?? known.fact.part?.(known.part));
+  return broken === undefined
+    ? undefined
+    : `unknown key ${shown(key)}: ${shown(known.part)} ${broken}${hint(key, plainKeys)}`;
+}
+
+/** Maps of ids, which the server writes, are lists. */
+const formOf = ({ type, computed }: ConfigKey): 'word' | 'list' =>
+  type === 'lines' || type === 'list' || computed === true ? 'list' : 'word';
+
+function wrongValue(key: string, value: string): string | undefined {
+  const fact = containerConfigKey(key)?.fact;
+  if (fact === undefined) return undefined;
+  const broken = (fact.type === 'lines' ? manyLines : oneLine)(value) ?? judge(fact.check, value, formOf(fact));
+  return broken === undefined ? undefined : `${key} cannot be ${shown(value)}: it ${broken}`;
+}
+
+const plainKeys = [...keys.keys()].filter((key) => !key.includes('*'));
+const syscallKeys = plainKeys.filter((key) => key.startsWith('security.syscalls.'));
+/** Older names, all of which still count: the key that is used today first. */
+export const syscallNames = [
+  ['security.syscalls.allow', 'security.syscalls.whitelist'],
+  ['security.syscalls.deny', 'security.syscalls.blacklist'],
+  ['security.syscalls.deny_compat', 'security.syscalls.blacklist_compat'],
+  ['security.syscalls.deny_default', 'security.syscalls.blacklist_default'],
+] as const;
+const [allowNames, ...denyNames] = syscallNames;
+
+/** Keys that exclude each other. Of two keys set, the one that takes over is named as the wrong one. */
+function conflicts(config: Config): Problem[] {
+  const isSet = (key: string): boolean => (config[key] ?? '') !== '';
+  const exclusive = (key: string, others: readonly string[]): Problem[] => {
+    const clash = isSet(key) ? others.filter(isSet) : [];
+    return clash.length === 0
+      ? []
+      : [{ path: `config.${key}`, message: `${key} cannot be set together with ${clash.join(', ')}: unset one side` }];
+  };
+  return [
+    ...exclusive('raw.seccomp', syscallKeys),
+    ...allowNames.flatMap((key) => exclusive(key, denyNames.flat())),
+    ...syscallNames.flatMap(([name, older]) => exclusive(older, [name])),
+  ];
+}

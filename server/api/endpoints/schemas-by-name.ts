@@ -1,0 +1,40 @@
+// The wire objects by name, for documents that refer to them; what each one is stands in its own file.
+import type { TSchema } from 'typebox';
+import * as certificate from '../server/certificate.ts';
+import * as cluster from '../cluster/cluster.ts';
+import * as container from '../container/container.ts';
+import * as containerExec from '../container/container-exec.ts';
+import * as envelope from '../envelope.ts';
+import * as event from '../event.ts';
+import * as image from '../image/image.ts';
+import * as network from '../network/network.ts';
+import * as operation from '../operation.ts';
+import * as pool from '../storage/pool.ts';
+import * as profile from '../container/profile.ts';
+import * as server from '../server/server.ts';
+import * as snapshot from '../container/snapshot.ts';
+import * as volume from '../storage/volume.ts';
+
+const modules: readonly object[] = [
+  envelope,
+  server,
+  certificate,
+  container,
+  containerExec,
+  snapshot,
+  image,
+  network,
+  operation,
+  event,
+  profile,
+  pool,
+  volume,
+  cluster,
+];
+
+/** Every exported schema: those begin with a capital, all else (tables, lists of words) does not. */
+export const schemas: ReadonlyMap<string, TSchema> = new Map(
+  modules
+    .flatMap((module) => Object.entries(module) as [string, TSchema][])
+    .filter(([name, value]) => /^[A-Z]/.test(name) && typeof value === 'object'),
+);

@@ -1,0 +1,82 @@
+// Images and aliases on the wire (spec 2.9, 2.10, 4.8).
+import { Type, type Static } from 'typebox';
+import { facts } from '../schema/field.ts';
+
+export const ImageAliasRef = Type.Object({ name: Type.String(), description: Type.Optional(Type.String()) });
+
+export const Image = Type.Object({
+  fingerprint: Type.String(facts({ computed: true, doc: 'SHA-256 of the image files.' })),
+  aliases: Type.Array(Type.Object({ name: Type.String(), description: Type.String() }), facts({ computed: true })),
+  architecture: Type.String(facts({ computed: true })),
+  auto_update: Type.Boolean(),
+  cached: Type.Boolean(facts({ computed: true })),
+  filename: Type.String(facts({ immutable: true })),
+  properties: Type.Record(Type.String(), Type.String()),
+  update_source: Type.Optional(
+    Type.Object({
+      server: Type.String(),
+      protocol: Type.String(),
+      certificate: Type.String(),
+      alias: Type.String(),
+    }),
+  ),
+  public: Type.Boolean(),
+  size: Type.Integer(facts({ computed: true, doc: 'Bytes of the image files.' })),
+  created_at: Type.String(facts({ computed: true })),
+  expires_at: Type.String(facts({ computed: true })),
+  last_used_at: Type.String(facts({ computed: true })),
+  uploaded_at: Type.String(facts({ computed: true })),
+});
+export type Image = Static<typeof Image>;
+
+/** JSON form of POST /1.0/images; anything not JSON is a file upload. */
+export const ImageCreate = Type.Object({
+  filename: Type.Optional(Type.String()),
+  public: Type.Optional(Type.Boolean()),
+  auto_update: Type.Optional(Type.Boolean()),
+  properties: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
+  aliases: Type.Optional(Type.Array(ImageAliasRef, facts({ since: 'image_create_aliases' }))),
+  copy_aliases: Type.Optional(
+    Type.Boolean(facts({ doc: 'Also those that the image has at its source, as far as they are free here.' })),
+  ),
+  compression_algorithm: Type.Optional(Type.String(facts({ since: 'image_compression_algorithm' }))),
+  source: Type.Object({
+    type: Type.String(),
+    mode: Type.Optional(Type.String()),
+    server: Type.Optional(Type.String()),
+    protocol: Type.Optional(Type.String()),
+    secret: Type.Optional(Type.String(facts({ secret: true }))),
+    certificate: Type.Optional(Type.String()),
+    fingerprint: Type.Optional(Type.String()),
+    alias: Type.Optional(Type.String()),
+    name: Type.Optional(Type.String()),
+    url: Type.Optional(Type.String()),
+  }),
+});
+export type ImageCreate = Static<typeof ImageCreate>;
+
+export const ImagePut = Type.Object({
+  auto_update: Type.Optional(Type.Boolean()),
+  public: Type.Optional(Type.Boolean()),
+  properties: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
+});
+export type ImagePut = Static<typeof ImagePut>;
+
+export const ImageAlias = Type.Object({
+  name: Type.String(facts({ immutable: true })),
+  description: Type.String(facts({ effect: 'live' })),
+  target: Type.String(facts({ doc: 'Image fingerprint.', effect: 'live' })),
+});
+export type ImageAlias = Static<typeof ImageAlias>;
+
+export const ImageAliasCreate = Type.Object({
+  name: Type.String(),
+  description: Type.Optional(Type.String()),
+  target: Type.String(),
+});
+export const ImageAliasPut = Type.Object({
+  description: Type.Optional(Type.String()),
+  target: Type.Optional(Type.String()),
+});
+export type ImageAliasCreate = Static<typeof ImageAliasCreate>;
+export type ImageAliasPut = Static<typeof ImageAliasPut>;

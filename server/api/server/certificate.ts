@@ -1,0 +1,22 @@
+// Trusted client certificates on the wire (spec 2.4).
+import { Type, type Static } from 'typebox';
+import { facts } from '../schema/field.ts';
+
+export const Certificate = Type.Object({
+  type: Type.String(facts({ doc: 'client is the only type.' })),
+  certificate: Type.String(facts({ doc: 'PEM x509.', immutable: true })),
+  name: Type.String(facts({ effect: 'live' })),
+  fingerprint: Type.String(facts({ computed: true, doc: 'SHA-256 of the raw certificate.' })),
+});
+export type Certificate = Static<typeof Certificate>;
+
+/** `certificate` is base64 DER or PEM; absent: the one of the connection. */
+export const CertificateCreate = Type.Object({
+  type: Type.String(),
+  certificate: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String()),
+  password: Type.Optional(Type.String(facts({ secret: true, createOnly: true }))),
+});
+export const CertificatePut = Type.Object({ type: Type.Optional(Type.String()), name: Type.Optional(Type.String()) });
+export type CertificateCreate = Static<typeof CertificateCreate>;
+export type CertificatePut = Static<typeof CertificatePut>;

@@ -1,0 +1,261 @@
+// What LXD takes beside this contract, or brought first: config keys, device types and properties, each with the API extension that
+// brought it. Only names and what a change costs; values are judged by the server that has them, or here where the contract has a row. Source: API extensions of LXD 5.0, tried on 5.0.2.
+import type { DeviceConfig, Devices } from '../devices/index.ts';
+import { extensions } from './extensions.ts';
+import type { Effect } from '../schema/field.ts';
+import type { Problem } from '../problem.ts';
+
+export interface LxdKey {
+  /** API extension that brought it. */
+  readonly since: string;
+  readonly effect: Effect;
+  /** false: known by its beginning only; nobody but the server can tell whether there is such a key. */
+  readonly isNamed: boolean;
+}
+
+/** Whose config it is. */
+export type LxdPlace = 'container' | 'network' | 'storage_pool' | 'storage_volume' | 'server_config' | 'project';
+
+/** The extension is one of our own: the contract has rows for what it brought, and judges that. */
+export const isServedHere = (since: string): boolean => extensions.includes(since);
+
+/** What every LXD of today has, for what no extension announces. */
+const today = 'instances';
+
+type Rows = readonly (readonly [since: string, effect: Effect, keys: string])[];
+
+/** Keys by extension; `*` stands for any rest. */
+const rows: Readonly<Record<LxdPlace, Rows>> = {
+  container: [
+    ['linux_sysctl', 'restart', 'linux.sysctl.*'],
+    [
+      'container_syscall_intercept',
+      'restart',
+      'security.syscalls.intercept.mknod security.syscalls.intercept.setxattr',
+    ],
+    [
+      'container_syscall_intercept_mount',
+      'restart',
+      'security.syscalls.intercept.mount security.syscalls.intercept.mount.allowed security.syscalls.intercept.mount.shift',
+    ],
+    ['container_syscall_intercept_mount_fuse', 'restart', 'security.syscalls.intercept.mount.fuse'],
+    [
+      'container_syscall_intercept_bpf_devices',
+      'restart',
+      'security.syscalls.intercept.bpf security.syscalls.intercept.bpf.devices',
+    ],
+    ['container_syscall_intercept_sched_setscheduler', 'restart', 'security.syscalls.intercept.sched_setscheduler'],
+    ['migration_stateful', 'restart', 'migration.stateful'],
+    ['agent_nic_config', 'restart', 'agent.nic_config'],
+    ['qemu_metrics', 'restart', 'security.agent.metrics'],
+    ['qemu_raw_conf', 'restart', 'raw.qemu.conf'],
+    ['virtual-machines', 'restart', 'raw.qemu security.secureboot limits.memory.hugepages'],
+  ],
+  network: [
+    ['network_bgp', 'live', 'bgp.peers.* bgp.ipv4.nexthop bgp.ipv6.nexthop'],
+    ['network_dns_search', 'live', 'dns.search'],
+    ['network_dns', 'live', 'dns.zone.forward dns.zone.reverse.ipv4 dns.zone.reverse.ipv6 dns.nameservers'],
+    ['network_nat_address', 'live', 'ipv4.nat.address ipv6.nat.address'],
+    ['network_type_ovn', 'live', 'ipv4.ovn.ranges ipv6.ovn.ranges ovn.ingress_mode network'],
+    ['network_bridge_acl', 'live', 'security.acls security.acls.*'],
+    ['network_gvrp', 'live', 'gvrp'],
+    ['network_type_macvlan', 'live', 'parent mtu vlan'],
+    ['network_type_physical', 'live', 'ipv4.gateway ipv6.gateway ipv4.routes.anycast ipv6.routes.anycast'],
+  ],
+  storage_pool: [
+    ['storage_rsync_compression', 'live', 'rsync.compression'],
+    ['ceph_data_pool_name', 'recreate', 'ceph.osd.data_pool_name'],
+    ['ceph_rbd_du', 'live', 'ceph.rbd.du'],
+    ['storage_ceph_features', 'live', 'ceph.rbd.features'],
+    ['storage_cephfs', 'recreate', 'cephfs.*'],
+    ['storage_lvm_thinpool_metadata_size', 'recreate', 'lvm.thinpool_metadata_size'],
+    ['storage_lvm_vg_force_reuse', 'recreate', 'lvm.vg.force_reuse'],
+    ['storage_zfs_export', 'live', 'zfs.export'],
+    [today, 'live', 'volume.*'],
+  ],
+  storage_volume: [
+    ['storage_shifted', 'live', 'security.shifted'],
+    ['volume_snapshot_scheduling', 'live', 'snapshots.expiry snapshots.pattern snapshots.schedule'],
+    ['storage_lvm_stripes', 'recreate', 'lvm.stripes lvm.stripes.size'],
+    ['storage_zfs_blocksize', 'recreate', 'zfs.blocksize'],
+    ['storage_zfs_reserve_space', 'live', 'zfs.reserve_space'],
+  ],
+  server_config: [
+    ['network_bgp', 'live', 'core.bgp_address core.bgp_asn core.bgp_routerid'],
+    ['network_dns', 'live', 'core.dns_address'],
+    ['server_trusted_proxy', 'live', 'core.https_trusted_proxy'],
+    ['metrics', 'live', 'core.metrics_address'],
+    ['metrics_authentication', 'live', 'core.metrics_authentication'],
+    ['remote_token_expiry', 'live', 'core.remote_token_expiry'],
+    ['trust_ca_certificates', 'live', 'core.trust_ca_certificates'],
+    [today, 'live', 'core.shutdown_timeout'],
+    ['rbac', 'live', 'rbac.*'],
+    ['cluster_join_token_expiry', 'live', 'cluster.join_token_expiry'],
+    ['clustering_sizing', 'live', 'cluster.max_standby cluster.max_voters'],
+    ['images_default_architecture', 'live', 'images.default_architecture'],
+    ['network_type_ovn', 'live', 'network.ovn.integration_bridge network.ovn.northbound_connection'],
+    ['daemon_storage', 'live', 'storage.backups_volume storage.images_volume'],
+  ],
+  project: [],
+};
+
+const serverDefaults: Readonly<Record<string, string>> = {
+  'cluster.join_token_expiry': '3H',
+  'cluster.max_standby': '2',
+  'cluster.max_voters': '3',
+  'core.metrics_authentication': 'true',
+  'core.shutdown_timeout': '5',
+  'core.trust_ca_certificates': 'false',
+  'network.ovn.integration_bridge': 'br-int',
+  'network.ovn.northbound_connection': 'unix:/var/run/ovn/ovnnb_db.sock',
+  'rbac.api.expiry': '3600',
+  'rbac.expiry': '3600',
+};
+
+/** A server shows no value that is its default. */
+export const lxdServerDefault = (key: string): string | undefined =>
+  Object.hasOwn(serverDefaults, key) ? serverDefaults[key] : undefined;
+
+/** Beginnings under which newer servers have keys that nobody here knows. */
+const spaces: Readonly<Record<LxdPlace, RegExp>> = {
+  container:
+    /^(agent|boot|cloud-init|cluster|limits|linux|migration|nvidia|oci|placement|raw|security|snapshots|ubuntu_pro)\../,
+  network: /^(acls|bgp|bridge|dns|ipv4|ipv6|ovn|security)\../,
+  storage_pool: /^(btrfs|ceph|cephfs|cephobject|lvm|powerflex|rsync|source|volume|zfs)\../,
+  storage_volume: /^(block|lvm|security|snapshots|zfs)\../,
+  server_config:
+    /^(acme|backups|cluster|core|images|instances|logging|loki|network|oidc|openfga|rbac|replicas|storage)\../,
+  project: /^(backups|features|images|limits|restricted|snapshots)\../,
+};
+
+const tables = new Map(
+  Object.entries(rows).map(([place, list]) => [
+    place,
+    list.flatMap(([since, effect, keys]) =>
+      keys.split(' ').map((key) => ({ key, row: { since, effect, isNamed: true } satisfies LxdKey })),
+    ),
+  ]),
+);
+
+/** As they are written in manifests; patterns end with `*`. */
+export const lxdKeyNames = (place: LxdPlace): readonly string[] => (tables.get(place) ?? []).map(({ key }) => key);
+
+/** Asked only of keys that this contract does not have. */
+export function lxdKey(place: LxdPlace, key: string): LxdKey | undefined {
+  const found = (tables.get(place) ?? []).find(({ key: name }) =>
+    name.endsWith('*') ? key.startsWith(name.slice(0, -1)) && key.length >= name.length : name === key,
+  );
+  if (found !== undefined) return found.row;
+  return spaces[place].test(key) ? { since: today, effect: 'live', isNamed: false } : undefined;
+}
+
+/** Types of managed networks beside bridges. */
+export const lxdNetworkTypes: Readonly<Record<string, string>> = {
+  macvlan: 'network_type_macvlan',
+  sriov: 'network_type_sriov',
+  ovn: 'network_type_ovn',
+  physical: 'network_type_physical',
+};
+
+export const lxdPoolDrivers: Readonly<Record<string, string>> = { cephfs: 'storage_cephfs' };
+
+export const lxdDeviceTypes: Readonly<Record<string, string>> = {
+  'unix-hotplug': 'unix_hotplug_devices',
+  tpm: 'tpm_device_type',
+  pci: 'pci_device_type',
+};
+
+const nicTypes: Readonly<Record<string, string>> = {
+  routed: 'container_nic_routed',
+  ipvlan: 'container_nic_ipvlan',
+  ovn: 'network_type_ovn',
+};
+
+const properties: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  nic: {
+    acceleration: 'ovn_nic_acceleration',
+    'boot.priority': 'vm_boot_priority',
+    gvrp: 'network_gvrp',
+    'ipv4.gateway': 'container_nic_routed_gateway',
+    'ipv4.host_address': 'container_nic_routed_host_address',
+    'ipv4.host_table': 'container_nic_routed_host_table',
+    'ipv4.neighbor_probe': 'instance_nic_routed_neighbor_probe',
+    'ipv4.routes': 'container_nic_routes',
+    'ipv4.routes.external': 'network_ovn_external_subnets',
+    'ipv6.gateway': 'container_nic_routed_gateway',
+    'ipv6.host_address': 'container_nic_routed_host_address',
+    'ipv6.host_table': 'container_nic_routed_host_table',
+    'ipv6.neighbor_probe': 'instance_nic_routed_neighbor_probe',
+    'ipv6.routes': 'container_nic_routes',
+    'ipv6.routes.external': 'network_ovn_external_subnets',
+    mode: 'container_nic_ipvlan_mode',
+    nested: today,
+    'security.acls': 'network_bridge_acl',
+    'security.acls.default.egress.action': 'network_bridge_acl',
+    'security.acls.default.egress.logged': 'network_bridge_acl',
+    'security.acls.default.ingress.action': 'network_bridge_acl',
+    'security.acls.default.ingress.logged': 'network_bridge_acl',
+    'security.ipv4_filtering': 'container_nic_ipfilter',
+    'security.ipv6_filtering': 'container_nic_ipfilter',
+    'security.port_isolation': 'instance_nic_bridged_port_isolation',
+    vlan: 'instance_nic_bridged_vlan',
+    'vlan.tagged': 'instance_nic_bridged_vlan',
+  },
+  disk: {
+    'boot.priority': 'vm_boot_priority',
+    'ceph.cluster_name': 'container_disk_ceph',
+    'ceph.user_name': 'container_disk_ceph',
+    'raw.mount.options': 'container_raw_mount',
+    'size.state': 'disk_state_quota',
+  },
+  gpu: {
+    gputype: 'gpu_mdev',
+    mdev: 'gpu_mdev',
+    'mig.ci': 'gpu_mig',
+    'mig.gi': 'gpu_mig',
+    'mig.uuid': 'gpu_mig_uuid',
+  },
+};
+
+export const lxdPropertyNames = (type: string): readonly string[] => Object.keys(of(properties, type) ?? {});
+
+const propertySpace = /^(acls|boot|ceph|initial|io|ipv4|ipv6|limits|queue|raw|security|source)\../;
+
+const of = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(table, name) ? table[name] : undefined;
+
+/** The extension without which no such device can be, whatever else it says: its type or kind is LXD's own. */
+export const lxdDevice = (device: DeviceConfig): { readonly property: string; readonly since: string } | undefined => {
+  const type = of(lxdDeviceTypes, device['type'] ?? '');
+  if (type !== undefined) return { property: 'type', since: type };
+  const nic = device['type'] === 'nic' ? of(nicTypes, device['nictype'] ?? '') : undefined;
+  return nic === undefined ? undefined : { property: 'nictype', since: nic };
+};
+
+/** Asked only of properties that this contract does not have for such a device. */
+export function lxdProperty(type: string, property: string): Omit<LxdKey, 'effect'> | undefined {
+  const since = of(of(properties, type) ?? {}, property);
+  if (since !== undefined) return { since, isNamed: true };
+  return propertySpace.test(property) ? { since: today, isNamed: false } : undefined;
+}
+
+/** Without the problems of what only LXD has, which a server that has it judges itself. What is nearly a known word stays wrong. */
+export const withoutKeysOfLxd = (place: LxdPlace, problems: readonly Problem[]): Problem[] =>
+  problems.filter(
+    ({ path, message }) =>
+      !/unknown key/.test(message) || message.includes('did you mean') || lxdKey(place, restOf(path)) === undefined,
+  );
+
+/** The same of devices: types, kinds and properties. */
+export const withoutDevicesOfLxd = (devices: Devices, problems: readonly Problem[]): Problem[] =>
+  problems.filter(({ path, message }) => {
+    const name = Object.keys(devices).find((one) => restOf(path) === one || restOf(path).startsWith(`${one}.`));
+    const device = name === undefined ? undefined : devices[name];
+    if (name === undefined || device === undefined) return true;
+    if (lxdDevice(device) !== undefined) return false;
+    const isUnknown = /^is not a property of|^is not for /.test(message) && !message.includes('did you mean');
+    const row = isUnknown ? lxdProperty(device['type'] ?? '', restOf(path).slice(name.length + 1)) : undefined;
+    return row === undefined || isServedHere(row.since);
+  });
+
+const restOf = (path: string): string => path.slice(path.indexOf('.') + 1);

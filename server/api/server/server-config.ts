@@ -1,0 +1,193 @@
+// The config keys of the server: one table, the check of what is sent, and the merge of it with what is stored. Pure.
+import { parseListenAddress } from './listen-address.ts';
+import { hint } from '../text/nearest-word.ts';
+import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import * as is from '../text/value-checks.ts';
+import type { Check } from '../text/value-checks.ts';
+
+export interface ServerConfigKey {
+  readonly type: 'text' | 'bool' | 'integer';
+  readonly doc: string;
+  readonly check: Check;
+  /** What holds while it is unset; absent: nothing. A value equal to it is never stored. */
+  readonly default?: string;
+  /** local: each member of a cluster has its own value. */
+  readonly scope: 'local' | 'cluster';
+  /** Never shown: reads back as true, and only a hash is stored. */
+  readonly hidden?: boolean;
+}
+
+type More = Partial<Pick<ServerConfigKey, 'default' | 'scope' | 'hidden'>>;
+
+const row =
+  (type: ServerConfigKey['type'], check: Check) =>
+  (doc: string, more: More = {}): ServerConfigKey => ({ type, check, doc, scope: 'cluster', ...more });
+
+const text = row('text', is.any);
+const flag = row('bool', is.bool);
+const header = row('text', is.matches(/^[ -~]*$/, 'must be printable ASCII: it becomes a response header'));
+const integer = (min?: number) => row('integer', is.paddedInteger(min));
+
+const listen: Check = (value) =>
+  parseListenAddress(value) === undefined
+    ? 'must be an address with an optional port, such as 10.0.0.1:8443, [::]:8443 or :8443'
+    : undefined;
+const program = is.matches(
+  /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
+  'must be none or the name of a program such as gzip or zstd',
+);
+const url = is.matches(/^https?:\/\/[^\s/]+/, 'must be an http or https URL');
+const replicas: Check = (value) =>
+  value === '-1' || is.paddedInteger(1)(value) === undefined
+    ? undefined
+    : 'must be a whole number of at least 1, or -1 for all';
+const perPool =
+  (key: string): Check =>
+  () =>
+    `is a setting of storage pools by now: set ${key} on the pool`;
+const local = { scope: 'local' } as const;
+
+export const serverConfigKeys = {
+  'backups.allow_host_access': flag(
+    'Make containers also of backups that bring access to the host (privileged, paths of the host, raw.*), without being told so.',
+    { default: 'false' },
+  ),
+  'backups.compression_algorithm': row('text', program)('Program that packs backups.', { default: 'gzip' }),
+  'candid.api.key': text('Public key of the identity provider.'),
+  'candid.api.url': row('text', url)('Address of the identity provider.'),
+  'candid.domains': text('Domains accepted from the identity provider, comma separated.'),
+  'candid.expiry': integer(1)('Seconds for which its word is good.', { default: '3600' }),
+  'cluster.https_address': row('text', listen)('Address for the other members of the cluster.', local),
+  'cluster.images_minimal_replica': row('integer', replicas)('Members that keep a copy of an image; -1: all.', {
+    default: '3',
+  }),
+  'cluster.offline_threshold': integer(5)('Seconds of silence after which a member counts as offline.', {
+    default: '20',
+  }),
+  'core.debug_address': row('text', listen)('Address of the profiling listener.', local),
+  'core.https_address': row('text', listen)('Address for remote clients; port 8443 unless given.', local),
+  'core.https_allowed_credentials': flag('Send Access-Control-Allow-Credentials.', { default: 'false' }),
+  'core.https_allowed_headers': header('Access-Control-Allow-Headers for browsers.'),
+  'core.https_allowed_methods': header('Access-Control-Allow-Methods for browsers.'),
+  'core.https_allowed_origin': header('Access-Control-Allow-Origin for browsers.'),
+  'core.proxy_http': row('text', url)('Proxy for http. Unset: as the environment has it.'),
+  'core.proxy_https': row('text', url)('Proxy for https. Unset: as the environment has it.'),
+  'core.proxy_ignore_hosts': text('Hosts reached without a proxy, comma separated.'),
+  'core.trust_password': text('Password with which clients add their certificate.', { hidden: true }),
+  'images.auto_update_cached': flag('Keep images current that were fetched on demand.', { default: 'true' }),
+  'images.auto_update_interval': integer(0)('Hours between looks for newer images; 0: never.', { default: '6' }),
+  'images.compression_algorithm': row('text', program)('Program that packs images.', { default: 'gzip' }),
+  'images.remote_cache_expiry': integer()('Days an unused fetched image is kept; 0 or less: for ever.', {
+    default: '10',
+  }),
+  'maas.api.key': text('Key for the MAAS server.'),
+  'maas.api.url': row('text', url)('Address of the MAAS server.'),
+  'maas.machine': text('Name of this host in MAAS. Unset: the host name.', local),
+  'storage.lvm_fstype': row('text', perPool('volume.block.filesystem'))('Of old; now of pools.', { default: 'ext4' }),
+  'storage.lvm_mount_options': text('Mount options of LVM volumes whose pool sets none.', { default: 'discard' }),
+  'storage.lvm_thinpool_name': row('text', perPool('lvm.thinpool_name'))('Of old; now of pools.'),
+  'storage.lvm_vg_name': row('text', perPool('lvm.vg_name'))('Of old; now of pools.'),
+  'storage.lvm_volume_size': row('text', perPool('volume.size'))('Of old; now of pools.', { default: '10GiB' }),
+  'storage.zfs_pool_name': row('text', perPool('zfs.pool_name'))('Of old; now of pools.'),
+  'storage.zfs_remove_snapshots': flag('Remove newer ZFS snapshots when an older one is restored.', {
+    default: 'false',
+  }),
+  'storage.zfs_use_refquota': flag('ZFS quotas do not count snapshots.', { default: 'false' }),
+} as const satisfies Record<string, ServerConfigKey>;
+
+export type ServerConfigKeyName = keyof typeof serverConfigKeys;
+/** What is stored: no defaults, no empty values; hidden keys hold their hash. */
+export type StoredServerConfig = Readonly<Record<string, string>>;
+
+/** Free for clients: real LXD takes any such key, and tools keep notes of theirs there. */
+const userKey = text('Free for users.');
+
+const keyOf = (key: string): ServerConfigKey | undefined =>
+  Object.hasOwn(serverConfigKeys, key)
+    ? serverConfigKeys[key as ServerConfigKeyName]
+    : /^user\../.test(key)
+      ? userKey
+      : undefined;
+
+/** Every problem of the config sent, in the order of the keys. Values are strings; null unsets like empty text, and true
+ *  keeps what is stored of a hidden key. */
+export function validateServerConfig(sent: Readonly<Record<string, unknown>>): Problem[] {
+  const problems: Problem[] = [...countProblems('config', sent)];
+  for (const key of Object.keys(sent).toSorted()) {
+    if (problems.length >= maxProblems) break;
+    const message = wrong(key, sent[key]);
+    if (message !== undefined) problems.push({ path: `config.${key}`, message });
+  }
+  return problems;
+}
+
+function wrong(key: string, value: unknown): string | undefined {
+  const fact = keyOf(key);
+  if (fact === undefined)
+    return `unknown key ${is.shown(key)}${hint(key, Object.keys(serverConfigKeys)) || '; free keys start with user.'}`;
+  if (value === null || value === '' || (fact.hidden === true && value === true)) return undefined;
+  if (typeof value !== 'string') return `cannot set ${key}: values are strings, this is ${named(value)}`;
+  if (fact.default !== undefined && normal(fact, value) === fact.default) return undefined;
+  const broken = (fact === userKey ? is.manyLines : is.oneLine)(value) ?? is.judge(fact.check, value, 'list');
+  if (broken === undefined) return undefined;
+  return `cannot set ${key} to ${fact.hidden === true ? '***' : is.shown(value)}: it ${broken}`;
+}
+
+const named = (value: unknown): string =>
+  Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+
+export interface ServerConfigChange {
+  /** To store, but for the new secrets. */
+  readonly config: StoredServerConfig;
+  /** Hidden keys that got a new value, in clear: to be hashed and added to `config`. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** Keys whose value is another one now, sorted. */
+  readonly changed: readonly string[];
+}
+
+/** What is stored after a valid request. put: keys left out go back to their default; patch: they stay. */
+export function mergeServerConfig(
+  current: StoredServerConfig,
+  sent: Readonly<Record<string, unknown>>,
+  mode: 'put' | 'patch',
+): ServerConfigChange {
+  const config: Record<string, string> = mode === 'patch' ? { ...current } : {};
+  const secrets: Record<string, string> = {};
+  for (const [key, value] of Object.entries(sent)) {
+    const fact = keyOf(key);
+    const stored = current[key];
+    delete config[key];
+    if (fact?.hidden === true && value === true) {
+      if (stored !== undefined) config[key] = stored;
+    } else if (fact !== undefined && typeof value === 'string' && value !== '') {
+      const normalized = normal(fact, value);
+      if (fact.hidden === true) secrets[key] = value;
+      else if (normalized !== fact.default) config[key] = normalized;
+    }
+  }
+  const keys = new Set([...Object.keys(current), ...Object.keys(config), ...Object.keys(secrets)]);
+  const changed = [...keys].filter((key) => key in secrets || current[key] !== config[key]).toSorted();
+  return { config, secrets, changed };
+}
+
+/** One spelling for one meaning, so that equal values compare equal. */
+function normal(fact: ServerConfigKey, value: string): string {
+  if (fact.type === 'bool' && is.bool(value) === undefined) return String(is.isTrue(value));
+  if (fact.type === 'integer' && is.paddedInteger()(value) === undefined)
+    return String(BigInt(value.replace(/^\+/, '')));
+  return value;
+}
+
+/** The config as GET shows it: no defaults, and only true of what is hidden. */
+export function renderServerConfig(config: StoredServerConfig): Record<string, string | true> {
+  const shown = Object.entries(config)
+    .filter(([, value]) => value !== '')
+    .map(([key, value]) => [key, keyOf(key)?.hidden === true ? true : value] as const);
+  return Object.fromEntries(shown.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** The value that holds: the stored one, else the default, else empty. */
+export function serverConfigValue(config: StoredServerConfig, key: ServerConfigKeyName): string {
+  const fact: ServerConfigKey = serverConfigKeys[key];
+  return config[key] ?? fact.default ?? '';
+}

@@ -1,0 +1,206 @@
+// The config keys of storage pools and of their volumes: one table of facts each, and the pure check of a whole config.
+import { parseBytes } from '../text/byte-size.ts';
+import { poolDrivers } from './pool-drivers.ts';
+import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import * as is from '../text/value-checks.ts';
+import type { Check } from '../text/value-checks.ts';
+
+export type PoolDriver = (typeof poolDrivers)[number];
+export type StorageKeyType = 'bool' | 'size' | 'text';
+type Config = Readonly<Record<string, string>>;
+
+export interface StorageConfigKey {
+  readonly type: StorageKeyType;
+  readonly drivers: readonly PoolDriver[];
+  readonly doc: string;
+  /** The broken rule, undefined when the value is fine. Never asked about empty text, which means unset. */
+  readonly check: Check;
+  /** What holds while the key is unset; absent: nothing, or see doc. */
+  readonly default?: string;
+  /** Drivers of which an existing pool or volume takes a new value. */
+  readonly changeable: readonly PoolDriver[];
+  /** Kept by the server; a request may repeat it but has no reason to set it. */
+  readonly computed?: boolean;
+}
+
+const every: readonly PoolDriver[] = poolDrivers;
+const never: readonly PoolDriver[] = [];
+/** Zero is a size too: for most keys it means no limit. */
+const size: Check = (value) =>
+  parseBytes(value) === undefined ? 'must be a size in bytes such as 512MB or 2GiB' : undefined;
+const fileSystem = is.oneOf('btrfs', 'ext4', 'xfs');
+
+function key(
+  type: StorageKeyType,
+  drivers: readonly PoolDriver[],
+  doc: string,
+  more: Partial<Pick<StorageConfigKey, 'check' | 'default' | 'changeable' | 'computed'>> = {},
+): StorageConfigKey {
+  const check = type === 'bool' ? is.bool : type === 'size' ? size : is.oneLine;
+  return { type, drivers, doc, check, changeable: never, ...more };
+}
+
+/** Beside these, `user.*` is free on every pool. */
+export const poolConfigKeys = {
+  size: key(
+    'size',
+    ['btrfs', 'lvm', 'zfs'],
+    'Size of the file that holds the pool. Unset: 20% of the disk, 15GB to 100GB.',
+  ),
+  source: key(
+    'text',
+    every,
+    'Directory, block device, volume group, dataset or file of the pool. Unset: made by the daemon.',
+  ),
+  'btrfs.mount_options': key('text', ['btrfs'], 'Mount options of the pool.', {
+    default: 'user_subvol_rm_allowed',
+    changeable: ['btrfs'],
+  }),
+  'ceph.cluster_name': key('text', ['ceph'], 'Cluster that holds the pool.', { default: 'ceph' }),
+  'ceph.user.name': key('text', ['ceph'], 'User of the cluster.', { default: 'admin' }),
+  'ceph.osd.pool_name': key('text', ['ceph'], 'Name of the pool in the cluster. Unset: the name of this pool.'),
+  'ceph.osd.pg_num': key('size', ['ceph'], 'Placement groups.', { default: '32' }),
+  'ceph.osd.force_reuse': key('bool', ['ceph'], 'Use a pool that exists in the cluster.', { default: 'false' }),
+  'ceph.rbd.clone_copy': key('bool', ['ceph'], 'Copies share the blocks of their origin.', { default: 'true' }),
+  'lvm.vg_name': key('text', ['lvm'], 'Volume group. Unset: the name of the pool.', { changeable: ['lvm'] }),
+  'lvm.thinpool_name': key('text', ['lvm'], 'Thin pool. Unset: GantryThinPool.', { changeable: ['lvm'] }),
+  'lvm.use_thinpool': key('bool', ['lvm'], 'Volumes are thin, so that copies share blocks.', { default: 'true' }),
+  'rsync.bwlimit': key(
+    'size',
+    every,
+    'Bytes a second when containers and volumes are sent to another server; 0: no limit.',
+    {
+      default: '0',
+      changeable: ['btrfs', 'dir', 'zfs'],
+    },
+  ),
+  'sync.volumes': key(
+    'bool',
+    every,
+    'What the server writes into volumes (create, copy, snapshot, restore, pushed files) is on the disk before it is acknowledged.',
+    { default: 'false', changeable: ['btrfs', 'dir'] },
+  ),
+  'volume.size': key('size', ['lvm', 'ceph'], 'Size of a new volume.', {
+    default: '10GB',
+    changeable: ['lvm', 'ceph'],
+  }),
+  'volume.block.filesystem': key('text', ['lvm', 'ceph'], 'File system of a new volume.', {
+    check: fileSystem,
+    default: 'ext4',
+    changeable: ['lvm', 'ceph'],
+  }),
+  'volume.block.mount_options': key('text', ['lvm', 'ceph'], 'Mount options of a new volume.', {
+    default: 'discard',
+    changeable: ['lvm', 'ceph'],
+  }),
+  'volume.zfs.remove_snapshots': key('bool', ['zfs'], 'A restore may remove the snapshots that are newer.', {
+    default: 'false',
+    changeable: ['zfs'],
+  }),
+  'volume.zfs.use_refquota': key('bool', ['zfs'], 'Limits do not count snapshots.', {
+    default: 'false',
+    changeable: ['zfs'],
+  }),
+  'zfs.clone_copy': key('bool', ['zfs'], 'Copies share the blocks of their origin.', {
+    default: 'true',
+    changeable: ['zfs'],
+  }),
+  'zfs.pool_name': key('text', ['zfs'], 'Pool or dataset. Unset: the name of the pool.'),
+  'volatile.initial_source': key('text', every, 'The source as first given.', { computed: true }),
+  'volatile.pool.pristine': key('text', every, 'The pool was empty when it was taken over.', { computed: true }),
+} as const satisfies Readonly<Record<string, StorageConfigKey>>;
+
+/** Beside these, `user.*` is free on every volume. */
+export const volumeConfigKeys = {
+  size: key('size', ['btrfs', 'ceph', 'lvm', 'zfs'], 'Limit of the volume.', {
+    changeable: ['btrfs', 'ceph', 'lvm', 'zfs'],
+  }),
+  'block.filesystem': key('text', ['lvm', 'ceph'], 'File system of the volume.', {
+    check: fileSystem,
+    default: 'ext4',
+  }),
+  'block.mount_options': key('text', ['lvm', 'ceph'], 'Mount options of the volume.', {
+    default: 'discard',
+    changeable: ['lvm', 'ceph'],
+  }),
+  'security.unmapped': key('bool', every, 'Owners are not shifted when a container uses the volume.', {
+    default: 'false',
+    changeable: every,
+  }),
+  'zfs.remove_snapshots': key('bool', ['zfs'], 'A restore may remove the snapshots that are newer.', {
+    default: 'false',
+    changeable: ['zfs'],
+  }),
+  'zfs.use_refquota': key('bool', ['zfs'], 'Limits do not count snapshots.', { default: 'false', changeable: ['zfs'] }),
+  'volatile.idmap.last': key('text', every, 'Id map that the files have now.', { computed: true, changeable: every }),
+  'volatile.idmap.next': key('text', every, 'Id map at the next start.', { computed: true, changeable: every }),
+} as const satisfies Readonly<Record<string, StorageConfigKey>>;
+
+/** All problems of a pool's config. `old` is the stored config at an update: what did not change is not judged again. */
+export function validatePoolConfig(driver: string, config: Config, old?: Config): Problem[] {
+  const known = poolDrivers.find((name) => name === driver);
+  if (known === undefined)
+    return [
+      {
+        path: 'driver',
+        message: `there is no storage driver ${is.shown(driver)}; known are ${poolDrivers.join(', ')}`,
+      },
+    ];
+  const problems = validateConfig(poolConfigKeys, `a ${known} pool`, known, config, old);
+  if (config['lvm.use_thinpool'] && !is.isTrue(config['lvm.use_thinpool']) && config['lvm.thinpool_name'])
+    problems.push({
+      path: 'config.lvm.thinpool_name',
+      message: 'must be unset while lvm.use_thinpool is false: there is no thin pool then',
+    });
+  return problems;
+}
+
+/** All problems of a volume's config; `driver` is that of its pool. */
+export function validateVolumeConfig(driver: PoolDriver, config: Config, old?: Config): Problem[] {
+  return validateConfig(volumeConfigKeys, `a volume of a ${driver} pool`, driver, config, old);
+}
+
+function validateConfig(
+  table: Readonly<Record<string, StorageConfigKey>>,
+  owner: string,
+  driver: PoolDriver,
+  config: Config,
+  old: Config | undefined,
+): Problem[] {
+  const problems: Problem[] = [...countProblems('config', config)];
+  const names = new Set([...Object.keys(config), ...Object.keys(old ?? {})]);
+  for (const name of names) {
+    if (problems.length >= maxProblems) break;
+    const value = config[name] ?? '';
+    const before = old?.[name] ?? '';
+    if (old !== undefined && value === before) continue;
+    const message = brokenRule(Object.hasOwn(table, name) ? table[name] : undefined, name, owner, driver, value, old);
+    if (message !== undefined) problems.push({ path: `config.${name}`, message });
+  }
+  return problems;
+}
+
+function brokenRule(
+  fact: StorageConfigKey | undefined,
+  name: string,
+  owner: string,
+  driver: PoolDriver,
+  value: string,
+  old: Config | undefined,
+): string | undefined {
+  if (/^user\..+/.test(name)) return undefined;
+  if (fact === undefined) return value === '' ? undefined : `is not a config key of ${owner}`;
+  if (!fact.drivers.includes(driver)) {
+    if (value === '') return undefined;
+    const others = `it is one of ${fact.drivers.join(', ')}`;
+    return name === 'size' && driver === 'dir'
+      ? `is not a config key of ${owner}: a directory cannot be limited in size; ${others}`
+      : `is not a config key of ${owner}; ${others}`;
+  }
+  if (old !== undefined && !fact.changeable.includes(driver) && fact.computed !== true) {
+    const stored = old[name] === undefined || old[name] === '' ? 'unset' : JSON.stringify(old[name]);
+    return `cannot be changed once the pool or volume exists (it is ${stored}); send it as it is`;
+  }
+  const broken = value === '' ? undefined : is.judge(fact.check, value, 'word');
+  return broken === undefined ? undefined : `${broken}, not ${is.shown(value)}`;
+}

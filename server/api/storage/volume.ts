@@ -1,0 +1,63 @@
+// Storage volumes and their snapshots on the wire (spec 2.14).
+import { Type, type Static } from 'typebox';
+import { ConfigMap, Description, UsedBy } from '../schema/common-schemas.ts';
+import { facts } from '../schema/field.ts';
+
+export const StorageVolume = Type.Object({
+  name: Type.String(facts({ immutable: true })),
+  type: Type.String(facts({ immutable: true })),
+  description: Description,
+  config: Type.Record(Type.String(), Type.String(), facts({ effect: 'live' })),
+  location: Type.String(facts({ computed: true })),
+  used_by: UsedBy,
+});
+export type StorageVolume = Static<typeof StorageVolume>;
+
+export const VolumeSource = Type.Object({
+  name: Type.Optional(Type.String()),
+  pool: Type.Optional(Type.String()),
+  type: Type.Optional(Type.String()),
+  mode: Type.Optional(Type.String()),
+  volume_only: Type.Optional(Type.Boolean()),
+  operation: Type.Optional(Type.String()),
+  certificate: Type.Optional(Type.String()),
+  secrets: Type.Optional(Type.Record(Type.String(), Type.String())),
+});
+
+export const StorageVolumeCreate = Type.Object({
+  name: Type.String(),
+  type: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
+  source: Type.Optional(VolumeSource),
+});
+export type StorageVolumeCreate = Static<typeof StorageVolumeCreate>;
+export const StorageVolumePut = Type.Object({
+  description: Type.Optional(Type.String()),
+  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
+  restore: Type.Optional(Type.String()),
+});
+export type StorageVolumePut = Static<typeof StorageVolumePut>;
+export const StorageVolumePost = Type.Object({
+  name: Type.String(),
+  pool: Type.Optional(Type.String()),
+  migration: Type.Optional(Type.Boolean()),
+  target: Type.Optional(Type.Unknown()),
+});
+
+export type StorageVolumePost = Static<typeof StorageVolumePost>;
+
+export const VolumeSnapshot = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  config: ConfigMap,
+});
+export type VolumeSnapshot = Static<typeof VolumeSnapshot>;
+
+export const VolumeSnapshotCreate = Type.Object({
+  name: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+});
+export type VolumeSnapshotCreate = Static<typeof VolumeSnapshotCreate>;
+export const VolumeSnapshotPut = Type.Object({ description: Type.Optional(Type.String()) });
+export type VolumeSnapshotPut = Static<typeof VolumeSnapshotPut>;

@@ -1,0 +1,123 @@
+// One channel of an operation from the client's side: a websocket that carries a stream each way, with its end marks.
+import type { Readable, Writable } from 'node:stream';
+import type { WebSocket } from 'ws';
+import { ClientError } from '../client-error.ts';
+
+const barrier = Buffer.alloc(0);
+/** What may wait in this process before the source is asked to stop. */
+const maxWaitingBytes = 1024 * 1024;
+
+export class ClientChannel {
+  /** Of data given to `writeTo`. */
+  receivedBytes = 0;
+  readonly #socket: WebSocket;
+  /** Frames that came before anyone wanted them; the socket is paused meanwhile. */
+  #early: { readonly bytes: Buffer; readonly isBinary: boolean }[] = [];
+  #take: ((bytes: Buffer, isBinary: boolean) => void) | undefined;
+  readonly #gone: Promise<void>;
+  #stopReading: () => void = () => {};
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.on('message', (bytes: Buffer, isBinary) => {
+      if (this.#take === undefined) this.#early.push({ bytes, isBinary });
+      else this.#take(bytes, isBinary);
+    });
+    this.#gone = new Promise((resolve) => {
+      socket.once('close', () => resolve());
+    });
+    void this.#gone.finally(() => this.#stopReading());
+  }
+
+  static open(socket: WebSocket, what: string, signal: AbortSignal | undefined): Promise<ClientChannel> {
+    return new Promise((resolve, reject) => {
+      const channel = new ClientChannel(socket);
+      const aborted = (): void => {
+        socket.terminate();
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener('abort', aborted, { once: true });
+      socket.once('open', () => {
+        signal?.removeEventListener('abort', aborted);
+        resolve(channel);
+      });
+      socket.on('error', (cause) => {
+        signal?.removeEventListener('abort', aborted);
+        // Once it is open, the close that follows says enough.
+        reject(new ClientError('unreachable', `GET ${what}: the connection failed: ${cause.message}`, { cause }));
+      });
+      if (signal?.aborted === true) aborted();
+    });
+  }
+
+  /** Resolves when the server has marked the end of its data, or is gone, and everything was given to `output`. */
+  async writeTo(output: Writable): Promise<void> {
+    const ended = new Promise<void>((resolve) => {
+      this.#take = (bytes, isBinary) => {
+        if (!isBinary) {
+          if (bytes.length === 0) resolve();
+          return;
+        }
+        this.receivedBytes += bytes.length;
+        if (output.destroyed || output.writableEnded) return;
+        output.write(bytes);
+        // What the socket holds already still comes after a pause.
+        if (output.writableLength <= maxWaitingBytes || this.#socket.isPaused) return;
+        this.#socket.pause();
+        output.once('drain', () => this.#socket.resume());
+      };
+      void this.#gone.then(resolve, resolve);
+    });
+    // Whoever reads our output has gone: as a pipe does, tell the writer.
+    output.once('error', () => this.close());
+    for (const { bytes, isBinary } of this.#early) this.#take?.(bytes, isBinary);
+    this.#early = [];
+    await ended;
+    await flushed(output);
+  }
+
+  /** Sends all of it and then the end mark; only the end mark when there is no input. */
+  readFrom(input: Readable | undefined): void {
+    const end = (): void => this.#send(barrier, false);
+    if (input === undefined) {
+      end();
+      return;
+    }
+    const send = (chunk: Buffer | string): void => {
+      this.#send(Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk), true, () => input.resume());
+      if (this.#socket.bufferedAmount > maxWaitingBytes) input.pause();
+    };
+    input.on('data', send);
+    input.once('end', end);
+    input.once('error', end);
+    this.#stopReading = (): void => {
+      input.off('data', send);
+      input.off('end', end);
+      input.off('error', end);
+      input.pause();
+    };
+    if (input.readableEnded || input.destroyed) end();
+  }
+
+  sendText(text: string): void {
+    this.#send(Buffer.from(text), false);
+  }
+
+  close(): void {
+    this.#stopReading();
+    if (this.#socket.readyState === this.#socket.OPEN) this.#socket.close(1000);
+    else if (this.#socket.readyState === this.#socket.CONNECTING) this.#socket.terminate();
+  }
+
+  #send(bytes: Buffer, binary: boolean, sent: () => void = () => {}): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    this.#socket.send(bytes, { binary, compress: false }, (error) => error ?? sent());
+  }
+}
+
+function flushed(output: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    if (output.destroyed || output.writableEnded || output.writableLength === 0) resolve();
+    else output.write('', () => resolve());
+  });
+}

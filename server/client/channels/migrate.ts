@@ -1,0 +1,288 @@
+// Copies containers between servers, or on one: tells both sides what to do, carries the streams itself when they cannot reach
+// each other, and waits for both. A move is a copy whose original is deleted afterwards.
+import { randomBytes } from 'node:crypto';
+import type { Container, ContainerSource } from '../../api/container/container.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Client } from '../client.ts';
+import { ClientError } from '../client-error.ts';
+import type { OnUpdate } from '../operations.ts';
+import { relaySockets } from './relay-channels.ts';
+
+/** `pull`: the target connects to the source. `push`: the source connects to the target. `relay`: this program connects to both. */
+export const migrationModes = ['pull', 'push', 'relay'] as const;
+export type MigrationMode = (typeof migrationModes)[number];
+
+export interface CopyOptions {
+  /** Default: pull from a source that is reached over https, else push to such a target, else relay. */
+  readonly mode?: MigrationMode;
+  /** Without snapshots. */
+  readonly containerOnly?: boolean;
+  /** Brings an older copy up to date: only what differs travels. */
+  readonly refresh?: boolean;
+  /** Pool for the root disk at the target. */
+  readonly storage?: string;
+  /** False: a running container is copied as its files are. Else it goes on at the target, and is stopped here. */
+  readonly live?: boolean;
+  /** The addresses of its network interfaces travel along: it is the same machine afterwards. */
+  readonly keepAddresses?: boolean;
+  readonly onUpdate?: OnUpdate;
+}
+
+/** One container on one server; `client` decides which server. */
+export interface ContainerAt {
+  readonly client: Client;
+  /** As a source also `CONTAINER/SNAPSHOT`. */
+  readonly name: string;
+}
+
+/** Resolves when the copy is whole. On a throw or abort both servers are told to stop. */
+export async function copyContainer(
+  from: ContainerAt,
+  to: ContainerAt,
+  options: CopyOptions = {},
+  signal?: AbortSignal,
+): Promise<void> {
+  const source = await describe(from, signal);
+  const isElsewhere = from.client.host !== to.client.host;
+  const live = isElsewhere && isRunning(source) && options.refresh !== true && options.live !== false;
+  // What goes on running has the addresses it has.
+  const body = { name: to.name, ...wantedOf(source, live ? { ...options, keepAddresses: true } : options) };
+  if (!isElsewhere) {
+    const copy: ContainerSource = { type: 'copy', source: from.name, ...flagsOf(options) };
+    await to.client.operations.run(
+      () => to.client.create('container', { ...body, source: copy }, {}, signal),
+      signal,
+      options.onUpdate,
+    );
+    return;
+  }
+  const mode = options.mode ?? usualMode(from.client, to.client);
+  await travel[mode]({ from, to, body, options: { ...options, live }, signal });
+}
+
+/** A running container goes on there, where both servers can do that. What is left of the original after a failed deletion is told by the error. */
+export async function moveContainer(
+  from: ContainerAt,
+  to: ContainerAt,
+  options: CopyOptions = {},
+  signal?: AbortSignal,
+): Promise<void> {
+  if (from.client.host === to.client.host && options.storage === undefined) {
+    await from.client.operations.run(() => from.client.rename('container', from.name, to.name, signal), signal);
+    return;
+  }
+  const { status } = (await from.client.get('container', from.name, signal)).metadata;
+  if (status !== 'Stopped' && (options.live === false || from.client.host === to.client.host))
+    throw new ClientError('running', `The container ${from.name} is ${status}: stop it before moving it`);
+  if (from.client.host === to.client.host && (await movesPools(from.client, signal))) {
+    await movePool(from, to.name, options, signal);
+    return;
+  }
+  // Into another pool of its server it gets its name once the original is gone.
+  const isHere = from.client.host === to.client.host && from.name === to.name;
+  const copy = isHere ? { ...to, name: `move-of-${randomBytes(6).toString('hex')}` } : to;
+  await copyContainer(from, copy, { ...options, keepAddresses: true }, signal);
+  await from.client.operations.run(() => from.client.delete('container', from.name, signal), signal);
+  if (isHere) await to.client.operations.run(() => to.client.rename('container', copy.name, to.name, signal), signal);
+}
+
+async function movesPools(client: Client, signal: AbortSignal | undefined): Promise<boolean> {
+  return (await client.server(signal)).metadata.api_extensions.includes('instance_pool_move');
+}
+
+/** The server does it itself: whole or not at all, and it is the same container afterwards. */
+async function movePool(
+  { client, name }: ContainerAt,
+  target: string,
+  options: CopyOptions,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const json = { name: target, migration: true, live: false, pool: options.storage, ...flagsOf(options) };
+  const path = pathOf(name);
+  const started = operationOf(await client.http.send({ method: 'POST', path, json }, signal), path);
+  await client.operations.wait(started, signal, options.onUpdate);
+}
+
+type Wanted = Pick<
+  Container,
+  'architecture' | 'config' | 'devices' | 'profiles' | 'ephemeral' | 'description' | 'expanded_devices'
+> & { readonly status?: string };
+
+const isRunning = ({ status }: Wanted): boolean => status !== undefined && status !== 'Stopped';
+
+async function describe({ client, name }: ContainerAt, signal: AbortSignal | undefined): Promise<Wanted> {
+  const slash = name.indexOf('/');
+  if (slash < 0) return (await client.get('container', name, signal)).metadata;
+  const [container, snapshot] = [name.slice(0, slash), name.slice(slash + 1)];
+  const path = `${pathOf(container)}/snapshots/${encodeURIComponent(snapshot)}`;
+  return (await client.http.send<Wanted>({ method: 'GET', path }, signal)).metadata;
+}
+
+function wantedOf(source: Wanted, options: CopyOptions) {
+  const { architecture, profiles, ephemeral, description } = source;
+  const kept = ([key]: readonly [string, string]): boolean =>
+    !key.startsWith('volatile.') ||
+    key === 'volatile.base_image' ||
+    (options.keepAddresses === true && key.endsWith('.hwaddr'));
+  return {
+    architecture,
+    profiles,
+    ephemeral,
+    description,
+    config: Object.fromEntries(Object.entries(source.config).filter(kept)),
+    devices: options.storage === undefined ? source.devices : withRoot(source, options.storage),
+  };
+}
+
+function withRoot({ devices, expanded_devices }: Wanted, pool: string): Container['devices'] {
+  const root = Object.entries(expanded_devices).find(
+    ([, device]) => device['type'] === 'disk' && device['path'] === '/',
+  );
+  const [name, device] = root ?? ['root', { type: 'disk', path: '/' }];
+  return { ...devices, [name]: { ...device, pool } };
+}
+
+const flagsOf = (options: CopyOptions) => ({
+  container_only: options.containerOnly === true,
+  ...(options.refresh === true ? { refresh: true } : {}),
+});
+
+function usualMode(from: Client, to: Client): MigrationMode {
+  if (from.host.startsWith('https:')) return 'pull';
+  return to.host.startsWith('https:') ? 'push' : 'relay';
+}
+
+interface Travel {
+  readonly from: ContainerAt;
+  readonly to: ContainerAt;
+  readonly body: object;
+  readonly options: CopyOptions;
+  readonly signal: AbortSignal | undefined;
+}
+
+const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>> = {
+  async pull({ from, to, body, options, signal }) {
+    const source = await startSource(from, {}, options, signal);
+    await together(from.client, source, to.client, options, signal, async () =>
+      startTarget(to, body, { ...options, mode: 'pull' }, await addressOf(from.client, source, signal), signal),
+    );
+  },
+  async push({ from, to, body, options, signal }) {
+    const target = await startTarget(to, body, { ...options, mode: 'push' }, {}, signal);
+    await together(to.client, target, from.client, options, signal, async () =>
+      startSource(from, { target: await addressOf(to.client, target, signal) }, options, signal),
+    );
+  },
+  async relay({ from, to, body, options, signal }) {
+    const source = await startSource(from, {}, options, signal);
+    let stop = (): void => {};
+    try {
+      await together(from.client, source, to.client, options, signal, async () => {
+        const target = await startTarget(to, body, { ...options, mode: 'push' }, {}, signal);
+        const end = (operation: Operation, client: Client) => ({
+          open: (name: string) => client.openSocket(socketPath(operation, name)),
+          names: Object.keys(operation.metadata ?? {}),
+        });
+        stop = await relaySockets(end(source, from.client), end(target, to.client), signal);
+        return target;
+      });
+    } finally {
+      stop();
+    }
+  },
+};
+
+/** Waits for both operations; when one fails the other one is not left waiting. The error is that of the one that failed first. */
+async function together(
+  first: Client,
+  started: Operation,
+  second: Client,
+  options: CopyOptions,
+  signal: AbortSignal | undefined,
+  begin: () => Promise<Operation>,
+): Promise<void> {
+  let other: Operation | undefined;
+  const waits: Promise<unknown>[] = [first.operations.wait(started, signal, options.onUpdate)];
+  waits[0]?.catch(() => {});
+  try {
+    other = await begin();
+    waits.push(second.operations.wait(other, signal, options.onUpdate));
+    await Promise.all(waits);
+  } catch (error) {
+    await Promise.all([abandon(first, started), ...(other === undefined ? [] : [abandon(second, other)])]);
+    // Both sides are at rest when the caller goes on. Its own signal does not hold here any more.
+    await Promise.allSettled(waits);
+    throw error;
+  }
+}
+
+async function abandon(client: Client, operation: Operation): Promise<void> {
+  // It has ended already, or its server is gone.
+  await client.operations.cancel(operation.id).catch(() => {});
+}
+
+async function startSource(
+  { client, name }: ContainerAt,
+  more: object,
+  options: CopyOptions,
+  signal: AbortSignal | undefined,
+): Promise<Operation> {
+  const [container = '', snapshot] = name.split('/', 2);
+  const path =
+    snapshot === undefined ? pathOf(container) : `${pathOf(container)}/snapshots/${encodeURIComponent(snapshot)}`;
+  const json = {
+    migration: true,
+    ...flagsOf(options),
+    ...(options.live === undefined ? {} : { live: options.live }),
+    ...more,
+  };
+  return operationOf(await client.http.send({ method: 'POST', path, json }, signal), path);
+}
+
+async function startTarget(
+  { client }: ContainerAt,
+  body: object,
+  options: CopyOptions & { readonly mode: 'pull' | 'push' },
+  more: object,
+  signal: AbortSignal | undefined,
+): Promise<Operation> {
+  const live = options.live === true ? { live: true } : {};
+  const source = { type: 'migration', mode: options.mode, ...flagsOf(options), ...live, ...more };
+  const path = '/1.0/containers';
+  return operationOf(await client.http.send({ method: 'POST', path, json: { ...body, source } }, signal), path);
+}
+
+function operationOf(reply: { readonly operation?: Operation }, path: string): Operation {
+  if (reply.operation !== undefined) return reply.operation;
+  throw new ClientError('badReply', `POST ${path}: the answer is no operation`);
+}
+
+/** How the other server finds the operation. */
+async function addressOf(client: Client, operation: Operation, signal: AbortSignal | undefined): Promise<object> {
+  const { environment } = (await client.server(signal)).metadata;
+  const address = environment?.addresses[0];
+  const base = client.host.startsWith('https:')
+    ? client.host
+    : address === undefined
+      ? undefined
+      : `https://${address}`;
+  if (base === undefined)
+    throw new ClientError(
+      'unreachable',
+      `${client.host} listens on no network address that the other server could connect to: set its core.https_address, or use the mode relay`,
+    );
+  const { metadata } = operation;
+  return {
+    operation: `${base}/1.0/operations/${operation.id}`,
+    certificate: environment?.certificate ?? '',
+    secrets: metadata,
+    websockets: metadata,
+  };
+}
+
+function socketPath(operation: Operation, name: string): string {
+  const query = new URLSearchParams({ secret: String(operation.metadata?.[name]) });
+  return `/1.0/operations/${encodeURIComponent(operation.id)}/websocket?${query.toString()}`;
+}
+
+const pathOf = (name: string): string => `/1.0/containers/${encodeURIComponent(name)}`;

@@ -1,0 +1,93 @@
+// Joins the channels of two operations on different servers, frame by frame; what the frames mean is not looked at.
+import type { RawData, WebSocket } from 'ws';
+import { ClientError } from '../client-error.ts';
+
+/** What may wait in this process for one side before the other one is asked to stop. */
+const maxWaitingBytes = 1024 * 1024;
+
+interface End {
+  readonly open: (name: string) => WebSocket;
+  /** Of its channels. */
+  readonly names: readonly string[];
+}
+
+/** Resolves when all channels are joined, to how to end it at once. A channel that ends on one side ends on the other. */
+export async function relaySockets(source: End, target: End, signal: AbortSignal | undefined): Promise<() => void> {
+  const names = source.names.filter((name) => target.names.includes(name));
+  const sockets: WebSocket[] = [];
+  const stop = (): void => {
+    for (const socket of sockets) socket.terminate();
+  };
+  signal?.addEventListener('abort', stop, { once: true });
+  try {
+    for (const name of names) {
+      const [from, to] = [source.open(name), target.open(name)];
+      sockets.push(from, to);
+      // The side that is first may speak before the other one is there.
+      const joined = join(from, to);
+      await Promise.all([opened(from, name), opened(to, name)]);
+      joined();
+    }
+  } catch (error) {
+    stop();
+    throw signal?.aborted === true ? signal.reason : error;
+  }
+  return () => {
+    signal?.removeEventListener('abort', stop);
+    // What was sent last still goes out.
+    for (const socket of sockets) if (socket.readyState === socket.OPEN) socket.close();
+  };
+}
+
+/** Both ways. Returns how to let go of what came before the other side was open. */
+function join(a: WebSocket, b: WebSocket): () => void {
+  const releases = [carry(a, b), carry(b, a)];
+  return () => {
+    for (const release of releases) release();
+  };
+}
+
+function carry(from: WebSocket, to: WebSocket): () => void {
+  const early: (() => void)[] = [];
+  let isOpen = false;
+  const send = (data: RawData, binary: boolean): void => {
+    to.send(data, { binary, compress: false }, () => {
+      if (from.isPaused && to.bufferedAmount <= maxWaitingBytes) from.resume();
+    });
+    if (to.bufferedAmount > maxWaitingBytes) from.pause();
+  };
+  from.on('message', (data: RawData, binary: boolean) => {
+    if (isOpen) send(data, binary);
+    else {
+      early.push(() => send(data, binary));
+      from.pause();
+    }
+  });
+  from.once('close', () => {
+    if (to.readyState === to.OPEN) to.close();
+    else to.terminate();
+  });
+  return () => {
+    isOpen = true;
+    for (const frame of early.splice(0)) frame();
+    if (from.isPaused && to.bufferedAmount <= maxWaitingBytes) from.resume();
+  };
+}
+
+function opened(socket: WebSocket, name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause?: Error): void =>
+      reject(
+        new ClientError(
+          'unreachable',
+          `cannot open the channel ${name} of the migration: ${cause?.message ?? 'closed'}`,
+          {
+            cause,
+          },
+        ),
+      );
+    socket.once('open', resolve);
+    socket.on('error', fail);
+    socket.once('close', () => fail());
+  });
+}

@@ -1,0 +1,83 @@
+// Backups of a container: made, listed, fetched and deleted, and containers made of their files. Streams; keeps no files itself.
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import type { Backup, BackupCreate } from '../../api/container/backup.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Http } from '../transport/http.ts';
+import { header, type Reply } from '../transport/reply.ts';
+
+export interface BackupExport {
+  /** undefined when the server does not say. */
+  readonly sizeBytes?: number;
+  /** The caller reads or destroys it. */
+  readonly body: Readable;
+}
+
+/** What answers with an operation is to be wrapped in `operations.run` to wait for it. */
+export interface ContainerBackups {
+  list(signal?: AbortSignal): Promise<readonly Backup[]>;
+  get(name: string, signal?: AbortSignal): Promise<Reply<Backup>>;
+  create(body: BackupCreate, signal?: AbortSignal): Promise<Reply<Operation>>;
+  rename(name: string, newName: string, signal?: AbortSignal): Promise<Reply<Operation>>;
+  delete(name: string, signal?: AbortSignal): Promise<Reply<Operation>>;
+  open(name: string, signal?: AbortSignal): Promise<BackupExport>;
+}
+
+export function backupsOf(http: Http, container: string): ContainerBackups {
+  const url = `/1.0/containers/${encodeURIComponent(container)}/backups`;
+  const one = (name: string): string => `${url}/${encodeURIComponent(name)}`;
+  return {
+    list: async (signal) =>
+      (await http.send<readonly Backup[]>({ method: 'GET', path: url, query: { recursion: 1 } }, signal)).metadata,
+    get: (name, signal) => http.send({ method: 'GET', path: one(name) }, signal),
+    create: (json, signal) => http.send({ method: 'POST', path: url, json }, signal),
+    rename: (name, newName, signal) => http.send({ method: 'POST', path: one(name), json: { name: newName } }, signal),
+    delete: (name, signal) => http.send({ method: 'DELETE', path: one(name), json: {} }, signal),
+    async open(name, signal) {
+      const reply = await http.open({ method: 'GET', path: `${one(name)}/export` }, signal);
+      const sizeBytes = Number(header(reply.headers, 'content-length') ?? NaN);
+      return { body: reply.body, ...(Number.isSafeInteger(sizeBytes) ? { sizeBytes } : {}) };
+    },
+  };
+}
+
+export interface BackupImport {
+  /** Path of the file, or its content. */
+  readonly source: string | Readable;
+  /** Instead of what the backup says. */
+  readonly pool?: string;
+  readonly name?: string;
+  /** Cluster member to make it on. */
+  readonly target?: string;
+  /** Also when it brings access to the host: privileged, paths of the host, raw.* and the like. */
+  readonly allowHostAccess?: boolean;
+}
+
+/** Starts the upload; the reply carries the operation that makes the container. */
+export async function importBackup(http: Http, wanted: BackupImport, signal?: AbortSignal): Promise<Reply<Operation>> {
+  const { source, pool, name, target, allowHostAccess = false } = wanted;
+  const stream = typeof source === 'string' ? createReadStream(source) : source;
+  const length = typeof source === 'string' ? { 'content-length': String((await stat(source)).size) } : {};
+  const values = {
+    ...(pool === undefined ? {} : { pool }),
+    ...(name === undefined ? {} : { name }),
+    ...(allowHostAccess ? { 'allow-host-access': 'true' } : {}),
+  };
+  // Both prefixes: each server reads its own and ignores the other.
+  const given = Object.entries(values).flatMap(([key, value]) => [
+    [`X-SVC-${key}`, value],
+    [`X-LXD-${key}`, value],
+  ]);
+  const headers = {
+    'content-type': 'application/octet-stream',
+    ...length,
+    ...(Object.fromEntries(given) as Record<string, string>),
+  };
+  try {
+    const call = { method: 'POST', path: '/1.0/containers', query: { target }, stream, headers } as const;
+    return await http.send<Operation>(call, signal);
+  } finally {
+    stream.destroy();
+  }
+}

@@ -1,0 +1,163 @@
+// Uploads and downloads image files as streams; what an image object says goes through the ordinary calls.
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { randomUUID } from 'node:crypto';
+import type { Operation } from '../../api/operation.ts';
+import { header, type Headers, type Reply } from '../transport/reply.ts';
+import type { Http } from '../transport/http.ts';
+
+export interface ImageUpload {
+  /** Paths: one unified tarball, or metadata and root file system apart; or what another server exports. */
+  readonly files:
+    | { readonly file: string }
+    | { readonly metadata: string; readonly rootfs: string }
+    | { readonly exported: ImageExport };
+  /** SHA-256 of the files; the server refuses the upload when it does not fit. */
+  readonly fingerprint?: string;
+  readonly filename?: string;
+  readonly public?: boolean;
+  readonly properties?: Readonly<Record<string, string>>;
+  /** Called as bytes leave, with the running total. */
+  readonly onProgress?: (sentBytes: number, totalBytes: number) => void;
+}
+
+export interface ImageExport {
+  readonly contentType: string;
+  /** undefined when the server does not say. */
+  readonly sizeBytes?: number;
+  readonly filename?: string;
+  /** The file, or for a split image a multipart body with the parts metadata and rootfs. */
+  readonly body: Readable;
+}
+
+/** Starts the upload; the reply carries the operation that unpacks it. */
+export async function uploadImage(http: Http, upload: ImageUpload, signal?: AbortSignal): Promise<Reply<Operation>> {
+  const body = await bodyOf(upload.files);
+  const stream = counted(body.stream, body.sizeBytes, upload.onProgress);
+  const plain = {
+    ...(upload.fingerprint === undefined ? {} : { fingerprint: upload.fingerprint }),
+    ...(upload.public === undefined ? {} : { public: String(upload.public) }),
+    ...(upload.properties === undefined ? {} : { properties: new URLSearchParams(upload.properties).toString() }),
+    ...filenameHeader(upload),
+  };
+  try {
+    return await http.send<Operation>(
+      {
+        method: 'POST',
+        path: '/1.0/images',
+        stream,
+        headers: {
+          'content-type': body.contentType,
+          ...(body.sizeBytes === undefined ? {} : { 'content-length': String(body.sizeBytes) }),
+          ...prefixed(plain),
+        },
+      },
+      signal,
+    );
+  } finally {
+    stream.destroy();
+    body.stream.destroy();
+  }
+}
+
+/** The image file of `fingerprint`. The caller reads or destroys the body. */
+export async function exportImage(http: Http, fingerprint: string, signal?: AbortSignal): Promise<ImageExport> {
+  const path = `/1.0/images/${encodeURIComponent(fingerprint)}/export`;
+  const reply = await http.open({ method: 'GET', path }, signal);
+  const sizeBytes = Number(header(reply.headers, 'content-length') ?? NaN);
+  const filename = filenameOf(reply.headers);
+  return {
+    contentType: header(reply.headers, 'content-type') ?? 'application/octet-stream',
+    ...(Number.isSafeInteger(sizeBytes) ? { sizeBytes } : {}),
+    ...(filename === undefined ? {} : { filename }),
+    body: reply.body,
+  };
+}
+
+const filenameOf = (headers: Headers): string | undefined =>
+  /filename="?([^";]+)"?/.exec(header(headers, 'content-disposition') ?? '')?.[1];
+
+/** Both prefixes: each server reads its own and ignores the other. */
+function prefixed(values: Readonly<Record<string, string>>): Record<string, string> {
+  const pairs = Object.entries(values);
+  return Object.fromEntries([
+    ...pairs.map(([key, value]) => [`X-SVC-${key}`, value]),
+    ...pairs.map(([key, value]) => [`X-LXD-${key}`, value]),
+  ]) as Record<string, string>;
+}
+
+/** Header values are ASCII; file names need not be. */
+const encodeHeader = (text: string): string => text.replaceAll(/[^ -~]/g, '_');
+
+function filenameHeader({ files, filename }: ImageUpload): { readonly filename?: string } {
+  const own = 'file' in files ? basename(files.file) : 'exported' in files ? files.exported.filename : undefined;
+  const name = 'metadata' in files ? undefined : (filename ?? own);
+  return name === undefined ? {} : { filename: encodeHeader(name) };
+}
+
+/** An export is sent on as it comes: an image in two files is a body of two parts both ways. */
+async function bodyOf(files: ImageUpload['files']): Promise<Body> {
+  if ('file' in files) return singleBody(files.file);
+  if ('metadata' in files) return multipartBody(files);
+  const { contentType, sizeBytes, body } = files.exported;
+  return { contentType, ...(sizeBytes === undefined ? {} : { sizeBytes }), stream: body };
+}
+
+interface Body {
+  readonly contentType: string;
+  /** undefined when nobody knows. */
+  readonly sizeBytes?: number;
+  readonly stream: Readable;
+}
+
+async function singleBody(path: string): Promise<Body> {
+  const { size } = await stat(path);
+  return { contentType: 'application/octet-stream', sizeBytes: size, stream: createReadStream(path) };
+}
+
+async function multipartBody(files: { readonly metadata: string; readonly rootfs: string }): Promise<Body> {
+  const boundary = `gantry-${randomUUID()}`;
+  const parts = [
+    { name: 'metadata', path: files.metadata },
+    { name: 'rootfs', path: files.rootfs },
+  ];
+  const heads = parts.map(({ name, path }) =>
+    Buffer.from(
+      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"; filename="${encodeHeader(basename(path)).replaceAll('"', '_')}"\r\n` +
+        'Content-Type: application/octet-stream\r\n\r\n',
+    ),
+  );
+  const end = Buffer.from(`--${boundary}--\r\n`);
+  const newline = Buffer.from('\r\n');
+  const sizes = await Promise.all(parts.map(async ({ path }) => (await stat(path)).size));
+  const sizeBytes = [...heads, end].reduce((sum, part) => sum + part.length, 0) + sizes.reduce((a, b) => a + b + 2, 0);
+  const stream = Readable.from(
+    (async function* () {
+      for (const [index, { path }] of parts.entries()) {
+        yield heads[index] ?? newline;
+        yield* createReadStream(path) as AsyncIterable<Buffer>;
+        yield newline;
+      }
+      yield end;
+    })(),
+    { objectMode: false },
+  );
+  return { contentType: `multipart/form-data; boundary=${boundary}`, sizeBytes, stream };
+}
+
+function counted(source: Readable, totalBytes: number | undefined, onProgress: ImageUpload['onProgress']): Readable {
+  if (onProgress === undefined || totalBytes === undefined) return source;
+  return Readable.from(
+    (async function* () {
+      let sentBytes = 0;
+      for await (const chunk of source as AsyncIterable<Buffer>) {
+        sentBytes += chunk.length;
+        onProgress(sentBytes, totalBytes);
+        yield chunk;
+      }
+    })(),
+    { objectMode: false },
+  );
+}

@@ -1,0 +1,153 @@
+// One call to the daemon: builds the request, limits its time, retries what may be retried, turns every failure into a
+// ClientError. Knows no kinds of objects.
+import type { Readable } from 'node:stream';
+import { ClientError, remedyFor } from '../client-error.ts';
+import { DeadlineError, pause, within } from './deadline.ts';
+import type { Endpoint } from './host-endpoint.ts';
+import { TooLongError, type ExchangeLimits, type WholeReply } from './exchange.ts';
+import { maxJsonBytes, parseReply, readReply, type Headers, type Reply } from './reply.ts';
+import type { RawCall, RawReply } from './transport.ts';
+import { explainUnreachable } from './explain-unreachable.ts';
+
+export interface Call {
+  readonly method: RawCall['method'];
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is, with these headers; the call then has no time limit but its signal and stalls. */
+  readonly stream?: Readable;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly ifMatch?: string;
+  readonly timeoutMs?: number;
+}
+
+export interface StreamReply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readable;
+}
+
+export interface Http {
+  /** JSON in, JSON out. GETs are retried a few times when the connection breaks or the daemon is not ready. */
+  send<T>(call: Call, signal?: AbortSignal): Promise<Reply<T>>;
+  /** The answer's body as it comes, for files. The caller reads or destroys it. Error answers throw. */
+  open(call: Call, signal?: AbortSignal): Promise<StreamReply>;
+}
+
+interface HttpDeps {
+  readonly transport: {
+    readonly endpoint: Endpoint;
+    request(call: RawCall, signal: AbortSignal): Promise<RawReply>;
+    exchange(call: RawCall, limits: ExchangeLimits, signal: AbortSignal | undefined): Promise<WholeReply>;
+  };
+  readonly timeoutMs: number;
+  readonly project?: string;
+}
+
+const attempts = 3;
+const firstPauseMs = 100;
+
+export function createHttp(deps: HttpDeps): Http {
+  return {
+    async send<T>(call: Call, signal?: AbortSignal): Promise<Reply<T>> {
+      const idempotent = call.method === 'GET';
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await sendOnce<T>(deps, call, signal);
+        } catch (error) {
+          const again = call.stream === undefined && attempt < attempts && remedyFor(error, idempotent) === 'retry';
+          // A socket that is not there will not come by itself, and the user is waiting for the reason.
+          if (!again || !isTransient(error)) throw error;
+          await pause(firstPauseMs * 2 ** (attempt - 1), signal);
+        }
+      }
+    },
+    async open(call, signal) {
+      const what = whatOf(call);
+      // The signal stays joined for as long as the body lives: the transport destroys the body when it fires.
+      const raw = await connected(deps, call, (inner) => deps.transport.request(rawCall(deps, call), inner), signal);
+      const headers: Headers = raw.headers;
+      if (raw.statusCode >= 400) {
+        await readReply(raw.statusCode, headers, raw.body, what);
+        throw new ClientError('badReply', `${what}: HTTP ${raw.statusCode}`, { status: raw.statusCode });
+      }
+      const abort = (): void => void raw.body.destroy(signal?.reason as Error);
+      signal?.addEventListener('abort', abort, { once: true });
+      raw.body.once('close', () => signal?.removeEventListener('abort', abort));
+      return { status: raw.statusCode, headers, body: raw.body };
+    },
+  };
+}
+
+const isTransient = (error: unknown): boolean =>
+  error instanceof ClientError &&
+  (error.status === 503 || !/ENOENT|EACCES|ENOTFOUND|ERR_GANTRY_LINK/.test(String(errno(error))));
+
+const errno = (error: ClientError): unknown =>
+  error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';
+
+async function sendOnce<T>(deps: HttpDeps, call: Call, signal: AbortSignal | undefined): Promise<Reply<T>> {
+  signal?.throwIfAborted();
+  const limits = { timeoutMs: limitOf(deps, call), maxBytes: maxJsonBytes };
+  try {
+    const { statusCode, headers, text } = await deps.transport.exchange(rawCall(deps, call), limits, signal);
+    return parseReply<T>(statusCode, headers, text, whatOf(call));
+  } catch (error) {
+    throw await told(deps, call, error, signal);
+  }
+}
+
+async function connected<T>(
+  deps: HttpDeps,
+  call: Call,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  try {
+    return await within(limitOf(deps, call), work, signal);
+  } catch (error) {
+    throw await told(deps, call, error, signal);
+  }
+}
+
+const limitOf = (deps: HttpDeps, call: Call): number | undefined =>
+  call.stream === undefined ? (call.timeoutMs ?? deps.timeoutMs) : call.timeoutMs;
+
+const whatOf = ({ method, path }: Call): string => `${method} ${path}`;
+
+/** The error as callers are to get it. */
+async function told(deps: HttpDeps, call: Call, error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+  if (error instanceof ClientError) return error;
+  if (signal?.aborted === true) return signal.reason;
+  const what = whatOf(call);
+  if (error instanceof DeadlineError) return new ClientError('timeout', `${what}: ${error.message}`, { cause: error });
+  if (error instanceof TooLongError) return new ClientError('badReply', `${what}: ${error.message}`, { cause: error });
+  return explainUnreachable(deps.transport.endpoint, what, error);
+}
+
+function rawCall(deps: HttpDeps, call: Call): RawCall {
+  const { method, json, ifMatch } = call;
+  const body = call.stream ?? (json === undefined ? undefined : JSON.stringify(json));
+  const usual = json === undefined ? bareHeaders : jsonHeaders;
+  const headers =
+    ifMatch === undefined && call.headers === undefined
+      ? usual
+      : { ...usual, ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }), ...call.headers };
+  const path = `${call.path}${searchOf(deps, call)}`;
+  return body === undefined ? { method, path, headers } : { method, path, headers, body };
+}
+
+const bareHeaders = {
+  'user-agent': 'gantry',
+  accept: 'application/json, application/octet-stream, multipart/form-data',
+};
+const jsonHeaders = { ...bareHeaders, 'content-type': 'application/json' };
+
+function searchOf({ project }: HttpDeps, call: Call): string {
+  if (project === undefined && call.query === undefined) return '';
+  const query = new URLSearchParams();
+  if (project !== undefined) query.set('project', project);
+  for (const [key, value] of Object.entries(call.query ?? {})) if (value !== undefined) query.set(key, String(value));
+  return query.size === 0 ? '' : `?${query.toString()}`;
+}

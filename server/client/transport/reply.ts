@@ -1,0 +1,127 @@
+// Reads an HTTP answer of either dialect (the spec's or a real LXD's) into a Reply or a ClientError; decides nothing else.
+import type { Readable } from 'node:stream';
+import type { Operation } from '../../api/operation.ts';
+import type { Problem } from '../../api/problem.ts';
+import { ClientError, codeForStatus } from '../client-error.ts';
+
+export interface Reply<T> {
+  readonly status: number;
+  /** The object of a sync answer; undefined-like (null or {}) where the API promises none. */
+  readonly metadata: T;
+  /** Verbatim, to be sent back as If-Match. */
+  readonly etag?: string;
+  /** Where the object is now, after a create or rename. */
+  readonly location?: string;
+  /** Present when the server works on in the background. */
+  readonly operation?: Operation;
+}
+
+export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** Of an answer that is read whole. */
+export const maxJsonBytes = 256 * 1024 * 1024;
+
+export function header(headers: Headers, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+/** X-SVC-<name> of the spec or X-LXD-<name> of a real LXD. */
+export const prefixedHeader = (headers: Headers, name: string): string | undefined =>
+  header(headers, `x-svc-${name}`) ?? header(headers, `x-lxd-${name}`);
+
+/** Reads the body to its end. Throws ClientError for an error answer, and `badReply` for anything that is no envelope. */
+export async function readReply<T>(status: number, headers: Headers, body: Readable, what: string): Promise<Reply<T>> {
+  const text = await readText(body, what);
+  return parseReply<T>(status, headers, text, what);
+}
+
+export function parseReply<T>(status: number, headers: Headers, text: string, what: string): Reply<T> {
+  const etag = header(headers, 'etag');
+  const location = header(headers, 'location');
+  const base = { status, ...(etag === undefined ? {} : { etag }), ...(location === undefined ? {} : { location }) };
+  if (text === '' && status >= 200 && status < 300) return { ...base, metadata: null as T };
+  const envelope = parseObject(text);
+  switch (envelope?.['type']) {
+    case 'sync':
+      if (status >= 400) break;
+      return { ...base, metadata: envelope['metadata'] as T };
+    case 'async': {
+      const operation = readOperation(envelope['metadata']);
+      if (operation === undefined) break;
+      return { ...base, metadata: operation as T, operation };
+    }
+    case 'error':
+      throw errorOf(status, envelope, what);
+    default:
+  }
+  const excerpt = text.slice(0, 120).replaceAll(/\s+/g, ' ');
+  throw new ClientError('badReply', `${what}: the answer (HTTP ${status}) is not one of this API: ${excerpt}`, {
+    status,
+  });
+}
+
+/** Spec: error = Failure and the message in metadata. LXD: the message in error, no code. */
+function errorOf(status: number, envelope: Readonly<Record<string, unknown>>, what: string): ClientError {
+  const errorCode = envelope['error_code'];
+  const realStatus = typeof errorCode === 'number' && errorCode !== 0 ? errorCode : status;
+  const metadata = isObject(envelope['metadata']) ? envelope['metadata'] : {};
+  const message = typeof metadata['message'] === 'string' ? metadata['message'] : envelope['error'];
+  const code = typeof metadata['code'] === 'string' ? metadata['code'] : codeForStatus(realStatus);
+  const details = Array.isArray(metadata['details']) ? metadata['details'].filter(isProblem) : [];
+  return new ClientError(code, `${what}: ${typeof message === 'string' ? message : 'failed without a message'}`, {
+    status: realStatus,
+    details,
+  });
+}
+
+/** An operation object, or undefined when it lacks what waiting needs. Missing members of old servers are filled in. */
+export function readOperation(value: unknown): Operation | undefined {
+  if (!isObject(value) || typeof value['id'] !== 'string' || typeof value['status_code'] !== 'number') return undefined;
+  return {
+    class: 'task',
+    description: '',
+    created_at: '',
+    updated_at: '',
+    status: '',
+    resources: null,
+    metadata: null,
+    may_cancel: false,
+    err: '',
+    ...value,
+  } as unknown as Operation;
+}
+
+/** The spec lists URLs; a real LXD groups them by status. */
+export function operationUrls(metadata: unknown): readonly string[] {
+  const groups = Array.isArray(metadata) ? [metadata] : isObject(metadata) ? Object.values(metadata) : [];
+  return groups.flat().filter((url): url is string => typeof url === 'string');
+}
+
+async function readText(body: Readable, what: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxJsonBytes) {
+      throw new ClientError('badReply', `${what}: the answer is larger than ${maxJsonBytes} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isProblem = (value: unknown): value is Problem =>
+  isObject(value) && typeof value['path'] === 'string' && typeof value['message'] === 'string';

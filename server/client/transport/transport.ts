@@ -1,0 +1,178 @@
+// Opens connections to one endpoint: pooled HTTP requests and websockets, TLS with client certificate and pin.
+import { createHash } from 'node:crypto';
+import { connect as connectNet, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Readable } from 'node:stream';
+import { Pool, type Dispatcher } from 'undici';
+import { WebSocket } from 'ws';
+import type { Endpoint } from './host-endpoint.ts';
+import { linkWatch, type LinkWatch } from './link-watch.ts';
+import { exchange, type ExchangeLimits, type WholeReply } from './exchange.ts';
+
+export interface TlsOptions {
+  /** PEM of the client certificate and its key. */
+  readonly certificate?: string;
+  readonly key?: string;
+  /** PEM of the server's certificate, or its SHA-256 fingerprint in hex (colons allowed): exactly this one is accepted. */
+  readonly serverCertificate?: string;
+  /** PEM of the CA that signed the server's certificate; default: the system's. */
+  readonly ca?: string;
+}
+
+export interface TransportOptions {
+  readonly tls?: TlsOptions;
+  /** Connections kept at most; default 8. */
+  readonly connections?: number;
+  readonly connectTimeoutMs?: number;
+  /** Tests give their own. */
+  readonly link?: LinkWatch;
+}
+
+export interface RawCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Readable;
+}
+
+export type RawReply = Dispatcher.ResponseData;
+
+/** One per client; `close` ends every connection. */
+export class Transport {
+  readonly endpoint: Endpoint;
+  readonly #pool: Pool;
+  readonly #connectTls: (done: Connected) => void;
+  /** Absent on a unix socket, where no link can die. */
+  readonly #link: LinkWatch | undefined;
+
+  constructor(endpoint: Endpoint, options: TransportOptions = {}) {
+    this.endpoint = endpoint;
+    const timeoutMs = options.connectTimeoutMs ?? 10_000;
+    this.#link = endpoint.kind === 'unix' ? undefined : (options.link ?? linkWatch(endpoint));
+    this.#connectTls = (done) => {
+      // Also while it connects: what waits for that ends with the link, too.
+      this.#link?.add(openTls(endpoint, options.tls ?? {}, timeoutMs, done));
+    };
+    const shared = { connections: options.connections ?? 8, pipelining: 1, keepAliveTimeout: 30_000 };
+    this.#pool =
+      endpoint.kind === 'unix'
+        ? new Pool('http://localhost', { ...shared, connect: { socketPath: endpoint.path, timeout: timeoutMs } })
+        : new Pool(originOf(endpoint), {
+            ...shared,
+            connect: (_options, done) => {
+              this.#connectTls((result) => (result instanceof Error ? done(result, null) : done(null, result)));
+            },
+          });
+  }
+
+  /** Rejects with what the connection reported; any HTTP status resolves. The body must be read or destroyed. */
+  async request(call: RawCall, signal: AbortSignal): Promise<RawReply> {
+    const ended = this.#link?.begin();
+    try {
+      const reply = await this.#pool.request({ ...optionsOf(call), signal });
+      if (ended !== undefined) reply.body.once('close', ended);
+      return reply;
+    } catch (error) {
+      ended?.();
+      throw error;
+    }
+  }
+
+  /** The same with its body, read to the end. Rejects also as `exchange` does. */
+  exchange(call: RawCall, limits: ExchangeLimits, signal: AbortSignal | undefined): Promise<WholeReply> {
+    const ended = this.#link?.begin();
+    const reply = exchange(this.#pool, optionsOf(call), limits, signal);
+    return ended === undefined ? reply : reply.finally(ended);
+  }
+
+  /** A websocket that is still connecting. */
+  openSocket(path: string): WebSocket {
+    const { endpoint } = this;
+    const createConnection =
+      endpoint.kind === 'unix'
+        ? (): Socket => connectNet(endpoint.path)
+        : (_options: unknown, done: (error: Error | null, socket?: Socket) => void): undefined => {
+            this.#connectTls((result) => (result instanceof Error ? done(result) : done(null, result)));
+            return undefined;
+          };
+    const host = endpoint.kind === 'unix' ? 'localhost' : originOf(endpoint).slice('https://'.length);
+    return new WebSocket(`ws://${host}${path}`, {
+      createConnection: createConnection as () => Socket,
+      maxPayload: 16 * 1024 * 1024,
+      perMessageDeflate: false,
+      handshakeTimeout: 10_000,
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+}
+
+const optionsOf = ({ method, path, headers, body }: RawCall): Dispatcher.DispatchOptions => ({
+  method,
+  path,
+  headers,
+  body: body ?? null,
+  headersTimeout: 300_000,
+  bodyTimeout: 300_000,
+});
+
+function originOf(endpoint: { readonly host: string; readonly port: number }): string {
+  return `https://${endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host}:${endpoint.port}`;
+}
+
+/** A PEM or a fingerprint, as lower-case hex SHA-256 of the DER form. */
+export function pinOf(serverCertificate: string): string {
+  const pem = /-----BEGIN CERTIFICATE-----([\s\S]*?)-----END CERTIFICATE-----/.exec(serverCertificate)?.[1];
+  if (pem !== undefined) return createHash('sha256').update(Buffer.from(pem, 'base64')).digest('hex');
+  const hex = serverCertificate.trim().replaceAll(':', '').toLowerCase();
+  if (!/^[0-9a-f]{64}$/.test(hex)) {
+    throw new Error('The server certificate must be a PEM certificate or a SHA-256 fingerprint of 64 hex digits');
+  }
+  return hex;
+}
+
+type Connected = (result: Error | TLSSocket) => void;
+
+function openTls(endpoint: Endpoint, tls: TlsOptions, timeoutMs: number, done: Connected): TLSSocket {
+  if (endpoint.kind !== 'https') throw new Error('TLS is for https endpoints only');
+  const pin = tls.serverCertificate === undefined ? undefined : pinOf(tls.serverCertificate);
+  const socket = connectTls({
+    host: endpoint.host,
+    port: endpoint.port,
+    ...(/^[\d.]+$|:/.test(endpoint.host) ? {} : { servername: endpoint.host }),
+    ...(tls.certificate === undefined ? {} : { cert: tls.certificate }),
+    ...(tls.key === undefined ? {} : { key: tls.key }),
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: ['http/1.1'],
+    // A pin replaces the chain check; nothing is sent before it has been compared below.
+    rejectUnauthorized: pin === undefined,
+  });
+  const timer = setTimeout(() => {
+    socket.destroy(withCode('UND_ERR_CONNECT_TIMEOUT', `no TLS connection in ${timeoutMs} ms`));
+  }, timeoutMs);
+  let connected = false;
+  // Stays on the socket: an error between here and its new owner's first listener must not end the process.
+  socket.on('error', (error) => {
+    clearTimeout(timer);
+    if (!connected) done(error);
+    connected = true;
+  });
+  socket.once('secureConnect', () => {
+    clearTimeout(timer);
+    const seen = createHash('sha256').update(socket.getPeerCertificate().raw).digest('hex');
+    if (pin !== undefined && pin !== seen) {
+      socket.destroy(withCode('ERR_GANTRY_PIN', `its fingerprint is ${seen}, expected ${pin}`));
+      return;
+    }
+    connected = true;
+    done(socket);
+  });
+  return socket;
+}
+
+function withCode(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}

@@ -1,0 +1,70 @@
+// What can be found out about a container that did not get ready: its state, its leases, the last it said. Never fails.
+import type { Readable } from 'node:stream';
+import type { ContainerState } from '../../api/container/container.ts';
+import { statusCodes } from '../../api/status.ts';
+import { within } from '../transport/deadline.ts';
+import { lastLines } from './last-lines.ts';
+import type { WaitDeps } from './wait-for.ts';
+
+const limitMs = 5000;
+const linesShown = 5;
+const keptBytes = 16 * 1024;
+
+/** Beyond the state: further lines, each with its heading; empty when nothing is known. */
+export async function findOut(
+  context: WaitDeps,
+  name: string,
+  state: ContainerState,
+  signal: AbortSignal,
+): Promise<string> {
+  const asking = [
+    (inner: AbortSignal) => leases(context, name, state, inner),
+    (inner: AbortSignal) => said(context, name, 'console', 'console', inner),
+    (inner: AbortSignal) => said(context, name, 'logs/lxc.log', 'log', inner),
+  ];
+  // The reason is what the user needs; that some of this cannot be had must not take its place.
+  const found = await Promise.all(asking.map((ask) => within(limitMs, ask, signal).catch(() => [])));
+  return found
+    .flat()
+    .map((line) => `\n  ${line}`)
+    .join('');
+}
+
+async function leases(
+  context: WaitDeps,
+  name: string,
+  state: ContainerState,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  if (state.status_code !== statusCodes.running) return [];
+  const { metadata: container } = await context.client.get('container', name, signal);
+  const nics = Object.values(container.expanded_devices ?? {}).filter((device) => device['type'] === 'nic');
+  const networks = new Set(nics.flatMap((nic) => nic['network'] ?? nic['parent'] ?? []));
+  const told = await Promise.all(
+    [...networks].map(async (network) => {
+      // Bridges that are not the server's have no leases to ask for.
+      const all = await context.client.networkLeases(network, signal).catch(() => undefined);
+      const own = all?.filter(({ hostname }) => hostname === name).map(({ address }) => address);
+      return own === undefined ? [] : [`leases on ${network}: ${own.length === 0 ? 'none' : own.join(', ')}`];
+    }),
+  );
+  return told.flat();
+}
+
+async function said(
+  context: WaitDeps,
+  name: string,
+  file: string,
+  heading: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const path = `/1.0/containers/${encodeURIComponent(name)}/${file}`;
+  const { body } = await context.client.http.open({ method: 'GET', path }, signal);
+  return lastLines(await endOf(body), linesShown).map((line) => `${heading}: ${line}`);
+}
+
+async function endOf(body: Readable): Promise<string> {
+  let kept = Buffer.alloc(0);
+  for await (const chunk of body as AsyncIterable<Buffer>) kept = Buffer.concat([kept, chunk]).subarray(-keptBytes);
+  return kept.toString('utf8');
+}

@@ -1,0 +1,145 @@
+// Waits until a container is what a condition asks for; when that does not come, says what it is instead.
+import type { LifecycleMetadata } from '../../api/event.ts';
+import { statusCodes } from '../../api/status.ts';
+import type { WaitCondition } from '../../api/container/wait-condition.ts';
+import type { Client } from '../client.ts';
+import { DeadlineError, within } from '../transport/deadline.ts';
+import { describeState } from './describe-state.ts';
+import { findOut } from './explain-not-ready.ts';
+import { look, NotReadyError, type Sight } from './readiness.ts';
+
+/** What waiting needs of a client: small, so that a test can stand in for it. */
+export interface WaitDeps {
+  readonly client: Pick<Client, 'containerState' | 'exec' | 'events' | 'get' | 'http' | 'networkLeases'>;
+  readonly nowMs: () => number;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** What is waited for, and what is there so far. */
+  readonly onProgress: (text: string) => void;
+}
+
+const firstPauseMs = 100;
+const longestPauseMs = 1000;
+
+/**
+ * Events of the container cut the pauses short; what no event tells (an address, a port) is asked for again. Throws NotReadyError
+ * with state, leases and the last the container said when the time is up, and at once when it cannot come any more.
+ */
+export async function waitFor(
+  context: WaitDeps,
+  name: string,
+  condition: WaitCondition,
+  signal: AbortSignal,
+): Promise<void> {
+  const endMs = context.nowMs() + condition.timeoutMs;
+  const over = new AbortController();
+  let news: News | undefined;
+  let instead: string | undefined;
+  try {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+      const { metadata: state } = await context.client.containerState(name, signal);
+      const isStopped = state.status_code === statusCodes.stopped || state.status_code === statusCodes.error;
+      const sight = isStopped
+        ? unseen
+        : await lookFor(context, { name, condition }, state, endMs - context.nowMs(), signal);
+      if (sight.holds) return;
+      // What it said before tells more than that it was cut off.
+      instead = sight.instead === unanswered ? (instead ?? unanswered) : sight.instead;
+      const now = [describeState(state), ...(instead === undefined ? [] : [instead])].join('; ');
+      const leftMs = endMs - context.nowMs();
+      if (isStopped || leftMs <= 0) {
+        const why = isStopped
+          ? 'it stopped instead of getting ready'
+          : `${wanted(condition)} did not come in ${condition.timeoutMs / 1000} s`;
+        throw new NotReadyError(`${why}: ${now}${await findOut(context, name, state, signal)}`);
+      }
+      context.onProgress(`waiting for ${wanted(condition)}: ${now}`);
+      news ??= newsOf(context, name, over.signal);
+      await Promise.race([context.pause(Math.min(pauseMs, leftMs), signal), news.next()]);
+    }
+  } finally {
+    over.abort();
+  }
+}
+
+const unseen: Sight = { holds: false };
+const unanswered = 'no answer yet';
+
+/** A command that does not end is given what is left of the time. */
+async function lookFor(
+  context: WaitDeps,
+  { name, condition }: { readonly name: string; readonly condition: WaitCondition },
+  state: Parameters<typeof look>[3],
+  leftMs: number,
+  signal: AbortSignal,
+): Promise<Sight> {
+  try {
+    return await within(
+      Math.max(firstPauseMs, leftMs),
+      (inner) => look(context, name, condition, state, inner),
+      signal,
+    );
+  } catch (error) {
+    if (error instanceof DeadlineError) return { holds: false, instead: unanswered };
+    if (!(error instanceof NotReadyError)) throw error;
+    const more = await findOut(context, name, state, signal);
+    throw new NotReadyError(`${error.message}: ${describeState(state)}${more}`);
+  }
+}
+
+interface News {
+  /** Resolves with the next event about the container that came since the last call. */
+  next(): Promise<void>;
+}
+
+/** Until `signal` fires. A server that tells nothing is asked only. */
+function newsOf(context: WaitDeps, name: string, signal: AbortSignal): News {
+  let isNew = false;
+  let wake = (): void => {};
+  const tell = (): void => {
+    isNew = true;
+    wake();
+  };
+  const follow = async (): Promise<void> => {
+    for await (const { metadata } of context.client.events(['lifecycle'], signal, { onReady: tell })) {
+      if (isPowerOf(name, metadata as Partial<LifecycleMetadata> | null)) tell();
+    }
+  };
+  follow().catch(() => undefined);
+  return {
+    next: () =>
+      new Promise((resolve) => {
+        wake = (): void => {
+          isNew = false;
+          resolve();
+        };
+        if (isNew) wake();
+      }),
+  };
+}
+
+/** Not the commands and files that waiting itself asks for: it would never pause. */
+const isPowerOf = (name: string, event: Partial<LifecycleMetadata> | null): boolean =>
+  /-(started|stopped|shutdown|restarted|paused|resumed|deleted)$/.test(event?.action ?? '') &&
+  [`/1.0/containers/${name}`, `/1.0/instances/${name}`].includes(event?.source?.split('?')[0] ?? '');
+
+function wanted(condition: WaitCondition): string {
+  switch (condition.type) {
+    case 'running':
+      return 'the running state';
+    case 'ipv4':
+    case 'ipv6': {
+      const family = condition.type === 'ipv4' ? 'IPv4' : 'IPv6';
+      return `an ${family} address${condition.nic === undefined ? '' : ` on ${condition.nic}`}`;
+    }
+    case 'exec':
+      return `the success of ${condition.command.join(' ')}`;
+    case 'tcp':
+      return `an answer at ${condition.host === undefined ? '' : `${condition.host} `}port ${condition.port}`;
+    case 'file':
+      return `the file ${condition.path}`;
+    case 'cloud-init':
+      return 'the end of cloud-init';
+    default:
+      return condition satisfies never;
+  }
+}

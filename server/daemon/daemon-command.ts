@@ -1,0 +1,182 @@
+// The command line of gantryd: parses flags, starts the daemon, says when it is ready, stops it on a signal.
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { pino, type Logger } from 'pino';
+import { errorText, type Log, type LogContext } from '../lib/log.ts';
+import type { EventHub } from '../events/hub.ts';
+import type { RuntimeChoice } from './host-drivers.ts';
+import { guardOutput } from '../lib/output-stream.ts';
+import { runShutdownCommand } from './shutdown-command.ts';
+
+const usage = `Usage: gantryd --state-dir DIR [options]
+       gantryd shutdown --state-dir DIR [--timeout SECONDS]
+       gantryd openapi
+
+shutdown stops all containers, in order, and then the daemon, as for a host that goes down; the next start of the daemon
+brings them back. So does the signal SIGPWR. SIGTERM and SIGINT end only the daemon.
+
+Options:
+  --state-dir DIR     where everything the daemon keeps lives; its socket is DIR/unix.socket
+  --runtime NAME      auto (default), lxc or sim
+  --https HOST:PORT   also listen with TLS (else: the server's core.https_address)
+  --lxd-socket PATH   also listen there for unmodified clients of LXD (lxc, pylxd, Ansible), in its dialect
+  --lxd-https HOST:PORT  the same with TLS
+  --group NAME        group that may use the sockets
+  --log-level LEVEL   debug, info (default), warn, error
+  --help, --version
+
+One JSON line on standard output says when it is ready; log lines go to standard error.
+`;
+
+const exitCodes = { ok: 0, failed: 1, usage: 64, readerGone: 141 } as const;
+
+interface Flags {
+  readonly stateDir: string;
+  readonly runtime: RuntimeChoice;
+  readonly https?: string;
+  readonly lxd?: { readonly socket?: string; readonly https?: string };
+  readonly group?: string;
+  readonly level: string;
+}
+
+export async function runDaemonCommand(argv: readonly string[]): Promise<number> {
+  if (argv[0] === 'openapi') return printOpenApi();
+  if (argv[0] === 'shutdown') return runShutdownCommand(argv.slice(1));
+  if (argv.includes('--help')) return print(usage);
+  if (argv.includes('--version')) return print(`${(await import('../api/version.ts')).version}\n`);
+  const flags = parseFlags(argv);
+  if (typeof flags === 'string') {
+    process.stderr.write(`gantryd: ${flags}\n\n${usage}`);
+    return exitCodes.usage;
+  }
+  return serve(flags);
+}
+
+/** The exit code: a reader that has gone (`| head`) wants to hear nothing more, a full disk is an error. */
+async function print(text: string): Promise<number> {
+  let code: number = exitCodes.ok;
+  const output = guardOutput(process.stdout, (loss, error) => {
+    code = loss === 'reader-gone' ? exitCodes.readerGone : exitCodes.failed;
+    if (loss === 'failed') process.stderr.write(`gantryd: cannot write to standard output: ${error.message}\n`);
+  });
+  output.write(text);
+  await new Promise<void>((written) => process.stdout.write('', () => written()));
+  return code;
+}
+
+async function printOpenApi(): Promise<number> {
+  const { openApiDocument } = await import('../api/endpoints/openapi.ts');
+  return print(`${JSON.stringify(openApiDocument(), null, 2)}\n`);
+}
+
+function parseFlags(argv: readonly string[]): Flags | string {
+  const options = {
+    'state-dir': { type: 'string' },
+    runtime: { type: 'string', default: 'auto' },
+    https: { type: 'string' },
+    'lxd-socket': { type: 'string' },
+    'lxd-https': { type: 'string' },
+    group: { type: 'string' },
+    'log-level': { type: 'string', default: 'info' },
+  } as const;
+  try {
+    const { values } = parseArgs({ args: [...argv], options, strict: true, allowPositionals: false });
+    const { runtime, https, group } = values;
+    const stateDir = values['state-dir'];
+    if (stateDir === undefined) return '--state-dir is required';
+    if (runtime !== 'auto' && runtime !== 'lxc' && runtime !== 'sim')
+      return `--runtime must be auto, lxc or sim, is ${runtime}`;
+    return {
+      stateDir,
+      runtime,
+      level: values['log-level'],
+      ...(https === undefined ? {} : { https }),
+      ...(group === undefined ? {} : { group }),
+      ...lxdFlags(values['lxd-socket'], values['lxd-https']),
+    };
+  } catch (error) {
+    return errorText(error);
+  }
+}
+
+function lxdFlags(socket: string | undefined, https: string | undefined): Pick<Flags, 'lxd'> {
+  if (socket === undefined && https === undefined) return {};
+  return {
+    lxd: { ...(socket === undefined ? {} : { socket: resolve(socket) }), ...(https === undefined ? {} : { https }) },
+  };
+}
+
+async function serve(flags: Flags): Promise<number> {
+  const logger = pino({ level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logDestination());
+  // Whoever started the daemon may go away: it serves others, too.
+  const output = guardOutput(process.stdout, () => {});
+  const stopping = stopSignal();
+  try {
+    const { startDaemon } = await import('./daemon.ts');
+    const daemon = await startDaemon({
+      stateDir: resolve(flags.stateDir),
+      runtime: flags.runtime,
+      ...(flags.https === undefined ? {} : { https: flags.https }),
+      ...(flags.group === undefined ? {} : { group: flags.group }),
+      ...(flags.lxd === undefined ? {} : { lxd: flags.lxd }),
+      log: (events) => logTo(logger, events),
+    });
+    const ready = {
+      type: 'ready',
+      socket: daemon.socketPath,
+      https: daemon.httpsAddress() ?? null,
+      ...(flags.lxd === undefined
+        ? {}
+        : { lxd: { socket: flags.lxd.socket ?? null, https: daemon.lxdHttpsAddress() ?? null } }),
+      runtime: daemon.runtime,
+      reason: daemon.runtimeReason,
+      pid: process.pid,
+    };
+    output.write(`${JSON.stringify(ready)}\n`);
+    await ((await stopping) === 'SIGPWR' ? daemon.shutDown() : daemon.stop());
+    return exitCodes.ok;
+  } catch (error) {
+    logger.fatal(errorText(error));
+    return exitCodes.failed;
+  }
+}
+
+const maxLogBytes = 1024 * 1024;
+
+/** Standard error. A full disk costs lines, never the daemon; what could not be written is kept up to a limit and tried again. */
+function logDestination(): ReturnType<typeof pino.destination> {
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: maxLogBytes });
+  destination.on('error', () => {});
+  return destination;
+}
+
+type StopSignal = 'SIGTERM' | 'SIGINT' | 'SIGPWR';
+
+/** The first of them; SIGTERM or SIGINT after that ends the process at once. */
+function stopSignal(): Promise<StopSignal> {
+  return new Promise((stop) => {
+    const hurry = (): void => process.exit(exitCodes.failed);
+    const first = (name: StopSignal) => (): void => {
+      for (const each of ['SIGTERM', 'SIGINT'] as const) process.removeAllListeners(each).on(each, hurry);
+      stop(name);
+    };
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGPWR'] as const) process.on(name, first(name));
+  });
+}
+
+/** Every line also goes to the listeners of the event feed. */
+function logTo(logger: Logger, events: EventHub): Log {
+  const write =
+    (level: 'debug' | 'info' | 'warn' | 'error', shown: string) =>
+    (message: string, context: LogContext = {}): void => {
+      logger[level](context, message);
+      const texts = Object.entries(context).map(([key, value]) => [key, String(value)]);
+      events.logging({ level: shown, message, context: Object.fromEntries(texts) });
+    };
+  return {
+    debug: write('debug', 'debug'),
+    info: write('info', 'info'),
+    warn: write('warn', 'warning'),
+    error: write('error', 'error'),
+  };
+}

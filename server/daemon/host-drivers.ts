@@ -1,0 +1,130 @@
+// Chooses and opens the drivers for this host: real containers where it can run them, the simulation elsewhere, with the reason.
+import { createHash } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { refuseDamaged } from '../drivers/image/damage.ts';
+import { unpackImage } from '../drivers/image/unpack.ts';
+import type { HostPaths } from '../drivers/devices/host-paths.ts';
+import type { ProxyKeeper } from '../drivers/devices/proxy/proxies.ts';
+import type { NetworkDriver } from '../drivers/network/driver.ts';
+import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
+import type { HostIds } from '../drivers/runtime/id-map.ts';
+import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs.ts';
+import { openDirStorage } from '../drivers/storage/dir.ts';
+import type { StorageDriver, UnpackImage } from '../drivers/storage/driver.ts';
+import type { Log } from '../lib/log.ts';
+
+export type RuntimeChoice = 'auto' | 'lxc' | 'sim';
+
+export interface HostDrivers {
+  readonly runtime: RuntimeDriver;
+  readonly network: NetworkDriver;
+  /** Keeps the forwards of proxy devices. */
+  readonly proxies: ProxyKeeper;
+  readonly storage: Readonly<Record<string, StorageDriver>>;
+  /** Storage drivers that this host cannot have, and why. */
+  readonly storageMissing?: Readonly<Record<string, string>>;
+  /** Host ids that containers may have. */
+  readonly ids: HostIds;
+  /** Where devices look for what they need; default: here. */
+  readonly paths?: HostPaths;
+  /** Why this runtime and not the other. */
+  readonly reason: string;
+  close(): Promise<void>;
+}
+
+export interface HostDriverOptions {
+  readonly choice: RuntimeChoice;
+  readonly stateDir: string;
+  readonly log: Log;
+}
+
+export async function openHostDrivers(options: HostDriverOptions): Promise<HostDrivers> {
+  const { choice, stateDir, log } = options;
+  const root = join(stateDir, 'storage-pools');
+  await mkdir(root, { recursive: true, mode: 0o711 });
+  const isRoot = process.getuid?.() === 0;
+  const shared = { root, log, unpackImage: unpackWhole };
+  const noBtrfs = await btrfsMissing();
+  const storage = {
+    dir: openDirStorage({ ...shared, ownership: isRoot ? 'keep' : 'ignore' }),
+    ...(noBtrfs === undefined ? { btrfs: openBtrfsStorage(shared) } : {}),
+  };
+  const decided = await decide(choice);
+  const opened = decided.runtime === 'lxc' ? await openReal(stateDir, root, log) : await openSimulated(stateDir);
+  return {
+    ...opened,
+    storage,
+    ...(noBtrfs === undefined ? {} : { storageMissing: { btrfs: noBtrfs } }),
+    reason: decided.reason,
+    close: async () => {
+      opened.close?.();
+      await opened.runtime.close();
+      await opened.network.close();
+      for (const driver of Object.values(storage)) await driver.close?.();
+    },
+  };
+}
+
+/** An image is unpacked once a pool: what a damaged file gives would be in every container made of it. */
+const unpackWhole: UnpackImage = async (image, target, options, signal) => {
+  await refuseDamaged(image, signal);
+  await unpackImage(image, target, options, signal);
+};
+
+/** `lxc` asked for and not possible is an error; `auto` falls back. The real drivers are only loaded when used. */
+async function decide(choice: RuntimeChoice): Promise<{ readonly runtime: 'lxc' | 'sim'; readonly reason: string }> {
+  if (choice === 'sim') return { runtime: 'sim', reason: 'asked for with --runtime sim' };
+  const { lxcAvailable } = await import('../drivers/runtime/lxc-host.ts');
+  const lxc = await lxcAvailable();
+  const missing = lxc.ok ? await missingNetwork() : lxc.reason;
+  if (missing === undefined) {
+    return {
+      runtime: 'lxc',
+      reason: choice === 'lxc' ? 'asked for with --runtime lxc' : 'this host can run real containers',
+    };
+  }
+  if (choice === 'lxc') throw new Error(`--runtime lxc is not possible here: ${missing}`);
+  return { runtime: 'sim', reason: `real containers are not possible here: ${missing}` };
+}
+
+async function missingNetwork(): Promise<string | undefined> {
+  const { bridgeAvailable } = await import('../drivers/network/bridge.ts');
+  const bridge = await bridgeAvailable();
+  return bridge.ok ? undefined : bridge.reason;
+}
+
+type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids'> & { readonly close?: () => void };
+
+async function openReal(stateDir: string, probeDir: string, log: Log): Promise<Opened> {
+  const [{ openLxcRuntime }, { hostIds }, { openBridgeNetwork }] = await Promise.all([
+    import('../drivers/runtime/lxc.ts'),
+    import('../drivers/runtime/id-map.ts'),
+    import('../drivers/network/bridge.ts'),
+  ]);
+  const { Proxies } = await import('../drivers/devices/proxy/proxies.ts');
+  const { returnFreedMemory } = await import('../drivers/runtime/return-memory.ts');
+  const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, probeDir });
+  const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log });
+  const proxies = new Proxies({ log, tag: createHash('sha256').update(stateDir).digest('hex').slice(0, 8) });
+  return { runtime, network, proxies, ids: await hostIds(), close: await returnFreedMemory() };
+}
+
+/** As a host without /etc/subuid lends them. Files stay those of the daemon. */
+export const simRange = { start: 1_000_000, count: 1_000_000_000 };
+const simIds: HostIds = { uids: simRange, gids: simRange, allowed: { uid: [simRange], gid: [simRange] } };
+
+async function openSimulated(stateDir: string): Promise<Opened> {
+  const [{ openSimRuntime }, { openSimNetwork }] = await Promise.all([
+    import('../drivers/runtime/sim.ts'),
+    import('../drivers/network/sim.ts'),
+  ]);
+  const network = openSimNetwork({ dir: join(stateDir, 'networks') });
+  const runtime = await openSimRuntime({
+    dir: join(stateDir, 'runtime'),
+    addressesOf: ({ link, hwaddr }) =>
+      link === undefined || hwaddr === undefined ? [] : network.addressesFor(link, { hwaddr }),
+  });
+  const { SimProxies } = await import('../drivers/devices/proxy/sim-proxies.ts');
+  return { runtime, network, proxies: new SimProxies(), ids: simIds };
+}

@@ -1,0 +1,142 @@
+// Receives an image upload (real system 14.1): one raw tarball, or multipart with metadata and rootfs, written to files.
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import { errors, type AppError } from '../api/errors.ts';
+import { isTrue } from '../api/text/value-checks.ts';
+import { aliasName } from '../api/names.ts';
+import { errorText } from '../lib/log.ts';
+import { uploadPath, type Upload } from '../services/images/add-image.ts';
+
+interface ReceivedFiles {
+  readonly metadataPath: string;
+  readonly rootfsPath?: string;
+  readonly filename?: string;
+}
+
+/** The file or files are complete when it resolves; on a throw nothing is left of them. */
+export async function receiveUpload(
+  request: IncomingMessage,
+  dir: string,
+  headerPrefix: string,
+  signal: AbortSignal,
+): Promise<Upload> {
+  const { headers } = request;
+  const header = (name: string): string | undefined => first(headers[`${headerPrefix}${name}`]);
+  const aliases = aliasesOf(headers, headerPrefix);
+  const isMultipart = (headers['content-type'] ?? '').toLowerCase().startsWith('multipart/form-data');
+  const files = isMultipart ? await receiveParts(request, dir, signal) : await receiveRaw(request, dir, signal);
+  const fingerprint = header('fingerprint');
+  return {
+    metadataPath: files.metadataPath,
+    ...(files.rootfsPath === undefined ? {} : { rootfsPath: files.rootfsPath }),
+    filename: files.filename ?? header('filename') ?? '',
+    public: isTrue(header('public')),
+    properties: propertiesOf(headers, headerPrefix),
+    ...(fingerprint === undefined ? {} : { fingerprint: fingerprint.toLowerCase() }),
+    aliases,
+  };
+}
+
+async function receiveRaw(request: IncomingMessage, dir: string, signal: AbortSignal): Promise<ReceivedFiles> {
+  const metadataPath = await uploadPath(dir);
+  await store(request, metadataPath, signal);
+  return { metadataPath };
+}
+
+/** Exactly two parts, `metadata` first: their order is part of the fingerprint. */
+async function receiveParts(request: IncomingMessage, dir: string, signal: AbortSignal): Promise<ReceivedFiles> {
+  const busboy = openBusboy(request);
+  let malformed: Error | undefined;
+  busboy.on('error', (error: Error) => {
+    malformed = error;
+  });
+  const paths = { metadata: await uploadPath(dir), rootfs: await uploadPath(dir) };
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const seen: string[] = [];
+  const stored: Promise<void>[] = [];
+  let filename: string | undefined;
+  try {
+    busboy.on('file', (field: string, part: Readable, name: string) => {
+      // A part that is cut off breaks off with an error of its own, also where nobody reads it.
+      part.on('error', () => {});
+      seen.push(field);
+      const expected = seen.length === 1 ? 'metadata' : 'rootfs';
+      if (field !== expected || seen.length > 2) {
+        part.resume();
+        return;
+      }
+      if (field === 'rootfs') filename = name;
+      stored.push(store(part, paths[expected], either));
+    });
+    await pipeline(request, busboy, { signal: either });
+    await Promise.all(stored);
+    if (seen.join(' ') !== 'metadata rootfs') {
+      throw errors.badRequest(
+        `A split image needs the two parts metadata and rootfs in this order, got: ${seen.join(', ') || 'none'}`,
+      );
+    }
+    return { metadataPath: paths.metadata, rootfsPath: paths.rootfs, ...(filename === undefined ? {} : { filename }) };
+  } catch (error) {
+    stop.abort();
+    await Promise.allSettled(stored);
+    await Promise.all([rm(paths.metadata, { force: true }), rm(paths.rootfs, { force: true })]);
+    throw malformed === undefined ? error : wrongParts(malformed);
+  }
+}
+
+/** Few parts, small headers: what goes beyond is read and thrown away. */
+const partLimits = { files: 3, fields: 0, parts: 4, headerPairs: 20, fieldNameSize: 100, headerSize: 16_384 };
+
+function openBusboy(request: IncomingMessage): BusboyInstance {
+  try {
+    return new Busboy({ headers: request.headers as BusboyHeaders, limits: partLimits });
+  } catch (error) {
+    throw wrongParts(error);
+  }
+}
+
+function wrongParts(error: unknown): AppError {
+  return errors.badRequest(
+    `The parts of the image cannot be told apart: ${errorText(error)}. Send the content type multipart/form-data with ` +
+      'a boundary, and the parts metadata and rootfs, each of them whole',
+  );
+}
+
+async function store(source: Readable, path: string, signal: AbortSignal): Promise<void> {
+  try {
+    await pipeline(source, createWriteStream(path, { mode: 0o600 }), { signal });
+  } catch (error) {
+    await rm(path, { force: true });
+    throw isNoSpace(error) ? errors.internal('Receiving the image failed: the disk is full', error) : error;
+  }
+}
+
+function isNoSpace(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+}
+
+function first(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** URL-encoded query strings; the header may come several times. */
+function propertiesOf(headers: IncomingHttpHeaders, prefix: string): Record<string, string> {
+  const value = headers[`${prefix}properties`];
+  const texts = Array.isArray(value) ? value : (value ?? '').split(', ');
+  return Object.fromEntries(texts.flatMap((text) => [...new URLSearchParams(text)]));
+}
+
+/** Extension image_create_aliases for uploads: `alias=name` pairs as a query string. */
+function aliasesOf(headers: IncomingHttpHeaders, prefix: string): readonly { name: string; description: string }[] {
+  const names = new Set(new URLSearchParams(first(headers[`${prefix}aliases`]) ?? '').getAll('alias'));
+  for (const name of names) {
+    const rule = aliasName(name);
+    if (rule !== undefined) throw errors.invalidName('image alias', name, rule);
+  }
+  return [...names].map((name) => ({ name, description: '' }));
+}

@@ -1,0 +1,54 @@
+// Reads request bodies: bounded, parsed as JSON whatever the content type says, checked against the endpoint's schema.
+import type { IncomingMessage } from 'node:http';
+import type { TSchema } from 'typebox';
+import { errors } from '../api/errors.ts';
+import { validateBody, withoutNulls } from '../api/schema/validate-json.ts';
+import { hasProto, shapeProblem, type JsonShape } from '../lib/json-shape.ts';
+
+/** No object of the contract comes near this. */
+export const maxJsonBytes = 1024 * 1024;
+/** Parsing and checking more would hold the event loop. */
+const shape: JsonShape = { maxDepth: 32, maxValues: 5_000 };
+
+export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const announced = Number(request.headers['content-length'] ?? '0');
+  if (announced > limit) throw errors.tooLarge(limit);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Leaving the loop early must not cut the connection: the refusal still has to be sent on it.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) throw errors.tooLarge(limit);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+export function parseJson(bytes: Buffer): unknown {
+  const broken = shapeProblem(bytes, shape);
+  if (broken !== undefined) throw errors.badRequest(`The request body ${broken}`, [{ path: '', message: broken }]);
+  const text = bytes.toString('utf8');
+  if (text.trim() === '') throw errors.badRequest('The request needs a JSON body, but it is empty');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw errors.badRequest(`The request body is not JSON: ${why}`, [{ path: '', message: why }]);
+  }
+  // Such a key could change what an object inherits once maps are merged; it may be spelt with an escape.
+  const isPossible = text.includes('__proto__') || text.includes('\\u');
+  if (isPossible && hasProto(value)) throw errors.badRequest('The request body has a member named __proto__');
+  return value;
+}
+
+export function checkBody(schema: TSchema, sent: unknown): unknown {
+  const value = withoutNulls(schema, sent);
+  const problems = validateBody(schema, value);
+  if (problems.length > 0) throw errors.invalid('request body', problems);
+  return value;
+}
+
+export async function readBody(request: IncomingMessage, schema: TSchema): Promise<unknown> {
+  return checkBody(schema, parseJson(await readBytes(request, maxJsonBytes)));
+}

@@ -1,0 +1,144 @@
+// A server as its lists show it, turned into the records of one that holds the same. What no list shows (files, secrets, backups)
+// is not there. Pure but for the ids that it draws.
+import { randomUUID } from 'node:crypto';
+import type { ConfigMap } from '../api/schema/common-schemas.ts';
+import type { Container } from '../api/container/container.ts';
+import { rootDisk } from '../api/devices/index.ts';
+import type { Image } from '../api/image/image.ts';
+import type { Snapshot } from '../api/container/snapshot.ts';
+import { statusCodes } from '../api/status.ts';
+import type { World } from '../api/server/server-contents.ts';
+import type { Op, Store } from '../store/store.ts';
+import { storeLimits } from '../store/store.ts';
+import { encodeDocument, recordKey } from './codec.ts';
+import type { ContainerDocument, Documents, ImageDocument, Kind, SnapshotDocument } from './documents.ts';
+
+type Put = { readonly [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
+
+/** Into a store that holds nothing yet, in as few transactions as its limits allow. */
+export async function writeWorld(store: Store, world: World): Promise<void> {
+  let ops: Op[] = [];
+  let bytes = 0;
+  const flush = async (): Promise<void> => {
+    if (ops.length > 0) await store.txn([], ops);
+    [ops, bytes] = [[], 0];
+  };
+  for (const { kind, name, document } of recordsOf(world)) {
+    const op = { put: recordKey(kind, name), value: encodeDocument(document) };
+    const size = op.value.length + op.put.length;
+    if (ops.length >= storeLimits.opsPerTxn || bytes + size > storeLimits.txnBytes) await flush();
+    ops.push(op);
+    bytes += size;
+  }
+  await flush();
+}
+
+export function recordsOf(world: World): readonly Put[] {
+  return [
+    { kind: 'server', name: 'config', document: { v: 1, config: storedConfig(world.config) } },
+    ...world.pools.map(({ name, description, driver, config }): Put => {
+      return { kind: 'pools', name, document: { v: 1, description, driver, config, lifecycle: 'ready' } };
+    }),
+    ...world.networks
+      .filter(({ managed, type }) => managed && type === 'bridge')
+      .map(({ name, description, config }): Put => {
+        return { kind: 'networks', name, document: { v: 1, description, type: 'bridge', config, lifecycle: 'ready' } };
+      }),
+    ...world.profiles.map(({ name, description, config, devices }): Put => {
+      return { kind: 'profiles', name, document: { v: 1, description, config, devices } };
+    }),
+    ...world.images.map((image): Put => ({ kind: 'images', name: image.fingerprint, document: imageOf(image) })),
+    ...world.aliases.map(({ name, description, target }): Put => {
+      return { kind: 'aliases', name, document: { v: 1, description, target } };
+    }),
+    ...world.volumes.map(({ pool, name, description, config }): Put => {
+      const document = {
+        v: 1,
+        uuid: randomUUID(),
+        description,
+        config,
+        createdAt: zeroTime,
+        lifecycle: 'ready',
+      } as const;
+      return { kind: 'volumes', name: `${pool}/${name}`, document };
+    }),
+    ...world.certificates.map(({ fingerprint, type, name, certificate }): Put => {
+      return { kind: 'certificates', name: fingerprint, document: { v: 1, type, name, pem: certificate } };
+    }),
+    ...world.containers.flatMap((container) => containerRecords(container, world.snapshots[container.name] ?? [])),
+  ];
+}
+
+const zeroTime = '0001-01-01T00:00:00Z';
+
+/** Whoever holds the secret itself cannot be told by its place holder, which nothing hashes to. */
+const storedConfig = (config: World['config']): ConfigMap =>
+  Object.fromEntries(Object.entries(config).map(([key, value]) => [key, String(value)]));
+
+export const isUp = ({ status_code: code }: Pick<Container, 'status_code'>): boolean =>
+  code === statusCodes.running || code === statusCodes.frozen;
+
+function containerRecords(container: Container, snapshots: readonly Snapshot[]): readonly Put[] {
+  const uuid = randomUUID();
+  const power = isUp(container) ? 'RUNNING' : 'STOPPED';
+  const document: ContainerDocument = {
+    v: 1,
+    uuid,
+    architecture: container.architecture,
+    profiles: container.profiles,
+    ephemeral: container.ephemeral,
+    config: { ...container.config, 'volatile.last_state.power': power },
+    devices: container.devices,
+    description: container.description,
+    createdAt: container.created_at,
+    lastUsedAt: container.last_used_at,
+    stateful: container.stateful,
+    pool: rootDisk(container.expanded_devices)?.pool ?? '',
+    lifecycle: 'ready',
+  };
+  return [
+    { kind: 'containers', name: container.name, document },
+    ...snapshots.map((snapshot): Put => {
+      // Servers differ in whether the container's name is part of it.
+      const name = snapshot.name.slice(snapshot.name.indexOf('/') + 1);
+      return { kind: 'snapshots', name: `${uuid}/${name}`, document: snapshotOf(snapshot) };
+    }),
+  ];
+}
+
+function snapshotOf(snapshot: Snapshot): SnapshotDocument {
+  return {
+    v: 1,
+    architecture: snapshot.architecture,
+    profiles: snapshot.profiles,
+    ephemeral: snapshot.ephemeral,
+    config: snapshot.config,
+    devices: snapshot.devices,
+    description: snapshot.description,
+    createdAt: snapshot.created_at,
+    lastUsedAt: snapshot.last_used_at,
+    stateful: snapshot.stateful,
+    expiresAt: snapshot.expires_at,
+    lifecycle: 'ready',
+  };
+}
+
+function imageOf(image: Image): ImageDocument {
+  return {
+    v: 1,
+    architecture: image.architecture,
+    filename: image.filename,
+    properties: image.properties,
+    public: image.public,
+    autoUpdate: image.auto_update,
+    cached: image.cached,
+    sizeBytes: image.size,
+    createdAt: image.created_at,
+    expiresAt: image.expires_at,
+    lastUsedAt: image.last_used_at,
+    uploadedAt: image.uploaded_at,
+    split: false,
+    ...(image.update_source === undefined ? {} : { source: image.update_source }),
+    lifecycle: 'ready',
+  };
+}
