@@ -8,7 +8,7 @@ import type { HostPaths } from '../drivers/devices/host-paths.ts';
 import type { ProxyKeeper } from '../drivers/devices/proxy/proxies.ts';
 import type { NetworkDriver } from '../drivers/network/driver.ts';
 import type { RuntimeDriver } from '../drivers/runtime/driver.ts';
-import type { HostIds } from '../drivers/runtime/id-map.ts';
+import type { HostIds } from '../drivers/runtime/idmap/id-map.ts';
 import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs.ts';
 import { openDirStorage } from '../drivers/storage/dir.ts';
 import type { StorageDriver, UnpackImage } from '../drivers/storage/driver.ts';
@@ -75,7 +75,7 @@ const unpackWhole: UnpackImage = async (image, target, options, signal) => {
 /** `lxc` asked for and not possible is an error; `auto` falls back. The real drivers are only loaded when used. */
 async function decide(choice: RuntimeChoice): Promise<{ readonly runtime: 'lxc' | 'sim'; readonly reason: string }> {
   if (choice === 'sim') return { runtime: 'sim', reason: 'asked for with --runtime sim' };
-  const { lxcAvailable } = await import('../drivers/runtime/lxc-host.ts');
+  const { lxcAvailable } = await import('../drivers/runtime/lxc/host.ts');
   const lxc = await lxcAvailable();
   const missing = lxc.ok ? await missingNetwork() : lxc.reason;
   if (missing === undefined) {
@@ -98,12 +98,12 @@ type Opened = Pick<HostDrivers, 'runtime' | 'network' | 'proxies' | 'ids'> & { r
 
 async function openReal(stateDir: string, probeDir: string, log: Log): Promise<Opened> {
   const [{ openLxcRuntime }, { hostIds }, { openBridgeNetwork }] = await Promise.all([
-    import('../drivers/runtime/lxc.ts'),
-    import('../drivers/runtime/id-map.ts'),
+    import('../drivers/runtime/lxc/lxc.ts'),
+    import('../drivers/runtime/idmap/id-map.ts'),
     import('../drivers/network/bridge.ts'),
   ]);
   const { Proxies } = await import('../drivers/devices/proxy/proxies.ts');
-  const { returnFreedMemory } = await import('../drivers/runtime/return-memory.ts');
+  const { returnFreedMemory } = await import('../drivers/runtime/host/return-memory.ts');
   const runtime = await openLxcRuntime({ dir: join(stateDir, 'runtime'), log, probeDir });
   const network = openBridgeNetwork({ dir: join(stateDir, 'networks'), log });
   const proxies = new Proxies({ log, tag: createHash('sha256').update(stateDir).digest('hex').slice(0, 8) });
@@ -116,7 +116,7 @@ const simIds: HostIds = { uids: simRange, gids: simRange, allowed: { uid: [simRa
 
 async function openSimulated(stateDir: string): Promise<Opened> {
   const [{ openSimRuntime }, { openSimNetwork }] = await Promise.all([
-    import('../drivers/runtime/sim.ts'),
+    import('../drivers/runtime/sim/sim.ts'),
     import('../drivers/network/sim.ts'),
   ]);
   const network = openSimNetwork({ dir: join(stateDir, 'networks') });

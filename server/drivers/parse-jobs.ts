@@ -1,5 +1,5 @@
 // What is done with text of strangers in a thread of its own: parsing it, and keeping what is needed of it. Runs in the worker.
-import { parseYaml } from './image/yaml-text.ts';
+import { parseYaml } from './image/yaml-parser.ts';
 import { parseStreamIndex, parseStreamProducts } from './remote/streams-index.ts';
 
 /** By name: text -> a list of values, which is sent back in pieces. Throws an error for the sender of the text. */

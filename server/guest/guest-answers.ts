@@ -6,7 +6,7 @@ import type { Dialect } from '../http/dialects/dialect.ts';
 import { exportImage } from '../http/image-export.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import type { Guest, GuestView } from '../services/containers/guest-view.ts';
-import { toAppError } from '../services/translate.ts';
+import { toAppError } from '../services/translate-errors.ts';
 
 export interface GuestAnswer {
   readonly status: number;

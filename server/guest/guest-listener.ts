@@ -9,7 +9,7 @@ import type { WebSocketServer } from 'ws';
 import { errors } from '../api/errors.ts';
 import type { LoopWatch } from '../lib/event-loop-watch.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
-import { toAppError } from '../services/translate.ts';
+import { toAppError } from '../services/translate-errors.ts';
 import { answerGuest, refusal, text, type GuestAnswer, type GuestAnswerDeps } from './guest-answers.ts';
 import { guestTypes, type GuestEvents } from './guest-events.ts';
 import { Pace } from './rate-limit.ts';

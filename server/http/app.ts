@@ -14,7 +14,7 @@ import { readBody } from './request-body.ts';
 import { drain } from './drain-upload.ts';
 import { identityOf, type Identify } from './caller-identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
-import { toAppError } from '../services/translate.ts';
+import { toAppError } from '../services/translate-errors.ts';
 import type { RouteHandler, RouteReply, RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 

@@ -14,7 +14,7 @@ import { checkOrigin, labelOf } from './app.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { identityOf, type Identify } from './caller-identity.ts';
-import { toAppError } from '../services/translate.ts';
+import { toAppError } from '../services/translate-errors.ts';
 
 export interface WebsocketDeps {
   readonly events: EventHub;

@@ -1,7 +1,7 @@
 // npm run bench: the same work on gantryd and, where it runs, on LXD; prints the figures, the ratios and what misses its target.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { lxcAvailable } from '../../server/drivers/runtime/lxc-host.ts';
+import { lxcAvailable } from '../../server/drivers/runtime/lxc/host.ts';
 import { errorText } from '../../server/lib/log.ts';
 import { containersGroup } from './containers.ts';
 import { crowdGroup } from './crowd.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { LiveDevices, Plug, RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
-import { noParts, ownMount } from '../../server/drivers/run-parts.ts';
+import { noParts, ownMount } from '../../server/drivers/device-parts.ts';
 import type { RuntimeHarness } from './runtime.ts';
 import { until } from '../support/until.ts';
 

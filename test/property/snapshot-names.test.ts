@@ -8,7 +8,7 @@ import {
   isExpired,
   nextSnapshotName,
   sentExpiry,
-} from '../../server/services/containers/snapshot-names.ts';
+} from '../../server/services/containers/snapshots/names.ts';
 
 const zero = '0001-01-01T00:00:00Z';
 const now = new Date('2026-03-04T05:06:07.890Z');

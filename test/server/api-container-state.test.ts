@@ -1,6 +1,6 @@
 // The state machine of containers over the real daemon on the simulation: every row of the table, and what follows from it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { endWhileDown } from '../../server/drivers/runtime/sim.ts';
+import { endWhileDown } from '../../server/drivers/runtime/sim/sim.ts';
 import { join } from 'node:path';
 import {
   createContainer,

@@ -16,8 +16,8 @@ import {
   type TestDaemon,
 } from '../support/daemon.ts';
 import type { SimProxies } from '../../server/drivers/devices/proxy/sim-proxies.ts';
-import { ownMount } from '../../server/drivers/run-parts.ts';
-import { dirTag } from '../../server/drivers/runtime/lxc-names.ts';
+import { ownMount } from '../../server/drivers/device-parts.ts';
+import { dirTag } from '../../server/drivers/runtime/safe-names.ts';
 import { buildBusyboxImage } from '../support/image-busybox.ts';
 import { until } from '../support/until.ts';
 import { freeSubnet } from '../support/free-host.ts';

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Pace } from '../../server/guest/rate-limit.ts';
-import { endWhileDown } from '../../server/drivers/runtime/sim.ts';
+import { endWhileDown } from '../../server/drivers/runtime/sim/sim.ts';
 import {
   answerOf,
   call,

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { kernelMap } from '../../server/drivers/runtime/user-namespaces.ts';
-import { parseIdMap } from '../../server/drivers/runtime/id-plan.ts';
+import { kernelMap } from '../../server/drivers/runtime/idmap/user-namespaces.ts';
+import { parseIdMap } from '../../server/drivers/runtime/idmap/plan.ts';
 import type { HostDrivers } from '../../server/daemon/host-drivers.ts';
 import { makeBusyboxRootfs } from '../support/busybox-rootfs.ts';
 import { createContainer, makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../support/daemon.ts';

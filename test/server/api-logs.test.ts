@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { keepLogsMs, pruneLogs } from '../../server/services/containers/logs.ts';
+import { keepLogsMs, pruneLogs } from '../../server/services/containers/exec/logs.ts';
 import { createContainer, makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../support/daemon.ts';
 
 const missing = await realRuntimeMissing();

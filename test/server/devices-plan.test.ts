@@ -1,14 +1,14 @@
 // What is decided about devices before anything is done: steps of a change, rates, names, commands. Pure.
 import { describe, expect, test } from 'vitest';
-import { planDevices } from '../../server/services/containers/device-plan.ts';
+import { planDevices } from '../../server/services/containers/devices/plan.ts';
 import { mountSource, parseRates } from '../../server/drivers/devices/disk-rates.ts';
 import { splitDev } from '../../server/drivers/devices/host-paths.ts';
 import { endpointText, natRules, planProxy, proxyHeader } from '../../server/drivers/devices/proxy/proxy-plan.ts';
 import { inetAddress } from '../../server/drivers/devices/proxy/sockets.ts';
-import type { NicRun } from '../../server/drivers/run-parts.ts';
+import type { NicRun } from '../../server/drivers/device-parts.ts';
 import type { RunConfig } from '../../server/drivers/runtime/driver.ts';
-import { diskRateValues } from '../../server/drivers/runtime/disk-rates.ts';
-import { type LxcSettings, renderLxcConfig } from '../../server/drivers/runtime/lxc-config.ts';
+import { diskRateValues } from '../../server/drivers/runtime/cgroup/disk-rate-values.ts';
+import { type LxcSettings, renderLxcConfig } from '../../server/drivers/runtime/lxc/config.ts';
 import {
   checkNicNames,
   filterTable,
@@ -19,7 +19,7 @@ import {
   shapeCommands,
   tablesOf,
   unplugNic,
-} from '../../server/drivers/runtime/nic-commands.ts';
+} from '../../server/drivers/runtime/nic/commands.ts';
 
 const nic = { type: 'nic', nictype: 'bridged', parent: 'br0', name: 'eth0' };
 const data = { type: 'disk', source: '/srv', path: '/data' };

@@ -6,7 +6,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ContainerDocument } from '../../server/records/documents.ts';
-import { shutdownSeconds, stopGroups } from '../../server/services/containers/host-shutdown.ts';
+import { shutdownSeconds, stopGroups } from '../../server/services/containers/life/host-shutdown.ts';
 import { makeBusyboxRootfs } from '../support/busybox-rootfs.ts';
 import {
   createContainer,

@@ -1,8 +1,8 @@
 // Which host ids a container gets: never those of another, the same ones again, and clear words when it cannot be.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { planOwners } from '../../server/drivers/runtime/file-owners.ts';
-import { type HostIds, toHostId } from '../../server/drivers/runtime/id-map.ts';
+import { planOwners } from '../../server/drivers/runtime/idmap/file-owners.ts';
+import { type HostIds, toHostId } from '../../server/drivers/runtime/idmap/id-map.ts';
 import {
   parseIdMap,
   planIdMap,
@@ -10,7 +10,7 @@ import {
   renderIdMap,
   type IdMapPlan,
   type TakenIds,
-} from '../../server/drivers/runtime/id-plan.ts';
+} from '../../server/drivers/runtime/idmap/plan.ts';
 import type { IdMapEntry } from '../../server/drivers/runtime/driver.ts';
 
 const range = { start: 100_000, count: 1_000_000 };

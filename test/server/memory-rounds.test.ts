@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { copyMemory, isEnough, roundSettings } from '../../server/services/containers/memory-rounds.ts';
+import { copyMemory, isEnough, roundSettings } from '../../server/services/migration/memory-rounds.ts';
 
 const never = new AbortController().signal;
 

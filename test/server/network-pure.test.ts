@@ -26,8 +26,8 @@ import {
   parseLeases,
   renderHosts,
   withoutLeases,
-} from '../../server/drivers/network/dnsmasq.ts';
-import { dhcpRelease } from '../../server/drivers/network/dhcp-release.ts';
+} from '../../server/drivers/network/dnsmasq/format.ts';
+import { dhcpRelease } from '../../server/drivers/network/dnsmasq/dhcp-release.ts';
 import { renderFirewall } from '../../server/drivers/network/firewall.ts';
 import {
   addressCommands,

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseCgroupTree } from '../../server/drivers/runtime/cgroup.ts';
-import { balanceCpus, parseCpus, parseCpuTime, pickCpus } from '../../server/drivers/runtime/cpu-limits.ts';
-import { confine } from '../../server/drivers/runtime/cpu-sets.ts';
+import { parseCgroupTree } from '../../server/drivers/runtime/cgroup/cgroup.ts';
+import { balanceCpus, parseCpus, parseCpuTime, pickCpus } from '../../server/drivers/runtime/cgroup/cpu-limits.ts';
+import { confine } from '../../server/drivers/runtime/cgroup/cpu-sets.ts';
 import type { IdMapEntry, RunConfig } from '../../server/drivers/runtime/driver.ts';
-import { parseHaltSignal } from '../../server/drivers/runtime/halt-signal.ts';
+import { parseHaltSignal } from '../../server/drivers/runtime/lxc/halt-signal.ts';
 import {
   decideHostIds,
   defaultMap,
@@ -16,18 +16,18 @@ import {
   parseSubIds,
   rangeOfKernelMap,
   toHostId,
-} from '../../server/drivers/runtime/id-map.ts';
-import { cgroup1Values, cgroup2Values, formatCpus, readLimits } from '../../server/drivers/runtime/limits.ts';
-import { escapeField, renderLxcConfig } from '../../server/drivers/runtime/lxc-config.ts';
-import { hugePageSizes } from '../../server/drivers/runtime/lxc-host.ts';
-import { firstReason } from '../../server/drivers/runtime/lxc-log.ts';
-import { encodeName, quoteShell } from '../../server/drivers/runtime/lxc-names.ts';
-import { formatIpv6, parseIpJson, scopeOf } from '../../server/drivers/runtime/net-links.ts';
+} from '../../server/drivers/runtime/idmap/id-map.ts';
+import { cgroup1Values, cgroup2Values, formatCpus, readLimits } from '../../server/drivers/runtime/cgroup/limits.ts';
+import { escapeField, renderLxcConfig } from '../../server/drivers/runtime/lxc/config.ts';
+import { hugePageSizes } from '../../server/drivers/runtime/lxc/host.ts';
+import { firstReason } from '../../server/drivers/runtime/lxc/failure-reason.ts';
+import { encodeName, quoteShell } from '../../server/drivers/runtime/safe-names.ts';
+import { formatIpv6, parseIpJson, scopeOf } from '../../server/drivers/runtime/nic/netlink.ts';
 import { parseRawLxc } from '../../server/api/container/raw-lxc.ts';
-import { nativeOnly } from '../../server/drivers/runtime/native-only.ts';
-import { renderSeccomp } from '../../server/drivers/runtime/seccomp.ts';
-import { shiftId } from '../../server/drivers/runtime/shift-ownership.ts';
-import { linkLocal } from '../../server/drivers/runtime/sim-metrics.ts';
+import { nativeOnly } from '../../server/drivers/runtime/lxc/native-abi-filter.ts';
+import { renderSeccomp } from '../../server/drivers/runtime/lxc/seccomp.ts';
+import { shiftId } from '../../server/drivers/runtime/idmap/shift-ownership.ts';
+import { linkLocal } from '../../server/drivers/runtime/sim/metrics.ts';
 
 const host = { onlineCpus: [0, 1, 2, 3], memoryBytes: 1000 * 1024 * 1024, hasMemsw: true, hugePages: ['2MB'] };
 const map: readonly IdMapEntry[] = [

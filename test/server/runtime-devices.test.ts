@@ -2,10 +2,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { noParts } from '../../server/drivers/run-parts.ts';
+import { noParts } from '../../server/drivers/device-parts.ts';
 import type { NicRun, NodeRun, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
-import { readRunState, writeRunState } from '../../server/drivers/runtime/run-state.ts';
-import type { SimRuntime } from '../../server/drivers/runtime/sim.ts';
+import { readRunState, writeRunState } from '../../server/drivers/runtime/lxc/running-record.ts';
+import type { SimRuntime } from '../../server/drivers/runtime/sim/sim.ts';
 import { liveDevicesConformance } from '../conformance/runtime-devices.ts';
 import { lxcHarness, lxcTestsMissing } from '../support/runtime-lxc-harness.ts';
 import { simHarness } from '../support/runtime-sim-harness.ts';

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { readCgroupTree } from '../../server/drivers/runtime/cgroup.ts';
-import { GroupMoves } from '../../server/drivers/runtime/group-moves.ts';
+import { readCgroupTree } from '../../server/drivers/runtime/cgroup/cgroup.ts';
+import { GroupMoves } from '../../server/drivers/runtime/cgroup/group-moves.ts';
 import { until } from '../support/until.ts';
 
 const missing =

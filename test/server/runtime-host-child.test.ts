@@ -3,10 +3,10 @@ import { closeSync, existsSync, readdirSync, readFileSync, readlinkSync } from '
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { spawnOnTerminal } from '../../server/drivers/runtime/attach.ts';
-import { codeOf, startChild, type HostChild } from '../../server/drivers/runtime/host-child.ts';
-import { openPipe, pipeReader } from '../../server/drivers/runtime/pty.ts';
-import { type Libc, loadLibc } from '../../server/drivers/runtime/syscalls.ts';
+import { spawnOnTerminal } from '../../server/drivers/runtime/exec/attach.ts';
+import { codeOf, startChild, type HostChild } from '../../server/drivers/runtime/host/child-process.ts';
+import { openPipe, pipeReader } from '../../server/drivers/runtime/exec/pty.ts';
+import { type Libc, loadLibc } from '../../server/drivers/runtime/host/syscalls.ts';
 import { until } from '../support/until.ts';
 
 const libc = await loadLibc();

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { PreparedCommand, RuntimeCommand, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
-import { readCommandLine } from '../../server/drivers/runtime/proc.ts';
+import { readCommandLine } from '../../server/drivers/runtime/host/proc.ts';
 import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../support/runtime-lxc-harness.ts';
 import { until } from '../support/until.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RunConfig } from '../../server/drivers/runtime/driver.ts';
-import { openSimRuntime, type SimRuntime } from '../../server/drivers/runtime/sim.ts';
+import { openSimRuntime, type SimRuntime } from '../../server/drivers/runtime/sim/sim.ts';
 import { runtimeConformance } from '../conformance/runtime.ts';
 import { simHarness } from '../support/runtime-sim-harness.ts';
 

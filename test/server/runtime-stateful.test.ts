@@ -15,11 +15,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { CriuProbe, criuSettings, reasonsIn, unchangedPercent } from '../../server/drivers/runtime/criu.ts';
-import { openLxcRuntime } from '../../server/drivers/runtime/lxc.ts';
-import { checkpointArgv, preDumpArgv } from '../../server/drivers/runtime/lxc-stateful.ts';
+import { CriuProbe, criuSettings, reasonsIn, unchangedPercent } from '../../server/drivers/runtime/checkpoint/criu.ts';
+import { openLxcRuntime } from '../../server/drivers/runtime/lxc/lxc.ts';
+import { checkpointArgv, preDumpArgv } from '../../server/drivers/runtime/checkpoint/lxc-checkpoint.ts';
 import type { RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
-import type { SimRuntime } from '../../server/drivers/runtime/sim.ts';
+import type { SimRuntime } from '../../server/drivers/runtime/sim/sim.ts';
 import { silentLog } from '../../server/lib/log.ts';
 import { statefulConformance } from '../conformance/runtime-stateful.ts';
 import { fakeCheckpoint } from '../support/fake-checkpoint.ts';

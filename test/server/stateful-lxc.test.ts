@@ -5,7 +5,7 @@ import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openLxcRuntime } from '../../server/drivers/runtime/lxc.ts';
+import { openLxcRuntime } from '../../server/drivers/runtime/lxc/lxc.ts';
 import { silentLog } from '../../server/lib/log.ts';
 import {
   createContainer,

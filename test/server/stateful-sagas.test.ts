@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openSimRuntime } from '../../server/drivers/runtime/sim.ts';
+import { openSimRuntime } from '../../server/drivers/runtime/sim/sim.ts';
 import { openDirStorage } from '../../server/drivers/storage/dir.ts';
 import { EventHub } from '../../server/events/hub.ts';
 import { systemClock } from '../../server/lib/clock.ts';
@@ -12,9 +12,13 @@ import { silentLog } from '../../server/lib/log.ts';
 import { Sagas } from '../../server/operations/saga.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../server/records/documents.ts';
 import { Records } from '../../server/records/records.ts';
-import { createSnapshotSaga } from '../../server/services/containers/snapshot-sagas.ts';
-import { dropStateSaga, storeStateSaga, type StoreStateParams } from '../../server/services/containers/stateful.ts';
-import { Pools } from '../../server/services/pools.ts';
+import { createSnapshotSaga } from '../../server/services/containers/snapshots/sagas.ts';
+import {
+  dropStateSaga,
+  storeStateSaga,
+  type StoreStateParams,
+} from '../../server/services/containers/life/checkpoint.ts';
+import { Pools } from '../../server/services/storage/pools.ts';
 import { openMemoryStore } from '../../server/store/memory.ts';
 import { proveSaga } from '../support/saga-proofs.ts';
 

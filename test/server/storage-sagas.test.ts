@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openSimRuntime } from '../../server/drivers/runtime/sim.ts';
+import { openSimRuntime } from '../../server/drivers/runtime/sim/sim.ts';
 import { openDirStorage } from '../../server/drivers/storage/dir.ts';
 import type { VolumeRef } from '../../server/drivers/storage/driver.ts';
 import { EventHub } from '../../server/events/hub.ts';
@@ -19,29 +19,29 @@ import type {
 } from '../../server/records/documents.ts';
 import { kindNames } from '../../server/records/documents.ts';
 import { Records } from '../../server/records/records.ts';
-import { createContainerSaga } from '../../server/services/containers/create.ts';
+import { createContainerSaga } from '../../server/services/containers/life/create.ts';
 import {
   createSnapshotSaga,
   deleteSnapshotSaga,
   renameSnapshotSaga,
   restoreSnapshotSaga,
-} from '../../server/services/containers/snapshot-sagas.ts';
+} from '../../server/services/containers/snapshots/sagas.ts';
 import { receiveContainerSaga } from '../../server/services/migration/container-target.ts';
 import { refreshSaga } from '../../server/services/migration/refresh-saga.ts';
 import { receiveVolumeSaga } from '../../server/services/migration/volume-target.ts';
-import { Pools } from '../../server/services/pools.ts';
+import { Pools } from '../../server/services/storage/pools.ts';
 import {
   createVolumeSaga,
   deleteVolumeSaga,
   moveVolumeSaga,
   renameVolumeSaga,
   restoreVolumeSaga,
-} from '../../server/services/volumes/volume-sagas.ts';
+} from '../../server/services/storage/volume-sagas.ts';
 import {
   createVolumeSnapshotSaga,
   deleteVolumeSnapshotSaga,
   renameVolumeSnapshotSaga,
-} from '../../server/services/volumes/volume-snapshot-sagas.ts';
+} from '../../server/services/storage/volume-snapshot-sagas.ts';
 import { openMemoryStore } from '../../server/store/memory.ts';
 import { proveSaga, type SagaUnderTest } from '../support/saga-proofs.ts';
 

@@ -12,7 +12,7 @@ import type { Event } from '../../server/api/event.ts';
 import type { Operation } from '../../server/api/operation.ts';
 import { startDaemon, type Daemon, type DaemonOptions } from '../../server/daemon/daemon.ts';
 import type { SimNetwork } from '../../server/drivers/network/sim.ts';
-import type { SimRuntime } from '../../server/drivers/runtime/sim.ts';
+import type { SimRuntime } from '../../server/drivers/runtime/sim/sim.ts';
 import { openHostDrivers, type HostDrivers } from '../../server/daemon/host-drivers.ts';
 import type { Log } from '../../server/lib/log.ts';
 import { busyboxMissing } from './busybox-rootfs.ts';
@@ -302,7 +302,7 @@ export const lifecycleOf = (event: Event): { action: string; source: string; con
 
 /** Why a daemon cannot run real containers here; undefined when it can. Printed once a test file. */
 export async function realRuntimeMissing(): Promise<string | undefined> {
-  const { lxcAvailable } = await import('../../server/drivers/runtime/lxc-host.ts');
+  const { lxcAvailable } = await import('../../server/drivers/runtime/lxc/host.ts');
   const { bridgeAvailable } = await import('../../server/drivers/network/bridge.ts');
   const lxc = await lxcAvailable();
   const bridge = lxc.ok ? await bridgeAvailable() : lxc;

@@ -2,7 +2,7 @@
 // What the driver around them does is real. Tests nothing itself.
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CheckpointPrograms } from '../../server/drivers/runtime/criu.ts';
+import type { CheckpointPrograms } from '../../server/drivers/runtime/checkpoint/criu.ts';
 
 export interface FakeCheckpoint {
   readonly programs: CheckpointPrograms;

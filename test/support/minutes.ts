@@ -1,6 +1,6 @@
 // A daemon's clock that stands still until told: tests own the minutes.
 import { renderNanos, type Clock } from '../../server/lib/clock.ts';
-import type { MinuteTimer } from '../../server/services/scheduler.ts';
+import type { MinuteTimer } from '../../server/services/server/scheduler.ts';
 
 export interface TestMinutes {
   readonly time: { readonly clock: Clock; readonly minutes: MinuteTimer };

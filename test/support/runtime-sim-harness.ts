@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseBytes } from '../../server/api/text/byte-size.ts';
 import type { RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
-import { encodeName } from '../../server/drivers/runtime/lxc-names.ts';
-import { endWhileDown, openSimRuntime, type SimRuntime } from '../../server/drivers/runtime/sim.ts';
+import { encodeName } from '../../server/drivers/runtime/safe-names.ts';
+import { endWhileDown, openSimRuntime, type SimRuntime } from '../../server/drivers/runtime/sim/sim.ts';
 import type { RuntimeHarness } from '../conformance/runtime.ts';
 
 export async function simHarness(): Promise<RuntimeHarness> {

@@ -1,7 +1,7 @@
 // What every device type must do: turn validated properties into data that a runtime acts on. One file a type.
 // Property rules are in server/api/devices; nothing here touches a container.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import { type DeviceParts, type IdMapEntry, noParts } from '../run-parts.ts';
+import { type DeviceParts, type IdMapEntry, noParts } from '../device-parts.ts';
 import type { HostPaths } from './host-paths.ts';
 import type { ProxyRun } from './proxy/proxy-plan.ts';
 

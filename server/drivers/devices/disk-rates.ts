@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseBytes } from '../../api/text/byte-size.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import type { DiskRate } from '../run-parts.ts';
+import type { DiskRate } from '../device-parts.ts';
 import { type HostPaths, readText, splitDev } from './host-paths.ts';
 
 type Found = { readonly rates: readonly DiskRate[] } | { readonly warning: string };

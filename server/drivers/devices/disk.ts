@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { flagsOf, isRequired } from '../../api/devices/index.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
-import type { DiskRate } from '../run-parts.ts';
+import type { DiskRate } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType, type HostVolume } from './device.ts';
 import { diskRates } from './disk-rates.ts';
 

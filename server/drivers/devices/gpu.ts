@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { DriverError } from '../driver-error.ts';
-import type { NodeRun } from '../run-parts.ts';
+import type { NodeRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
 import { type HostPaths, linkName, list, readText } from './host-paths.ts';
 import { nodeRun, sameId, set } from './nodes.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../driver-error.ts';
-import type { NodeRun } from '../run-parts.ts';
+import type { NodeRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
 import { type HostPaths, interfaceDir, list, readText } from './host-paths.ts';
 import { nodeRun, set } from './nodes.ts';

@@ -7,7 +7,7 @@ import { formatCidr, parseCidr, subnetOf } from '../../api/text/ip.ts';
 import { splitList } from '../../api/network/network-config.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
-import type { NicRun } from '../run-parts.ts';
+import type { NicRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
 import { interfaceDir } from './host-paths.ts';
 import { chooseVirtualFunction } from './sriov.ts';

@@ -1,6 +1,6 @@
 // Shared by devices that are nodes in /dev: owner, mode and target of a node as properties say. Pure.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import type { NodeRun } from '../run-parts.ts';
+import type { NodeRun } from '../device-parts.ts';
 import type { NodeNumbers } from './host-paths.ts';
 
 /** Ids are those of the container. */

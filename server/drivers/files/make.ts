@@ -1,9 +1,9 @@
 // Makes directories and symbolic links in a container's tree, and removes entries from it.
 import { chmodSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync } from 'node:fs';
-import { changing, ownerFor, setOwner } from './act.ts';
+import { changing, ownerFor, setOwner } from './change-entry.ts';
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { failWith } from './file-error.ts';
-import { below, isMountPoint, linkText, openPlace, type Place } from './place.ts';
+import { below, isMountPoint, linkText, openPlace, type Place } from './held-entry.ts';
 import { refuseKernelFiles } from './read.ts';
 
 const defaultMode = 0o755;

@@ -4,7 +4,7 @@ import { opendir } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { EntryFacts, FileRoot, ReadEntry } from './driver.ts';
 import { asFileError, failWith } from './file-error.ts';
-import { kernelFileSystem, linkText, reopen, type Place } from './place.ts';
+import { kernelFileSystem, linkText, reopen, type Place } from './held-entry.ts';
 import { resolvePath, type Found } from './resolve.ts';
 
 /** What a listing can hold: a container must not fill the daemon's memory with names. */

@@ -1,7 +1,7 @@
 // Walks a path inside a tree part by part, never leaving it: links are read as text and start again at the tree's own root.
 import { failWith } from './file-error.ts';
 import type { FileRoot } from './driver.ts';
-import { below, linkText, openPlace, type Place } from './place.ts';
+import { below, linkText, openPlace, type Place } from './held-entry.ts';
 
 export const maxPathBytes = 4096;
 const maxLinks = 40;

@@ -1,12 +1,12 @@
 // Writes files of a container's tree: a file has its old content until all of the new one is there.
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { changing, isOwnedBy, ownerFor, syncOpen, type Acting, type HostIds } from './act.ts';
-import { cannotMakeThere, openSpool, openUnnamed, type Spool } from './beside.ts';
+import { changing, isOwnedBy, ownerFor, syncOpen, type Acting, type HostIds } from './change-entry.ts';
+import { cannotMakeThere, openSpool, openUnnamed, type Spool } from './unnamed-file.ts';
 import type { EntryAttributes, FileRoot } from './driver.ts';
-import { copyBytes, fill } from './fill.ts';
-import type { Native } from './native.ts';
-import { below, isMountPoint, reopen, type Place } from './place.ts';
+import { copyBytes, fill } from './copy-bytes.ts';
+import type { Native } from './native-calls.ts';
+import { below, isMountPoint, reopen, type Place } from './held-entry.ts';
 import { refuseOddFile } from './read.ts';
 
 const defaultMode = 0o644;

@@ -11,7 +11,7 @@ import { decompressorOf, detectFormat } from './format.ts';
 import type { ImageFormat } from './format.ts';
 import { maxMetadataBytes, parseMetadata } from './metadata.ts';
 import type { ImageMetadata } from './metadata.ts';
-import { start } from './run.ts';
+import { start } from './run-program.ts';
 import { listSquashfs, readSquashfsFile } from './squashfs.ts';
 import { readTar } from './tar-reader.ts';
 

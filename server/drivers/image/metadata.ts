@@ -42,7 +42,7 @@ export async function parseMetadata(text: string): Promise<ImageMetadata> {
 }
 
 export async function renderMetadata(metadata: ImageMetadata): Promise<string> {
-  const { renderYaml } = await import('./yaml-text.ts');
+  const { renderYaml } = await import('./yaml-parser.ts');
   return renderYaml(metadata);
 }
 

@@ -1,10 +1,10 @@
 // YAML of strangers -> a value: at once where it is small, else in a thread of its own.
 import { DriverError } from '../driver-error.ts';
-import { parseAside } from '../parse-aside.ts';
+import { parseAside } from '../parse-in-thread.ts';
 
 /** `what` names the text in messages. Throws DriverError Invalid, or the reason of the abort. */
 export async function readYaml(text: string, what: string, signal?: AbortSignal): Promise<unknown> {
-  const { isSmallYaml, parseYaml } = await import('./yaml-text.ts');
+  const { isSmallYaml, parseYaml } = await import('./yaml-parser.ts');
   if (!isSmallYaml(text)) return (await parseAside({ job: 'yaml', text }, what, signal))[0];
   try {
     return parseYaml(text);

@@ -2,7 +2,7 @@
 import { createInterface } from 'node:readline';
 import { DriverError } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
-import { start } from './run.ts';
+import { start } from './run-program.ts';
 import { shownName } from './tar-header.ts';
 
 const kinds: Readonly<Record<string, EntryKind>> = {

@@ -7,7 +7,7 @@ import { freeSpace } from './files.ts';
 import type { ImagePaths } from './files.ts';
 import { decompressorOf, detectFormat } from './format.ts';
 import type { ImageFormat } from './format.ts';
-import { run } from './run.ts';
+import { run } from './run-program.ts';
 
 export interface UnpackOptions {
   /** True: owners, extended attributes and access lists as in the image. False: all belongs to the user of the daemon. */

@@ -5,13 +5,13 @@ import { DriverError } from '../driver-error.ts';
 import { planNetwork } from './config.ts';
 import type { NetworkPlan } from './config.ts';
 import type { ConvergeDeps } from './converge.ts';
-import { distinctHosts, dnsmasqArguments, renderHosts, withoutLeases } from './dnsmasq.ts';
-import type { LeaseFile, LeaseLine } from './dnsmasq.ts';
-import { findDnsmasq, reloadDnsmasq, startDnsmasq, stopDnsmasq } from './dnsmasq-process.ts';
-import { settleDnsmasq } from './dnsmasq-settle.ts';
+import { distinctHosts, dnsmasqArguments, renderHosts, withoutLeases } from './dnsmasq/format.ts';
+import type { LeaseFile, LeaseLine } from './dnsmasq/format.ts';
+import { findDnsmasq, reloadDnsmasq, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
+import { settleDnsmasq } from './dnsmasq/idle.ts';
 import type { DynamicLease, NetworkHost } from './driver.ts';
-import { editLeases, readLeaseFile } from './lease-file.ts';
-import { sendReleases } from './lease-release.ts';
+import { editLeases, readLeaseFile } from './dnsmasq/lease-file.ts';
+import { sendReleases } from './dnsmasq/lease-release.ts';
 import type { NetworkRecord } from './network-files.ts';
 
 /** How long a released lease may take to go before dnsmasq is restarted without it. */

@@ -9,7 +9,7 @@ import { listLeases, releaseLeases, setReservations } from './bridge-leases.ts';
 import { planNetwork } from './config.ts';
 import { converge, ownTunnels } from './converge.ts';
 import type { ConvergeDeps } from './converge.ts';
-import { stopDnsmasq } from './dnsmasq-process.ts';
+import { stopDnsmasq } from './dnsmasq/process.ts';
 import type { NetworkDriver, NetworkSpec } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { renderFirewallRemoval } from './firewall.ts';

@@ -6,14 +6,14 @@ import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { planNetwork } from './config.ts';
 import type { NetworkPlan } from './config.ts';
-import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './dnsmasq.ts';
+import { dnsmasqArguments, isForeignLease, renderHosts, withoutLeases } from './dnsmasq/format.ts';
 import type { NetworkSpec } from './driver.ts';
-import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq-process.ts';
+import { findDnsmasq, sameArguments, startDnsmasq, stopDnsmasq } from './dnsmasq/process.ts';
 import { renderFirewall } from './firewall.ts';
 import { ipBatch, nftApply, readLink, readLinks, readRoutes } from './host-tools.ts';
 import { addressCommands, bridgeCommands, memberCommands, routeCommands, tunnelCommands } from './ip-commands.ts';
 import type { Link } from './ip-commands.ts';
-import { editLeases } from './lease-file.ts';
+import { editLeases } from './dnsmasq/lease-file.ts';
 import type { NetworkFiles, NetworkRecord } from './network-files.ts';
 import { applySwitches } from './sysctls.ts';
 

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { networkNameRule } from '../../api/network/network-config.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NetworkHost } from './driver.ts';
-import type { DnsmasqPlaces } from './dnsmasq.ts';
+import type { DnsmasqPlaces } from './dnsmasq/format.ts';
 
 export interface NetworkRecord {
   readonly config: Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import type { Cidr } from '../../api/text/ip.ts';
 import type { InterfaceAddress } from '../interface-state.ts';
 import { planNetwork } from './config.ts';
 import type { NetworkPlan } from './config.ts';
-import { distinctHosts } from './dnsmasq.ts';
+import { distinctHosts } from './dnsmasq/format.ts';
 import type { DynamicLease, HostInterface, NetworkDriver, NetworkHost, NetworkSpec, NetworkState } from './driver.ts';
 import { fillNetworkConfig } from './fill-config.ts';
 import { SimNetworkFaults } from './sim-faults.ts';

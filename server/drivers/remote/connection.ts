@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { Agent, Pool, ProxyAgent, request, type Dispatcher } from 'undici';
 import { shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
 import { DriverError } from '../driver-error.ts';
-import { parseAside, type ParseJob } from '../parse-aside.ts';
+import { parseAside, type ParseJob } from '../parse-in-thread.ts';
 import { proxyFor, redirectTarget, shown } from './address.ts';
 import { fingerprintOf } from './certificate.ts';
 import type { ProxySettings, RemoteLimits } from './driver.ts';

@@ -2,9 +2,9 @@
 // Knows nothing of records, operations or HTTP; names are opaque and unique on this host.
 import type { Readable, Writable } from 'node:stream';
 import type { InterfaceState } from '../interface-state.ts';
-import type { DeviceParts, DiskRate, IdMapEntry, MountRun, NicRun, NodeRun } from '../run-parts.ts';
+import type { DeviceParts, DiskRate, IdMapEntry, MountRun, NicRun, NodeRun } from '../device-parts.ts';
 
-export type { DeviceParts, DiskRate, IdMapEntry, MountRun, NicRun, NodeRun } from '../run-parts.ts';
+export type { DeviceParts, DiskRate, IdMapEntry, MountRun, NicRun, NodeRun } from '../device-parts.ts';
 
 /** Everything a start needs, decided beforehand: the runtime makes no meaningful choice of its own. */
 export interface RunConfig {

@@ -7,7 +7,7 @@ import { asDriverError } from './copy-tree.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreePlace } from './tree-place.ts';
+import { exists, isDirectory, type TreePlace } from './tree-staging.ts';
 import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
 import { unpackTree, wholeTar, writeTo } from './tree-stream.ts';
 import { closeTree, labelOf } from './tree-transfer.ts';

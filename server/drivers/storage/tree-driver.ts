@@ -11,7 +11,7 @@ import type { ImageFiles, PoolSpec, StorageDriver, UnpackImage, VolumeRef, Volum
 import { durably } from './durable.ts';
 import { createImageCache } from './image-cache.ts';
 import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
-import { exists, isDirectory, openTreePlace } from './tree-place.ts';
+import { exists, isDirectory, openTreePlace } from './tree-staging.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { treeDerive } from './tree-derive.ts';
 import { treeSnapshots } from './tree-snapshots.ts';

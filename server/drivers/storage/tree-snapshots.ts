@@ -8,7 +8,7 @@ import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef } 
 import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreePlace } from './tree-place.ts';
+import { exists, isDirectory, type TreePlace } from './tree-staging.ts';
 
 interface Deps {
   readonly kind: TreeKind;

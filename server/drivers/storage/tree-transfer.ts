@@ -10,7 +10,7 @@ import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { toolEnv } from './remove-tree.ts';
 import { membersOf } from './tar-part.ts';
 import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreePlace } from './tree-place.ts';
+import { exists, isDirectory, type TreePlace } from './tree-staging.ts';
 import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
 import {
   guardedSource,

@@ -1,7 +1,7 @@
 // Certificate endpoints: requests to use cases and back.
 import type { Socket } from 'node:net';
 import type { CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
-import { certificateUrl, type Certificates } from '../../services/certificates.ts';
+import { certificateUrl, type Certificates } from '../../services/server/certificates.ts';
 import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
 
 /** `endTrust` ends all that the client has open; the socket is the one on which the request came. */

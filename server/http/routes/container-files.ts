@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
-import type { ContainerFiles, FileWrite } from '../../services/containers/files.ts';
+import type { ContainerFiles, FileWrite } from '../../services/containers/files/files.ts';
 import { readBytes } from '../request-body.ts';
 import { drain } from '../drain-upload.ts';
 import { queryBytes } from '../query-bytes.ts';

@@ -1,8 +1,8 @@
 // Metadata and template endpoints of containers: requests to use cases and back.
 import type { ContainerMetadataPut } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
-import type { ContainersMetadata } from '../../services/containers/metadata.ts';
-import { maxTemplateBytes } from '../../services/containers/volume-files.ts';
+import type { ContainersMetadata } from '../../services/containers/files/metadata.ts';
+import { maxTemplateBytes } from '../../services/containers/files/volume-files.ts';
 import { readBytes } from '../request-body.ts';
 import { done, param, sync, type RouteContext, type RouteTable } from '../route.ts';
 import { bytesReply } from './container-files.ts';

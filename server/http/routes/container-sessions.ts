@@ -1,7 +1,7 @@
 // Endpoints of commands, consoles and logs of containers: requests to use cases and back.
 import type { Readable } from 'node:stream';
 import type { ConsolePost, ExecPost } from '../../api/container/container-exec.ts';
-import type { ContainerSessions } from '../../services/containers/sessions.ts';
+import type { ContainerSessions } from '../../services/containers/exec/sessions.ts';
 import { async_, done, param, sync, type RouteReply, type RouteTable } from '../route.ts';
 
 export function containerSessionRoutes(sessions: ContainerSessions): RouteTable {

@@ -1,6 +1,6 @@
 // Network endpoints: requests to use cases and back.
 import type { NetworkCreate, NetworkPut } from '../../api/network/network.ts';
-import type { Networks } from '../../services/networks.ts';
+import type { Networks } from '../../services/networks/networks.ts';
 import { done, movedTo, param, recursionOf, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;

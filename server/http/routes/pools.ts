@@ -1,6 +1,6 @@
 // Storage pool endpoints: requests to use cases and back.
 import type { StoragePoolCreate, StoragePoolPut } from '../../api/storage/pool.ts';
-import type { Pools } from '../../services/pools.ts';
+import type { Pools } from '../../services/storage/pools.ts';
 import { done, movedTo, param, recursionOf, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;

@@ -1,6 +1,6 @@
 // Profile endpoints: requests to use cases and back.
 import type { ProfileCreate, ProfilePut } from '../../api/container/profile.ts';
-import type { Profiles } from '../../services/profiles.ts';
+import type { Profiles } from '../../services/profiles/profiles.ts';
 import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/profiles/${encodeURIComponent(name)}`;

@@ -1,7 +1,7 @@
 // Server, resources and root endpoints: requests to use cases and back.
 import type { ServerPut } from '../../api/server/server.ts';
-import { readResources } from '../../services/resources.ts';
-import type { ServerSettings } from '../../services/server.ts';
+import { readResources } from '../../services/server/resources.ts';
+import type { ServerSettings } from '../../services/server/server.ts';
 import { done, sync, type RouteTable } from '../route.ts';
 
 export function serverRoutes(server: ServerSettings): RouteTable {

@@ -2,7 +2,7 @@
 import type { ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { SnapshotCreate, SnapshotPut } from '../../api/container/snapshot.ts';
-import type { Snapshots } from '../../services/containers/snapshots.ts';
+import type { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import { async_, collection, param, sync, type RouteTable } from '../route.ts';
 

@@ -9,8 +9,8 @@ import type {
   VolumeSnapshotPut,
 } from '../../api/storage/volume.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
-import type { VolumeSnapshots } from '../../services/volumes/volume-snapshots.ts';
-import type { Volumes } from '../../services/volumes/volumes.ts';
+import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
+import type { Volumes } from '../../services/storage/volumes.ts';
 import {
   async_,
   collection,

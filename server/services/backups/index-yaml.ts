@@ -26,7 +26,7 @@ export interface RenderedIndex {
 
 /** Field names and their order are those of the real system (section 11), which reads it. */
 export async function renderIndex(content: BackupContent): Promise<RenderedIndex> {
-  const { renderYaml } = await import('../../drivers/image/yaml-text.ts');
+  const { renderYaml } = await import('../../drivers/image/yaml-parser.ts');
   const { container, snapshots, pool, optimized } = content;
   const config = configOf(content);
   const index = {

@@ -5,7 +5,7 @@ import { rm, stat } from 'node:fs/promises';
 import { DriverError } from '../../drivers/driver-error.ts';
 import type { ExportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import { gather } from '../../lib/join-chunks.ts';
-import { packInto, type Write } from '../packing.ts';
+import { packInto, type Write } from '../compression.ts';
 import type { RenderedIndex } from './index-yaml.ts';
 
 export interface TarballPlan {

@@ -18,19 +18,32 @@ import { renderBackup } from '../backups/render-backup.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
 import { etagOf } from '../etag.ts';
 import { ownedBy } from '../owned-records.ts';
-import { createContainer, createContainerSaga } from './create.ts';
+import { createContainer, createContainerSaga } from './life/create.ts';
 import { lockOf, urlOf } from './deps.ts';
 import { anyContainer } from './find.ts';
-import { stopForHost } from './host-shutdown.ts';
-import { moveContainer, moveContainerSaga } from './move.ts';
-import { deleteContainer, deleteContainerSaga, removeNow, renameContainer, renameContainerSaga } from './remove.ts';
-import { restoreSnapshot } from './restore.ts';
-import { snapshotsOf } from './snapshot-records.ts';
-import { renderSnapshot } from './snapshots.ts';
-import { afterStop, putState, rememberFoundRunning, startNow, stopStateful, type StateDeps } from './state.ts';
-import { dropState, dropStateSaga, storeStateSaga } from './stateful.ts';
-import { patchContainer, putContainer } from './update.ts';
-import { templatesBetweenBoots } from './apply-templates.ts';
+import { stopForHost } from './life/host-shutdown.ts';
+import { moveContainer, moveContainerSaga } from './life/move.ts';
+import {
+  deleteContainer,
+  deleteContainerSaga,
+  removeNow,
+  renameContainer,
+  renameContainerSaga,
+} from './life/remove.ts';
+import { restoreSnapshot } from './snapshots/restore.ts';
+import { snapshotsOf } from './snapshots/records.ts';
+import { renderSnapshot } from './snapshots/snapshots.ts';
+import {
+  afterStop,
+  putState,
+  rememberFoundRunning,
+  startNow,
+  stopStateful,
+  type StateDeps,
+} from './life/start-stop.ts';
+import { dropState, dropStateSaga, storeStateSaga } from './life/checkpoint.ts';
+import { patchContainer, putContainer } from './life/update.ts';
+import { templatesBetweenBoots } from './files/apply-templates.ts';
 import type { ContainerEntry } from './view.ts';
 
 const powerKey = 'volatile.last_state.power';

@@ -9,12 +9,12 @@ import type { Log } from '../../lib/log.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Sagas } from '../../operations/saga.ts';
 import type { Records } from '../../records/records.ts';
-import type { Pools } from '../pools.ts';
+import type { Pools } from '../storage/pools.ts';
 import type { ImagePulls } from '../images/image-pulls.ts';
 import type { ImageStore } from '../images/image-store.ts';
 import type { GuestAccess } from './guest-access.ts';
-import type { IdMaps } from './id-maps.ts';
-import type { RunningDevices } from './running-devices.ts';
+import type { IdMaps } from './life/id-maps.ts';
+import type { RunningDevices } from './devices/running-devices.ts';
 import type { ContainerView } from './view.ts';
 
 export interface ContainerDeps {

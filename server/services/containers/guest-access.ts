@@ -3,7 +3,7 @@
 import { isTrue } from '../../api/container/container-config.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { MountRun, RuntimeDriver } from '../../drivers/runtime/driver.ts';
-import { ownMount } from '../../drivers/run-parts.ts';
+import { ownMount } from '../../drivers/device-parts.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText } from '../../lib/log.ts';
 import type { ContainerDeps } from './deps.ts';

@@ -6,7 +6,7 @@ import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer, Remotes } fro
 import { SharedWork } from '../../lib/shared-work.ts';
 import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { settingOf } from '../settings.ts';
+import { settingOf } from '../server/settings.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
 import { aliasUrl } from './aliases.ts';
 import { imageLock } from './image-store.ts';

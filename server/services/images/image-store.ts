@@ -16,7 +16,7 @@ import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
-import type { Pools } from '../pools.ts';
+import type { Pools } from '../storage/pools.ts';
 import { removeImageFiles, storedImage } from './image-files.ts';
 import type { ImageSecrets } from './image-secrets.ts';
 

@@ -14,12 +14,12 @@ import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
-import { snapshotKey } from '../containers/snapshot-records.ts';
-import { snapshotUrlOf } from '../containers/snapshots.ts';
-import { readMetadataText } from '../containers/volume-files.ts';
+import { snapshotKey } from '../containers/snapshots/records.ts';
+import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
+import { readMetadataText } from '../containers/files/volume-files.ts';
 import { ownersOf, type OwnerOf } from '../migration/owners.ts';
-import { packerOf, packInto, type Write } from '../packing.ts';
-import { settingOf } from '../settings.ts';
+import { packerOf, packInto, type Write } from '../compression.ts';
+import { settingOf } from '../server/settings.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
 import { imageLock } from './image-store.ts';
 

@@ -2,7 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Channel, ChannelSet } from '../../operations/channels.ts';
-import { within } from '../containers/exec.ts';
+import { within } from '../containers/exec/exec.ts';
 import { Peer, type PeerChannels } from './peer.ts';
 
 export type ChannelName = keyof PeerChannels;

@@ -12,9 +12,9 @@ import type { ContainerDocument, SnapshotDocument } from '../../records/document
 import type { Caller } from '../caller.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
-import { snapshotKey, snapshotsOf } from '../containers/snapshot-records.ts';
-import { snapshotUrlOf } from '../containers/snapshots.ts';
-import { dropState } from '../containers/stateful.ts';
+import { snapshotKey, snapshotsOf } from '../containers/snapshots/records.ts';
+import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
+import { dropState } from '../containers/life/checkpoint.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { isLive, withRunState, type LiveDeps } from './live.ts';
 import { ownersOf } from './owners.ts';

@@ -13,7 +13,7 @@ import type { Saga, SagaContext } from '../../operations/saga.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
-import { applyTemplateKey } from '../containers/apply-templates.ts';
+import { applyTemplateKey } from '../containers/files/apply-templates.ts';
 import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import {
   beginContainer,
@@ -22,12 +22,12 @@ import {
   freeName,
   withHardwareAddresses,
   withRootIn,
-} from '../containers/draft.ts';
-import { idMapKeys } from '../containers/id-maps.ts';
-import type { NetworkHosts } from '../containers/network-hosts.ts';
-import { limitNewRoot } from '../containers/root-size.ts';
-import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../containers/snapshot-records.ts';
-import { needStateful, removeState, stateDirOf } from '../containers/stateful.ts';
+} from '../containers/life/draft.ts';
+import { idMapKeys } from '../containers/life/id-maps.ts';
+import type { NetworkHosts } from '../networks/network-hosts.ts';
+import { limitNewRoot } from '../containers/devices/root-size.ts';
+import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../containers/snapshots/records.ts';
+import { needStateful, removeState, stateDirOf } from '../containers/life/checkpoint.ts';
 import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';

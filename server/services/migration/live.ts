@@ -3,7 +3,7 @@
 import { AppError, errors } from '../../api/errors.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Caller } from '../caller.ts';
-import { needStateful } from '../containers/stateful.ts';
+import { needStateful } from '../containers/life/checkpoint.ts';
 import { PeerError } from './peer.ts';
 
 /** What is done to a container whose lock the caller holds. */

@@ -4,7 +4,7 @@ import type { Operation } from '../../api/operation.ts';
 import type { StorageVolumeCreate, StorageVolumePost } from '../../api/storage/volume.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { Caller } from '../caller.ts';
-import type { VolumeId } from '../volumes/volume-users.ts';
+import type { VolumeId } from '../storage/volume-users.ts';
 import { migrateContainer, migrateSnapshot, type ContainerSourceDeps } from './container-source.ts';
 import { receiveContainer, receiveContainerSaga, type ContainerTargetDeps } from './container-target.ts';
 import { refreshContainer, refreshed, type RefreshDeps } from './refresh.ts';

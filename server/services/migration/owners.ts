@@ -3,9 +3,9 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExportForm, TreeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
-import { treeOnDisk } from '../containers/file-tree.ts';
+import { treeOnDisk } from '../containers/files/file-tree.ts';
 import { readyContainer } from '../containers/find.ts';
-import { snapshotKey } from '../containers/snapshot-records.ts';
+import { snapshotKey } from '../containers/snapshots/records.ts';
 
 export type OwnerOf = NonNullable<Extract<ExportForm, { kind: 'tar' }>['ownerOf']>;
 

@@ -5,10 +5,10 @@ import type { SnapshotRef } from '../../drivers/storage/driver.ts';
 import type { Saga, SagaContext } from '../../operations/saga.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
-import { idMapKeys } from '../containers/id-maps.ts';
-import { limitNewRoot } from '../containers/root-size.ts';
-import { putSnapshots, snapshotKey, type SnapshotEntry } from '../containers/snapshot-records.ts';
-import { removeState, stateDirOf } from '../containers/stateful.ts';
+import { idMapKeys } from '../containers/life/id-maps.ts';
+import { limitNewRoot } from '../containers/devices/root-size.ts';
+import { putSnapshots, snapshotKey, type SnapshotEntry } from '../containers/snapshots/records.ts';
+import { removeState, stateDirOf } from '../containers/life/checkpoint.ts';
 import { expand } from '../expand.ts';
 
 export interface RefreshParams {

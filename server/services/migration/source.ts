@@ -12,7 +12,7 @@ import type { VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
-import type { Pools } from '../pools.ts';
+import type { Pools } from '../storage/pools.ts';
 import type { OwnerOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';

@@ -1,7 +1,7 @@
 // Puts the streams of the storage drivers on the fs channel and takes them from there, one for each snapshot and one for the volume.
 import type { MigrationAnswer } from '../../api/container/migration-messages.ts';
 import type { ExportForm, TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
-import type { Pools } from '../pools.ts';
+import type { Pools } from '../storage/pools.ts';
 import type { OwnerOf } from './owners.ts';
 import type { Peer } from './peer.ts';
 import type { Progress } from './progress.ts';

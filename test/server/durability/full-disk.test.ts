@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DiskRoom, nextDiskState, reserveBytesOf } from '../../../server/services/disk-room.ts';
+import { DiskRoom, nextDiskState, reserveBytesOf } from '../../../server/services/server/disk-space.ts';
 import { call } from '../../support/daemon.ts';
 import { bundleDaemon, read, settle, startChild, type Bundle, type ChildDaemon } from '../../support/daemon-child.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/image-hostile.ts';

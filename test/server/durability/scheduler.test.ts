@@ -1,7 +1,7 @@
 // Tasks of the minute: one that fails holds up no other, and none runs once the daemon has stopped.
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../server/lib/log.ts';
-import { Scheduler } from '../../../server/services/scheduler.ts';
+import { Scheduler } from '../../../server/services/server/scheduler.ts';
 import { makeDaemon } from '../../support/daemon.ts';
 import { testMinutes } from '../../support/minutes.ts';
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openUnnamed } from '../../../server/drivers/files/beside.ts';
-import { fill } from '../../../server/drivers/files/fill.ts';
-import { below, openPlace, type Place } from '../../../server/drivers/files/place.ts';
+import { openUnnamed } from '../../../server/drivers/files/unnamed-file.ts';
+import { fill } from '../../../server/drivers/files/copy-bytes.ts';
+import { below, openPlace, type Place } from '../../../server/drivers/files/held-entry.ts';
 
 let dir = '';
 let parent: Place;

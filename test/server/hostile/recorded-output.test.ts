@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { maxRecordedBytes, recordOutput } from '../../../server/services/containers/record-output.ts';
+import { maxRecordedBytes, recordOutput } from '../../../server/services/containers/exec/record-output.ts';
 import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemon.ts';
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 

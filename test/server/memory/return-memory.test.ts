@@ -1,7 +1,7 @@
 // The daemon gives freed memory back to the host, where the C library can.
 import { afterEach, expect, test, vi } from 'vitest';
-import { returnFreedMemory } from '../../../server/drivers/runtime/return-memory.ts';
-import { loadLibc, type Libc } from '../../../server/drivers/runtime/syscalls.ts';
+import { returnFreedMemory } from '../../../server/drivers/runtime/host/return-memory.ts';
+import { loadLibc, type Libc } from '../../../server/drivers/runtime/host/syscalls.ts';
 
 afterEach(() => vi.useRealTimers());
 

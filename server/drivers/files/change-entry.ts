@@ -1,0 +1,86 @@
+// What every change of a container's tree has in common: find the entry, refuse the kernel's own files, do it, explain a failure.
+import { chownSync, closeSync, constants, fsync, type Stats } from 'node:fs';
+import { promisify } from 'node:util';
+import type { EntryAttributes, FileRoot } from './driver.ts';
+import { asFileError, failWith } from './file-error.ts';
+import { loadNative, type Native } from './native-calls.ts';
+import { reopen, type Place } from './held-entry.ts';
+import { refuseKernelFiles } from './read.ts';
+import { resolvePath, type Found } from './resolve.ts';
+
+export interface Change {
+  readonly verb: string;
+  readonly followLast: boolean;
+}
+
+export interface Acting {
+  readonly found: Found;
+  readonly native: Native | undefined;
+  /** Runs `work`, which makes an entry and must not wait, as somebody who can make files in this tree. */
+  readonly making: <T>(work: () => T) => T;
+}
+
+export async function changing(
+  root: FileRoot,
+  path: Buffer,
+  change: Change,
+  work: (acting: Acting) => void | Promise<void>,
+): Promise<void> {
+  const native = await loadNative();
+  const { maker } = root.ids;
+  const making = <T>(make: () => T): T =>
+    maker === undefined || native === undefined ? make() : native.makingAs(maker.uid, maker.gid, make);
+  let found: Found | undefined;
+  try {
+    found = resolvePath(root, path, change);
+    refuseKernelFiles(found.parent);
+    await work({ found, native, making });
+    if (root.isSynced === true) await syncPlace(found.parent);
+    // What was written may have been on a mount that went with the container.
+    if (!root.isCurrent()) failWith('ESRCH', 'the container stopped or restarted meanwhile');
+  } catch (error) {
+    throw asFileError(`Cannot ${change.verb} ${path.toString()} in ${root.label}`, error);
+  } finally {
+    found?.close();
+  }
+}
+
+/** The names in it. */
+async function syncPlace(directory: Place): Promise<void> {
+  const fd = reopen(directory, constants.O_RDONLY);
+  try {
+    await syncOpen(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** File systems in memory, and some of the kernel's, have nothing to sync. */
+export async function syncOpen(fd: number): Promise<void> {
+  await promisify(fsync)(fd).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EINVAL')) throw error;
+  });
+}
+
+export interface HostIds {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Host ids for an entry: those asked for, else those it has, else the container's root. */
+export function ownerFor(root: FileRoot, wanted: EntryAttributes, present?: HostIds): HostIds {
+  return { uid: idFor(root, 'uid', wanted.uid, present?.uid), gid: idFor(root, 'gid', wanted.gid, present?.gid) };
+}
+
+function idFor(root: FileRoot, kind: 'uid' | 'gid', wanted: number | undefined, present: number | undefined): number {
+  if (wanted === undefined && present !== undefined) return present;
+  const id = root.ids.toHost(kind, wanted ?? 0);
+  return id ?? failWith('EINVAL', `its files cannot belong to ${kind} ${wanted ?? 0}`);
+}
+
+export const isOwnedBy = (stats: Stats, owner: HostIds): boolean => stats.uid === owner.uid && stats.gid === owner.gid;
+
+/** Also of a symbolic link itself: the path through a descriptor ends at the entry. */
+export function setOwner(place: Place, owner: HostIds): void {
+  if (!isOwnedBy(place.stats, owner)) chownSync(place.path, owner.uid, owner.gid);
+}

@@ -1,0 +1,123 @@
+// Files that are filled out of sight and get their name when they are whole: a broken upload or a killed daemon leaves what was there.
+import { randomUUID } from 'node:crypto';
+import { closeSync, constants, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import type { Acting } from './change-entry.ts';
+import { below } from './held-entry.ts';
+
+export interface Unnamed {
+  /** Open for reading and writing. */
+  readonly fd: number;
+  /** Gives it the name, in place of whatever has it. */
+  moveTo(at: Buffer): void;
+  /** Unless it has its name, nothing is left of it. */
+  close(): void;
+}
+
+/** O_TMPFILE, which Node does not name: a file without a name, gone with its last descriptor. */
+const nameless = 0o20000000 | constants.O_DIRECTORY;
+const prefix = '.gantry-upload-';
+const temporaryName = /^\.gantry-upload-[0-9a-f-]{36}$/;
+/** Temporary names of this process. */
+const inUse = new Set<string>();
+
+/** In the directory that the file is for. Throws the errors of open(2). */
+export function openUnnamed(acting: Acting): Unnamed {
+  const { found, native, making } = acting;
+  const fd = native === undefined ? undefined : making(() => openNameless(found.parent.path));
+  if (native === undefined || fd === undefined) return openTemporary(acting);
+  return {
+    fd,
+    moveTo: (at) =>
+      making(() => {
+        try {
+          native.nameFile(fd, at);
+        } catch (error) {
+          if (codeOf(error) !== 'EEXIST') throw error;
+          replace(at, (name) => native.nameFile(fd, name));
+        }
+      }),
+    close: () => closeSync(fd),
+  };
+}
+
+/** Without `moveTo` it can only be read back. */
+export type Spool = Pick<Unnamed, 'fd' | 'close'> & Partial<Unnamed>;
+
+/** In the directory if it can be, else among the daemon's own temporary files. */
+export function openSpool(acting: Acting): Spool {
+  try {
+    return openUnnamed(acting);
+  } catch (error) {
+    if (!cannotMakeThere.has(codeOf(error))) throw error;
+    const fd = openNameless(Buffer.from(tmpdir()));
+    if (fd === undefined) throw error;
+    return { fd, close: () => closeSync(fd) };
+  }
+}
+
+/** Why a directory takes no new file though a file in it may be written. */
+export const cannotMakeThere: ReadonlySet<string> = new Set([
+  'EACCES',
+  'EBUSY',
+  'EOPNOTSUPP',
+  'EOVERFLOW',
+  'EPERM',
+  'EROFS',
+  'EXDEV',
+]);
+
+function replace(at: Buffer, name: (path: Buffer) => void): void {
+  const other = Buffer.concat([at.subarray(0, at.lastIndexOf('/') + 1), Buffer.from(`${prefix}${randomUUID()}`)]);
+  name(other);
+  try {
+    renameSync(other, at);
+  } catch (error) {
+    unlinkSync(other);
+    throw error;
+  }
+}
+
+/** Undefined where the file system has no nameless files. */
+function openNameless(directory: Buffer): number | undefined {
+  try {
+    return openSync(directory, nameless | constants.O_RDWR, 0o600);
+  } catch (error) {
+    if (['EOPNOTSUPP', 'EISDIR', 'ENOENT', 'EINVAL'].includes(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+/** Without nameless files: under a name of its own. What a killed daemon left in the directory is removed first. */
+function openTemporary({ found, making }: Acting): Unnamed {
+  for (const name of readdirSync(found.parent.path))
+    if (temporaryName.test(name) && !inUse.has(name)) removeLeftover(below(found.parent, Buffer.from(name)));
+  const name = `${prefix}${randomUUID()}`;
+  const path = below(found.parent, Buffer.from(name));
+  const fresh = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const fd = making(() => openSync(path, fresh, 0o600));
+  inUse.add(name);
+  let isMoved = false;
+  return {
+    fd,
+    moveTo(at) {
+      making(() => renameSync(path, at));
+      isMoved = true;
+    },
+    close() {
+      closeSync(fd);
+      inUse.delete(name);
+      if (!isMoved) unlinkSync(path);
+    },
+  };
+}
+
+function removeLeftover(path: Buffer): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Gone already, or a directory that programs in the container gave this name.
+  }
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');

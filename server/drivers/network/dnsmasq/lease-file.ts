@@ -1,0 +1,41 @@
+// Reads and edits the lease file of a dnsmasq; what the lines mean is said in dnsmasq.ts.
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseLeases } from './format.ts';
+import type { LeaseFile } from './format.ts';
+
+/** What the writer of the file does: `idle` = nothing is half done, `silent` = it does not say, `ended` = there is none. */
+export type Writer = 'idle' | 'silent' | 'ended';
+
+/** A file that nobody vouches for must have been at rest this long; an empty one is doubted longer. */
+const restMs = 20;
+const emptyRestMs = 200;
+const patienceMs = 3000;
+
+/** dnsmasq empties the file before it writes it anew, and a busy disk may keep it waiting between the two: a file is believed
+ *  only if it did not change around a moment when the writer was idle. Empty when there is no file. */
+export async function readLeaseFile(path: string, askWriter: () => Promise<Writer>): Promise<LeaseFile> {
+  for (const end = Date.now() + patienceMs; ; await sleep(5)) {
+    const before = await look(path);
+    if (before === undefined) return parseLeases('');
+    const writer = await askWriter();
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    const after = await look(path);
+    const isSame = after?.mtimeMs === before.mtimeMs && after.size === before.size && bytes.length === before.size;
+    const hasRested = Date.now() - before.mtimeMs > (bytes.length === 0 ? emptyRestMs : restMs);
+    if (writer === 'ended' || (isSame && (writer === 'idle' || hasRested)) || Date.now() > end) {
+      return parseLeases(bytes.toString('utf8'));
+    }
+  }
+}
+
+async function look(path: string): Promise<{ readonly mtimeMs: number; readonly size: number } | undefined> {
+  return stat(path).catch(() => undefined);
+}
+
+/** Only while no dnsmasq runs: it holds the file open and writes what it remembers. */
+export async function editLeases(path: string, edit: (text: string) => string): Promise<void> {
+  const text = await readFile(path, 'utf8').catch(() => '');
+  const edited = edit(text);
+  if (edited !== text) await writeFile(path, edited);
+}

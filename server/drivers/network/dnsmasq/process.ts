@@ -1,0 +1,89 @@
+// Starts, recognises, signals and ends the one dnsmasq of a network; a process is touched only after its command line
+// proved that it is ours. What its arguments mean is decided elsewhere.
+import { readFile, rm } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { DriverError } from '../../driver-error.ts';
+import { findTool } from '../host-tools.ts';
+
+/** Program and arguments of a process; empty when it is gone (or a zombie). */
+async function commandLine(pid: number): Promise<string[]> {
+  const text = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  return text === '' ? [] : text.replace(/\0$/, '').split('\0');
+}
+
+function isOurs(argv: readonly string[], pidFile: string): boolean {
+  return basename(argv[0] ?? '') === 'dnsmasq' && argv.includes(`--pid-file=${pidFile}`);
+}
+
+/** The running dnsmasq that writes this pid file. The file itself proves nothing: dnsmasq's unprivileged user owns it. */
+export async function findDnsmasq(pidFile: string): Promise<{ pid: number; args: string[] } | undefined> {
+  const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).trim());
+  if (!Number.isInteger(pid) || pid <= 1) return undefined;
+  const argv = await commandLine(pid);
+  return isOurs(argv, pidFile) ? { pid, args: argv.slice(1) } : undefined;
+}
+
+export function sameArguments(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((value, index) => value === b[index]);
+}
+
+/** Resolves when it serves: dnsmasq goes into the background only after its sockets are bound. */
+export async function startDnsmasq(name: string, args: readonly string[]): Promise<void> {
+  const program = await findTool('dnsmasq');
+  try {
+    await exec([program, ...args], {
+      timeoutMs: 10_000,
+      env: { LC_ALL: 'C', PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+      cwd: '/',
+    });
+  } catch (error) {
+    const said = error instanceof ExecError ? error.stderr.trim() : '';
+    const reason = said === '' ? (error as Error).message : said.replaceAll(/^dnsmasq: /gm, '');
+    throw new DriverError('Failed', `start dnsmasq of network ${name}: ${reason}`, error);
+  }
+}
+
+/** Idempotent; resolves when the process is gone. */
+export async function stopDnsmasq(pidFile: string): Promise<void> {
+  const found = await findDnsmasq(pidFile);
+  if (found !== undefined) {
+    signalProcess(found.pid, 'SIGTERM');
+    if (!(await isGone(found.pid, 3000)) && (await findDnsmasq(pidFile))?.pid === found.pid) {
+      signalProcess(found.pid, 'SIGKILL');
+      await isGone(found.pid, 3000);
+    }
+  }
+  await rm(pidFile, { force: true });
+}
+
+/** Makes it read its hosts file again. False when none runs. */
+export async function reloadDnsmasq(pidFile: string): Promise<boolean> {
+  const found = await findDnsmasq(pidFile);
+  return found !== undefined && signalProcess(found.pid, 'SIGHUP');
+}
+
+function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}
+
+async function isGone(pid: number, limitMs: number): Promise<boolean> {
+  const end = Date.now() + limitMs;
+  while (!(await hasEnded(pid))) {
+    if (Date.now() > end) return false;
+    await sleep(2);
+  }
+  return true;
+}
+
+/** The command line is empty some time before the sockets are closed; only a zombie or nothing at all has let go of them. */
+async function hasEnded(pid: number): Promise<boolean> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  return /^$|\) [ZX] /.test(text);
+}

@@ -1,0 +1,44 @@
+// Applies limits.* to a running container's control groups. What to write is decided in limits.ts.
+import { type CgroupTree, writeGroupFiles } from './cgroup.ts';
+import { confine } from './cpu-sets.ts';
+import { cgroup1Values, cgroup2Values, diskValues, type Limits, readLimits } from './limits.ts';
+import { readHostFacts } from '../lxc/host.ts';
+
+type Config = Readonly<Record<string, string>>;
+
+/** Sets everything, also back to "no limit" what the config does not name. Undefined cpus: all. */
+export function applyLimits(
+  tree: CgroupTree,
+  group: string,
+  config: Config,
+  cpus: readonly number[] | undefined,
+): void {
+  const host = readHostFacts(tree);
+  const limits = readLimits(config, host, cpus);
+  const values = tree.version === 1 ? cgroup1Values(limits, host, true) : cgroup2Values(limits, true);
+  const isCpus = (file: string): boolean => file === 'cpuset.cpus';
+  confine(tree, group, cpus, host.onlineCpus);
+  writeGroupFiles(
+    tree,
+    group,
+    values.filter(({ file }) => !isCpus(file)),
+  );
+  // Also back to the kernel's default: a start begins with a fresh group, this one may have had a weight.
+  writeGroupFiles(tree, group, diskValues(limits, tree.version));
+}
+
+/** What LXC cannot set: the weight for disk time, of a kernel that may have none, and what counts only in the groups it makes itself. */
+export function applyAfterStart(tree: CgroupTree, group: string, limits: Limits): void {
+  if (limits.diskPriority !== undefined) writeGroupFiles(tree, group, diskValues(limits, tree.version));
+  if (tree.version === 2) return;
+  const values = cgroup1Values(limits, readHostFacts(tree), false);
+  writeGroupFiles(
+    tree,
+    group,
+    values.filter(({ file }) => file === 'memory.swappiness'),
+  );
+}
+
+export function limitKeys(config: Config): Config {
+  return Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('limits.')));
+}

@@ -1,0 +1,229 @@
+// Finds, reads, writes and removes control groups of both generations by path. Knows nothing of containers' configuration.
+import { closeSync, constants, existsSync, openSync, readFileSync, readdirSync, rmdirSync, writeSync } from 'node:fs';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { DriverError } from '../../driver-error.ts';
+import type { CgroupValue } from './limits.ts';
+
+/** Where hierarchies are mounted, and below which path of each this host's containers live. */
+export interface CgroupTree {
+  /** v1 when any resource controller is mounted the old way (also on hybrid hosts). */
+  readonly version: 1 | 2;
+  /** Controller name (v1), `name=systemd`, or '' (v2) -> absolute directory that our relative paths start at. */
+  readonly roots: ReadonlyMap<string, string>;
+}
+
+/** `selfMounts` is /proc/self/mountinfo, `initGroups` is /proc/1/cgroup. */
+export function parseCgroupTree(selfMounts: string, initGroups: string): CgroupTree {
+  const bases = parseGroups(initGroups);
+  const roots = new Map<string, string>();
+  for (const line of selfMounts.split('\n')) {
+    const [left = '', right = ''] = line.split(' - ');
+    const mountPoint = unescapeMount(left.split(' ')[4] ?? '');
+    const [type, , options = ''] = right.split(' ');
+    const keys =
+      type === 'cgroup2'
+        ? ['']
+        : type === 'cgroup'
+          ? options.split(',').filter((one) => !['rw', 'ro', 'xattr', 'noprefix', 'clone_children'].includes(one))
+          : [];
+    for (const key of keys) {
+      if (roots.has(key) || !bases.has(key)) continue;
+      // A service manager keeps itself in a leaf; containers are made beside that leaf.
+      const base = (bases.get(key) ?? '/').replace(/\/init\.scope$/, '');
+      roots.set(key, `${mountPoint}${base === '/' ? '' : base}`);
+    }
+  }
+  const version = [...roots.keys()].some((key) => key !== '' && !key.startsWith('name=')) ? 1 : 2;
+  return { version, roots };
+}
+
+export function readCgroupTree(): CgroupTree {
+  return parseCgroupTree(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/1/cgroup', 'utf8'));
+}
+
+/** /proc/PID/cgroup as controller -> path; joint v1 controllers get one entry each. */
+export function parseGroups(text: string): ReadonlyMap<string, string> {
+  const groups = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const match = /^[0-9]+:([^:]*):(.*)$/.exec(line);
+    if (match === null) continue;
+    for (const controller of (match[1] ?? '').split(',')) groups.set(controller, match[2] ?? '/');
+  }
+  return groups;
+}
+
+/** Directory of `group` (a path below the tree's roots) for a controller; undefined when the host lacks the controller. */
+export function groupDir(tree: CgroupTree, controller: string, group: string): string | undefined {
+  const root = tree.version === 2 ? tree.roots.get('') : tree.roots.get(controller);
+  return root === undefined ? undefined : `${root}/${group}`;
+}
+
+/** Every directory that `group` may have, in all hierarchies. */
+export function allGroupDirs(tree: CgroupTree, group: string): readonly string[] {
+  return [...new Set([...tree.roots.values()].map((root) => `${root}/${group}`))];
+}
+
+/** The file's text without the line end; undefined when absent. */
+export function readGroupFile(tree: CgroupTree, group: string, file: string): string | undefined {
+  const dir = groupDir(tree, controllerOf(file), group);
+  if (dir === undefined) return undefined;
+  try {
+    return readFileSync(`${dir}/${file}`, 'utf8').trimEnd();
+  } catch {
+    return undefined;
+  }
+}
+
+const controllerOf = (file: string): string => file.slice(0, file.indexOf('.'));
+
+/** Without O_CREAT: for a file that a kernel does not have, that would be answered with EACCES instead of ENOENT. */
+function writeExisting(path: string, value: string): void {
+  const fd = openSync(path, constants.O_WRONLY);
+  try {
+    writeSync(fd, value);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** cgroup v1 asks only a process's own group for these, not those above it: a container's processes are in groups below. */
+const isOwnOnly = (tree: CgroupTree, file: string): boolean =>
+  tree.version === 1 && (file.startsWith('blkio.throttle.') || file === 'memory.swappiness');
+
+function subdirectories(dir: string): readonly string[] {
+  try {
+    const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return below.flatMap(({ name }) => [`${dir}/${name}`, ...subdirectories(`${dir}/${name}`)]);
+  } catch {
+    return [];
+  }
+}
+
+/** Writes several values, those that do not count for groups below also there. Some depend on each other (memory and memory+swap),
+ *  so what failed is tried once more at the end. */
+export function writeGroupFiles(tree: CgroupTree, group: string, values: readonly CgroupValue[]): void {
+  let left = values;
+  let failure: unknown;
+  for (let round = 0; round < 2 && left.length > 0; round++) {
+    left = left.filter(({ file, value }) => {
+      const dir = groupDir(tree, controllerOf(file), group);
+      if (dir === undefined) return false;
+      try {
+        writeExisting(`${dir}/${file}`, value);
+        if (isOwnOnly(tree, file)) for (const below of subdirectories(dir)) writeExisting(`${below}/${file}`, value);
+        return false;
+      } catch (error) {
+        // A kernel without it, or a group that is gone meanwhile.
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        failure = error;
+        return true;
+      }
+    });
+  }
+  const [first] = left;
+  if (first !== undefined) {
+    throw new DriverError('Failed', `Cannot set ${first.file} to "${first.value}"`, failure);
+  }
+}
+
+/** Pids in the group and all groups below it, as the given controller's hierarchy sees them. */
+export function groupPids(tree: CgroupTree, group: string): readonly number[] {
+  const root = tree.version === 2 ? tree.roots.get('') : (tree.roots.get('freezer') ?? [...tree.roots.values()][0]);
+  return root === undefined ? [] : pidsBelow(`${root}/${group}`);
+}
+
+function pidsBelow(dir: string): readonly number[] {
+  return [dir, ...subdirectories(dir)].flatMap((each) => {
+    try {
+      return readFileSync(`${each}/cgroup.procs`, 'utf8').split('\n').filter(Boolean).map(Number);
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Names of the groups directly below `group`, in any hierarchy. */
+export function listGroups(tree: CgroupTree, group: string): readonly string[] {
+  const names = new Set<string>();
+  for (const dir of allGroupDirs(tree, group)) {
+    try {
+      for (const entry of readdirSync(dir, { withFileTypes: true })) if (entry.isDirectory()) names.add(entry.name);
+    } catch {
+      // Not in this hierarchy.
+    }
+  }
+  return [...names];
+}
+
+/** Removes the group with everything below it from all hierarchies; false when something in it still runs. */
+export function removeGroup(tree: CgroupTree, group: string): boolean {
+  return allGroupDirs(tree, group)
+    .map((dir) => removeDir(dir))
+    .every(Boolean);
+}
+
+/** Removes the group where nothing is in it, neither processes nor groups with processes; else leaves it as it is. */
+export function removeEmptyGroup(tree: CgroupTree, group: string): void {
+  if (listGroups(tree, group).some((name) => groupPids(tree, `${group}/${name}`).length > 0)) return;
+  removeGroup(tree, group);
+}
+
+function removeDir(dir: string): boolean {
+  // A dozen hierarchies, and mostly it is gone from all: an error for each would take longer than the looks.
+  if (!existsSync(dir)) return true;
+  let entries;
+  try {
+    entries = readdirSync(dir, { withFileTypes: true });
+  } catch {
+    return true;
+  }
+  for (const entry of entries) if (entry.isDirectory()) removeDir(`${dir}/${entry.name}`);
+  try {
+    rmdirSync(dir);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT';
+  }
+}
+
+export function isFrozen(tree: CgroupTree, group: string): boolean {
+  return tree.version === 1
+    ? readGroupFile(tree, group, 'freezer.state') === 'FROZEN'
+    : /^frozen 1$/m.test(readGroupFile(tree, group, 'cgroup.events') ?? '');
+}
+
+const hastyMs = 1;
+
+/** Freezes or thaws and waits until the kernel says so. The runtime's own tools sleep a second here; a 1 ms poll does not. */
+export async function setFrozen(tree: CgroupTree, group: string, frozen: boolean, timeoutMs: number): Promise<void> {
+  const write = (): void => {
+    if (tree.version === 1) {
+      writeGroupFiles(tree, group, [{ file: 'freezer.state', value: frozen ? 'FROZEN' : 'THAWED' }]);
+    } else {
+      writeGroupFiles(tree, group, [{ file: 'cgroup.freeze', value: frozen ? '1' : '0' }]);
+    }
+  };
+  // Of a group that is gone meanwhile nothing is frozen any more.
+  const isThawed = (): boolean =>
+    tree.version === 1
+      ? (readGroupFile(tree, group, 'freezer.state') ?? 'THAWED') === 'THAWED'
+      : !isFrozen(tree, group);
+  const begun = performance.now();
+  const deadline = begun + timeoutMs;
+  write();
+  while (frozen ? !isFrozen(tree, group) : !isThawed()) {
+    if (performance.now() > deadline) {
+      throw new DriverError(
+        'Timeout',
+        `The kernel did not ${frozen ? 'freeze' : 'thaw'} all processes in ${timeoutMs} ms`,
+      );
+    }
+    // Most are frozen within a fraction of what a timer takes.
+    await (performance.now() < begun + hastyMs ? turn() : sleep(1));
+    // v1: processes born while freezing are only caught by writing again.
+    if (tree.version === 1 && frozen) write();
+  }
+}
+
+const unescapeMount = (text: string): string =>
+  text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));

@@ -1,0 +1,138 @@
+// Keeps the cpusets of all running containers in balance, live: whoever starts, stops or asks for other cpus moves the others.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { errorText, type Log } from '../../../lib/log.ts';
+import { type CgroupTree, groupDir } from './cgroup.ts';
+import { balanceCpus, type CpuClaim, parseCpuList, parseCpus } from './cpu-limits.ts';
+import { formatCpus } from './limits.ts';
+import { readOnlineCpus } from '../lxc/host.ts';
+import type { LxcPlaces } from '../lxc/paths.ts';
+
+type Cpus = readonly number[];
+
+export interface CpuSetsDeps {
+  readonly tree: CgroupTree;
+  readonly places: Pick<LxcPlaces, 'group'>;
+  readonly log: Log;
+}
+
+export class CpuSets {
+  readonly #deps: CpuSetsDeps;
+  readonly #claims = new Map<string, CpuClaim>();
+  #online: Cpus;
+
+  constructor(deps: CpuSetsDeps) {
+    this.#deps = deps;
+    this.#online = readOnlineCpus();
+  }
+
+  /** What `name` gets for its limits.cpu (undefined: all), with the others moved; it is for the caller to put it there. Throws
+   *  DriverError Invalid, and nothing has changed. */
+  claim(name: string, limit: string | undefined): Cpus | undefined {
+    const wish = parseCpus(limit ?? '');
+    const claims = new Map(this.#claims).set(name, { wish, held: this.#claims.get(name)?.held });
+    const sets = balanceCpus(claims, this.#online);
+    this.#claims.set(name, { wish, held: sets.get(name) });
+    this.#follow(sets, name);
+    return sets.get(name);
+  }
+
+  /** A container that an earlier daemon started; `settle` follows. */
+  adopt(name: string, limit: string | undefined): void {
+    const dir = groupDir(this.#deps.tree, 'cpuset', this.#deps.places.group(name));
+    const held = dir === undefined ? [] : readCpus(dir);
+    this.#claims.set(name, { wish: parseCpus(limit ?? ''), held: held.length === 0 ? undefined : held });
+  }
+
+  /** It has started with what it was given; who came or went meanwhile may have moved it. */
+  confirm(name: string): void {
+    const { tree, places, log } = this.#deps;
+    try {
+      confine(tree, places.group(name), this.of(name), this.#online);
+    } catch (error) {
+      log.warn('a container cannot be moved to other cpus', { container: name, reason: errorText(error) });
+    }
+  }
+
+  release(name: string): void {
+    if (this.#claims.delete(name)) this.settle();
+  }
+
+  of(name: string): Cpus | undefined {
+    return this.#claims.get(name)?.held;
+  }
+
+  /** Also when cpus of the host came or went. */
+  settle(): void {
+    try {
+      this.#online = readOnlineCpus();
+      this.#follow(balanceCpus(this.#claims, this.#online), undefined);
+    } catch (error) {
+      this.#deps.log.warn('cpus cannot be balanced', { reason: errorText(error) });
+    }
+  }
+
+  /** Cheap: for whoever looks every second. */
+  settleIfChanged(): void {
+    if (formatCpus(readOnlineCpus()) !== formatCpus(this.#online)) this.settle();
+  }
+
+  #follow(sets: ReadonlyMap<string, Cpus | undefined>, but: string | undefined): void {
+    const { tree, places, log } = this.#deps;
+    for (const [name, cpus] of sets) {
+      const claim = this.#claims.get(name);
+      if (name === but || claim === undefined || formatCpus(cpus ?? []) === formatCpus(claim.held ?? [])) continue;
+      this.#claims.set(name, { ...claim, held: cpus });
+      try {
+        // One that is just starting has no group yet: see confirm.
+        if (existsSync(groupDir(tree, 'cpuset', places.group(name)) ?? ''))
+          confine(tree, places.group(name), cpus, this.#online);
+      } catch (error) {
+        log.warn('a container cannot be moved to other cpus', { container: name, reason: errorText(error) });
+      }
+    }
+  }
+}
+
+/** Undefined: all. v1 wants groups and those inside them changed in step, the kernel does that by itself in v2. */
+export function confine(tree: CgroupTree, group: string, cpus: Cpus | undefined, online: Cpus): void {
+  const dir = groupDir(tree, 'cpuset', group);
+  if (dir === undefined || !existsSync(`${dir}/cpuset.cpus`)) return;
+  if (tree.version === 1) confineTree(dir, cpus ?? online);
+  else writeCpus(dir, cpus ?? []);
+}
+
+function confineTree(dir: string, next: Cpus): void {
+  const before = readCpus(dir);
+  // Room for the old and the new at once, so that no group inside is ever outside of this one.
+  writeCpus(
+    dir,
+    [...new Set([...before, ...next])].toSorted((a, b) => a - b),
+  );
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue;
+    const child = `${dir}/${entry.name}`;
+    const own = readCpus(child);
+    if (own.length === 0) continue;
+    const kept = formatCpus(own) === formatCpus(before) ? [] : own.filter((cpu) => next.includes(cpu));
+    try {
+      confineTree(child, kept.length === 0 ? next : kept);
+    } catch (error) {
+      // What runs in the container makes and removes groups as it likes.
+      if (existsSync(child)) throw error;
+    }
+  }
+  writeCpus(dir, next);
+}
+
+/** Empty as well when there is no such group, or it has no cpus of its own. */
+function readCpus(dir: string): Cpus {
+  try {
+    const text = readFileSync(`${dir}/cpuset.cpus`, 'utf8').trim();
+    return text === '' ? [] : parseCpuList(text);
+  } catch {
+    return [];
+  }
+}
+
+/** An empty write to such a file changes nothing, a line end does. */
+const writeCpus = (dir: string, cpus: Cpus): void => writeFileSync(`${dir}/cpuset.cpus`, `${formatCpus(cpus)}\n`);

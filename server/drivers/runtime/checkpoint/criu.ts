@@ -1,0 +1,150 @@
+// What CRIU needs to be told, and what it said: its settings, what it counted, why it failed, whether it works on this host.
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { errorText } from '../../../lib/log.ts';
+import type { StatefulAbility } from '../driver.ts';
+import { findProgram, searchPath } from '../lxc/host.ts';
+
+export interface CheckpointPrograms {
+  readonly criu?: string;
+  readonly lxcCheckpoint?: string;
+}
+
+export interface FoundPrograms {
+  readonly criu: string;
+  readonly lxcCheckpoint: string;
+}
+
+/** Asks CRIU whether it works on this kernel: once, and again when the program was replaced. */
+export class CriuProbe {
+  readonly #given: CheckpointPrograms;
+  #known: { readonly key: string; readonly answer: Promise<StatefulAbility> } | undefined;
+
+  constructor(given: CheckpointPrograms) {
+    this.#given = given;
+  }
+
+  find(): Partial<FoundPrograms> {
+    const { criu = findProgram('criu'), lxcCheckpoint = findProgram('lxc-checkpoint') } = this.#given;
+    return { ...(criu === undefined ? {} : { criu }), ...(lxcCheckpoint === undefined ? {} : { lxcCheckpoint }) };
+  }
+
+  async available(): Promise<StatefulAbility> {
+    const { criu, lxcCheckpoint } = this.find();
+    if (criu === undefined) return { ok: false, reason: 'the program criu is not installed (package criu)' };
+    if (lxcCheckpoint === undefined)
+      return { ok: false, reason: 'the program lxc-checkpoint is not installed (package lxc)' };
+    const key = keyOf(criu);
+    if (this.#known?.key !== key) this.#known = { key, answer: check(criu) };
+    const answer = await this.#known.answer;
+    return answer.ok ? toolsBeside(criu) : answer;
+  }
+}
+
+function toolsBeside(criu: string): StatefulAbility {
+  const missing = ruleTools.filter((tool) => !isFound(tool, dirname(criu)));
+  if (missing.length === 0) return { ok: true };
+  return { ok: false, reason: `CRIU needs programs that are not installed: ${missing.join(', ')} (package iptables)` };
+}
+
+const isFound = (tool: string, dir: string): boolean => existsSync(`${dir}/${tool}`) || findProgram(tool) !== undefined;
+
+function keyOf(program: string): string {
+  const found = statSync(program, { throwIfNoEntry: false });
+  return `${program} ${found?.mtimeMs ?? 0} ${found?.size ?? 0}`;
+}
+
+async function check(criu: string): Promise<StatefulAbility> {
+  try {
+    await exec([criu, 'check'], { env: criuEnvironment(criu, undefined), cwd: '/', timeoutMs: 30_000 });
+    return { ok: true };
+  } catch (error) {
+    const said = error instanceof ExecError ? reasonsIn(error.stderr) : '';
+    return { ok: false, reason: `CRIU does not work on this host: ${said === '' ? errorText(error) : said}` };
+  }
+}
+
+/** The program itself is found by LXC on this path; it takes its settings from the file. */
+export function criuEnvironment(criu: string, settingsFile: string | undefined): Readonly<Record<string, string>> {
+  return {
+    PATH: [dirname(criu), ...searchPath].join(':'),
+    HOME: '/root',
+    ...(settingsFile === undefined ? {} : { CRIU_CONFIG_FILE: settingsFile }),
+  };
+}
+
+/**
+ * Packets are not held back while a container is stored: many kernels lack what that takes, and what is lost is sent again.
+ * `previous`: images of an earlier round, relative to those that are made.
+ */
+export const criuSettings = (previous: string | undefined): string =>
+  `network-lock skip\n${previous === undefined ? '' : `track-mem\nprev-images-dir ${previous}\n`}`;
+
+/** CRIU asks them for the rules of the container's network. */
+const ruleTools = ['iptables-save', 'iptables-restore', 'ip6tables-save', 'ip6tables-restore'] as const;
+
+/** The last of what is marked as an error in CRIU's output or log: the last lines name the step, those before it the cause. */
+export function reasonsIn(log: string, most = 4): string {
+  const said = [...log.matchAll(/\bError \([^)]*\): (.*)$/gm)]
+    .map((match) => (match[1] ?? '').trim())
+    .filter((text) => text !== '' && !isNoise(text));
+  return [...new Set(said)].slice(-most).join('; ');
+}
+
+/** Said of every run: of programs it asked something, and of limits it may not raise here. */
+const isNoise = (text: string): boolean => /^exited, status=|Can't setup RLIMIT_NOFILE/.test(text);
+
+const statsFile = 'stats-dump';
+
+/** CRIU writes its figures last, and only when all went well. */
+export const isCompleteDump = (dir: string): boolean => existsSync(`${dir}/${statsFile}`);
+
+/** Percentage of pages that did not have to be copied again. Of what cannot be read: 0. */
+export function readUnchanged(dir: string): number {
+  try {
+    return unchangedPercent(readFileSync(`${dir}/${statsFile}`));
+  } catch {
+    return 0;
+  }
+}
+
+/** Two magic numbers, a length, then a message whose field 1 is a message with the fields below (CRIU's images/stats.proto). */
+export function unchangedPercent(stats: Uint8Array): number {
+  const dump = readFields(stats.subarray(12)).get(1);
+  if (!(dump instanceof Uint8Array)) return 0;
+  const fields = readFields(dump);
+  const count = (field: number): number => {
+    const value = fields.get(field);
+    return typeof value === 'number' ? value : 0;
+  };
+  const [scanned, skipped, written] = [count(5), count(6), count(7)];
+  const all = Math.max(scanned, skipped + written);
+  return all === 0 ? 0 : Math.floor((skipped * 100) / all);
+}
+
+/** Numbers and nested messages of a protobuf message; ends at the first thing that is neither. */
+function readFields(bytes: Uint8Array): ReadonlyMap<number, number | Uint8Array> {
+  const fields = new Map<number, number | Uint8Array>();
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let scale = 1; at < bytes.length; scale *= 128) {
+      const byte = bytes[at++] ?? 0;
+      value += (byte & 127) * scale;
+      if (byte < 128) break;
+    }
+    return value;
+  };
+  while (at < bytes.length) {
+    const tag = varint();
+    const field = Math.floor(tag / 8);
+    if (tag % 8 === 0) fields.set(field, varint());
+    else if (tag % 8 === 2) {
+      const length = varint();
+      fields.set(field, bytes.subarray(at, at + length));
+      at += length;
+    } else break;
+  }
+  return fields;
+}

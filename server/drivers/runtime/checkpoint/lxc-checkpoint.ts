@@ -1,0 +1,363 @@
+// Stores the run state of LXC containers with lxc-checkpoint, which drives CRIU, and lets them go on from it. What CRIU wants to be
+// told, and says, is criu.ts.
+import {
+  appendFileSync,
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import type { Log } from '../../../lib/log.ts';
+import { DriverError } from '../../driver-error.ts';
+import { type CgroupTree, groupDir, isFrozen, setFrozen } from '../cgroup/cgroup.ts';
+import {
+  type CheckpointPrograms,
+  criuEnvironment,
+  CriuProbe,
+  criuSettings,
+  type FoundPrograms,
+  isCompleteDump,
+  readUnchanged,
+  reasonsIn,
+} from './criu.ts';
+import type { RunConfig, StatefulAbility, StatefulRuns } from '../driver.ts';
+import { firstReason } from '../lxc/failure-reason.ts';
+import { quoteShell } from '../safe-names.ts';
+import type { LxcPlaces } from '../lxc/paths.ts';
+import { type Launch, startFailure } from '../lxc/start.ts';
+import { readCommandLine, readProcess } from '../host/proc.ts';
+import type { RunState } from '../lxc/running-record.ts';
+
+export interface StatefulDeps {
+  readonly places: LxcPlaces;
+  readonly tree: CgroupTree;
+  readonly log: Log;
+  readonly programs: CheckpointPrograms | undefined;
+}
+
+/** The runtime's own book of containers. */
+export interface StatefulBook {
+  need(name: string): RunState;
+  lock<T>(name: string, work: () => Promise<T>): Promise<T>;
+  nextStop(name: string): (timeoutMs: number | undefined, signal: AbortSignal) => Promise<void>;
+  start(run: RunConfig, signal: AbortSignal, launch: Launch): Promise<{ readonly initPid: number }>;
+}
+
+const copying = 'Cannot copy the memory of';
+const storing = 'Cannot store the run state of';
+const restoring = 'Cannot restore the run state of';
+
+type CheckpointOptions = Parameters<StatefulRuns['checkpoint']>[1];
+
+/** Memory goes to a disk: a big container on a slow one. */
+const checkpointTimeoutMs = 30 * 60_000;
+const exitTimeoutMs = 30_000;
+const orphanTimeoutMs = 60_000;
+const freezeTimeoutMs = 10_000;
+
+export class LxcStateful implements StatefulRuns {
+  readonly #deps: StatefulDeps;
+  readonly #book: StatefulBook;
+  readonly #probe: CriuProbe;
+
+  constructor(deps: StatefulDeps, book: StatefulBook) {
+    this.#deps = deps;
+    this.#book = book;
+    this.#probe = new CriuProbe(deps.programs ?? {});
+  }
+
+  available(): Promise<StatefulAbility> {
+    return this.#probe.available();
+  }
+
+  isComplete(dir: string): boolean {
+    return isCompleteDump(imagesOf(dir));
+  }
+
+  async prepare(
+    name: string,
+    { dir, previous }: { readonly dir: string; readonly previous?: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly unchangedPercent: number }> {
+    const programs = await this.#need(name, copying);
+    signal.throwIfAborted();
+    await this.#book.lock(name, async () => {
+      this.#refuseUnreceptive(name);
+      // Not by lxc-checkpoint, whose --pre-dump aborts in LXC 5.0; memory is all that CRIU looks at here.
+      const images = makeImagesDir(dir);
+      const argv = preDumpArgv(programs.criu, this.#book.need(name).initPid, images);
+      const settings = criuSettings(linkTo(dir, previous));
+      await this.#run({ argv, settings, name, what: copying, criu: programs.criu, log: join(images, preDumpLog) });
+    });
+    return { unchangedPercent: previous === undefined ? 0 : readUnchanged(imagesOf(dir)) };
+  }
+
+  async checkpoint(name: string, options: CheckpointOptions, signal: AbortSignal): Promise<void> {
+    const programs = await this.#need(name, storing);
+    signal.throwIfAborted();
+    const { dir, previous, leave, logFile } = options;
+    const ended = await this.#book.lock(name, async () => {
+      this.#refuseUnreceptive(name);
+      this.#refuseConsole(name);
+      const wait = this.#book.nextStop(name);
+      const settings = criuSettings(linkTo(dir, previous));
+      try {
+        await this.#runTool(programs, {
+          name,
+          dir,
+          args: this.#leaveArgs(name, leave),
+          settings,
+          what: storing,
+          logFile,
+        });
+        if (leave === 'frozen') await setFrozen(this.#deps.tree, this.#deps.places.group(name), true, freezeTimeoutMs);
+        return wait;
+      } catch (error) {
+        // Ends the listening; nobody waits.
+        wait(0, AbortSignal.abort()).catch(() => {});
+        await this.#thaw(name);
+        throw error;
+      }
+    });
+    if (leave === 'stopped') await ended(exitTimeoutMs, new AbortController().signal);
+    else ended(0, AbortSignal.abort()).catch(() => {});
+  }
+
+  #leaveArgs(name: string, leave: CheckpointOptions['leave']): readonly string[] {
+    if (leave === 'stopped') return ['--stop'];
+    if (leave === 'running') return [];
+    // Run while everything still stands: what is frozen then goes on, once thawed, where its memory was stored.
+    const { tree, places } = this.#deps;
+    const dir = groupDir(tree, 'freezer', places.group(name)) ?? '';
+    const freeze =
+      tree.version === 1
+        ? `echo FROZEN > ${quoteShell(`${dir}/freezer.state`)}`
+        : `echo 1 > ${quoteShell(`${dir}/cgroup.freeze`)}`;
+    const script = join(places.containerDir(name), 'post-dump');
+    writeFileSync(script, `#!/bin/sh\n[ "$CRTOOLS_SCRIPT_ACTION" = post-dump ] || exit 0\n${freeze}\n`, {
+      mode: 0o700,
+    });
+    return [`--action-script=${script}`];
+  }
+
+  async restore(
+    run: RunConfig,
+    { dir, logFile }: { readonly dir: string; readonly logFile?: string },
+    signal: AbortSignal,
+  ): Promise<{ readonly initPid: number }> {
+    const programs = await this.#need(run.name, restoring);
+    if (!this.isComplete(dir)) {
+      throw new DriverError(
+        'Failed',
+        `${restoring} container "${run.name}"`,
+        new Error(`${dir} does not hold all of it`),
+      );
+    }
+    makeRoundsPassable(dir);
+    return this.#book.start(run, signal, async () => {
+      try {
+        const settings = criuSettings(undefined);
+        await this.#runTool(programs, { name: run.name, dir, args: ['--restore'], settings, what: restoring, logFile });
+      } catch (error) {
+        throw error instanceof DriverError ? error : startFailure(run, String(error));
+      }
+    });
+  }
+
+  /** A daemon that died left its tool at work; what that does to the container must be over before anybody looks at it. */
+  async awaitOrphans(): Promise<void> {
+    const deadline = performance.now() + orphanTimeoutMs;
+    while (this.#orphans().length > 0 && performance.now() < deadline) await sleep(50);
+    if (this.#orphans().length > 0)
+      this.#deps.log.warn('run state of a container is still being stored by an earlier daemon');
+  }
+
+  /** Monitors of restored containers carry the tool's name as well; they stay. */
+  #orphans(): readonly number[] {
+    return readdirSync('/proc')
+      .filter((entry) => /^[0-9]+$/.test(entry))
+      .map(Number)
+      .filter((pid) => {
+        const line = readCommandLine(pid);
+        const isOurs = line.includes('lxc-checkpoint') && line.includes(` -P ${this.#deps.places.lxcPath} `);
+        return isOurs && !line.includes(' --restore') && readProcess(pid)?.isZombie === false;
+      });
+  }
+
+  async #need(name: string, what: string): Promise<FoundPrograms> {
+    const ability = await this.available();
+    const { criu, lxcCheckpoint } = this.#probe.find();
+    if (ability.ok && criu !== undefined && lxcCheckpoint !== undefined) return { criu, lxcCheckpoint };
+    const reason = ability.ok ? 'CRIU is gone' : ability.reason;
+    throw new DriverError('NotSupported', `${what} container "${name}"`, new Error(reason));
+  }
+
+  #refuseUnreceptive(name: string): void {
+    this.#book.need(name);
+    if (!isFrozen(this.#deps.tree, this.#deps.places.group(name))) return;
+    throw new DriverError('Failed', `${storing} container "${name}"`, new Error('it is frozen'));
+  }
+
+  /** LXC would store it, and then not restore it: the terminal behind the console is one of the host's. */
+  #refuseConsole(name: string): void {
+    if (/^\s*lxc\.console\.path\s*=\s*none\s*$/m.test(read(this.#deps.places.configFile(name)))) return;
+    const why =
+      'LXC cannot restore a container that has a console: set raw.lxc to lxc.console.path=none and restart it first';
+    throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
+  }
+
+  async #thaw(name: string): Promise<void> {
+    const group = this.#deps.places.group(name);
+    if (isFrozen(this.#deps.tree, group))
+      await setFrozen(this.#deps.tree, group, false, freezeTimeoutMs).catch(() => {});
+  }
+
+  async #runTool(
+    { criu, lxcCheckpoint }: FoundPrograms,
+    work: {
+      readonly name: string;
+      readonly dir: string;
+      readonly args: readonly string[];
+      readonly settings: string;
+      readonly what: string;
+      readonly logFile: string | undefined;
+    },
+  ): Promise<void> {
+    const { name, dir, args, settings, what, logFile } = work;
+    const { places } = this.#deps;
+    const images = makeImagesDir(dir);
+    const kind = args.includes('--restore') ? 'restore' : 'dump';
+    const toolLog = join(dir, `lxc-${kind}.log`);
+    const place = { lxcPath: places.lxcPath, key: places.key(name), images, toolLog, args };
+    const argv = checkpointArgv(lxcCheckpoint, place);
+    await this.#run({ argv, settings, name, what, criu, log: join(images, `${kind}.log`), toolLog, logFile });
+  }
+
+  async #run(work: {
+    readonly argv: readonly string[];
+    readonly settings: string;
+    readonly name: string;
+    readonly what: string;
+    readonly criu: string;
+    /** CRIU's own. */
+    readonly log: string;
+    readonly toolLog?: string;
+    readonly logFile?: string | undefined;
+  }): Promise<void> {
+    const { argv, settings, name, what, criu, log, toolLog = '', logFile } = work;
+    const file = join(this.#deps.places.containerDir(name), 'criu.conf');
+    writeFileSync(file, settings, { mode: 0o600 });
+    for (const old of [log, toolLog]) if (old !== '') rmSync(old, { force: true });
+    try {
+      await exec(argv, { env: criuEnvironment(criu, file), cwd: '/', timeoutMs: checkpointTimeoutMs });
+    } catch (error) {
+      const stderr = error instanceof ExecError ? error.stderr || error.message : String(error);
+      if (logFile !== undefined) keep(logFile, [read(log), read(toolLog), stderr]);
+      const reason = reasonsIn(read(log)) || firstReason(read(toolLog), stderr);
+      throw new DriverError('Failed', `${what} container "${name}"`, new Error(`CRIU: ${reason}`));
+    }
+  }
+}
+
+/** Pure. `-q`: a tool whose daemon died must not write to a closed pipe. */
+export function checkpointArgv(
+  program: string,
+  options: {
+    readonly lxcPath: string;
+    readonly key: string;
+    readonly images: string;
+    readonly toolLog: string;
+    readonly args: readonly string[];
+  },
+): readonly string[] {
+  const { lxcPath, key, images, toolLog, args } = options;
+  return [program, '-q', '-P', lxcPath, '-n', key, '-D', images, '-o', toolLog, '-l', 'WARN', ...args];
+}
+
+const preDumpLog = 'pre-dump.log';
+
+/** Pure. Its settings come by the file that the environment names. */
+export const preDumpArgv = (criu: string, initPid: number, images: string): readonly string[] => [
+  criu,
+  'pre-dump',
+  '--tree',
+  initPid.toString(),
+  '--images-dir',
+  images,
+  '--log-file',
+  preDumpLog,
+  '--track-mem',
+];
+
+/** From the files of one directory to those of the one before: relative, so that both can be carried elsewhere. */
+function linkTo(dir: string, previous: string | undefined): string | undefined {
+  if (previous === undefined) return undefined;
+  if (dirname(previous) !== dirname(dir)) {
+    throw new DriverError('Invalid', `${previous} and ${dir} must lie in the same directory`);
+  }
+  return `../../${basename(previous)}/images`;
+}
+
+const imagesOf = (dir: string): string => join(dir, 'images');
+
+/** The restored processes read some of it themselves, as the container's root. No other user of the host gets as far as `dir`. */
+function makeImagesDir(dir: string): string {
+  const images = imagesOf(dir);
+  mkdirSync(images, { recursive: true });
+  chmodSync(images, 0o755);
+  chmodSync(dir, 0o711);
+  return images;
+}
+
+/** Rounds before it lie beside it; restored processes read from them too. What was carried here may have other modes, or lie. */
+function makeRoundsPassable(dir: string): void {
+  const seen = new Set<string>();
+  for (let images = imagesOf(dir); !seen.has(images);) {
+    seen.add(images);
+    const link = linkIn(images);
+    if (link === undefined) return;
+    images = resolve(images, link);
+    const round = dirname(images);
+    const isBeside = dirname(round) === dirname(dir) && imagesOf(round) === images;
+    if (!isBeside || lstatSync(round, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      throw new DriverError(
+        'Invalid',
+        `${seen.size === 1 ? dir : round} goes on from ${images}, which does not lie beside it`,
+      );
+    }
+    makeImagesDir(round);
+  }
+}
+
+function linkIn(images: string): string | undefined {
+  try {
+    return readlinkSync(join(images, 'parent'));
+  } catch {
+    return undefined;
+  }
+}
+
+function keep(logFile: string, texts: readonly string[]): void {
+  try {
+    mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
+    writeFileSync(logFile, '', { mode: 0o600 });
+    for (const text of texts) if (text !== '') appendFileSync(logFile, text.endsWith('\n') ? text : `${text}\n`);
+  } catch {
+    // The reason is told anyway.
+  }
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,245 @@
+// Runs commands in a running container through lxc-attach, on pipes or a terminal. What is read from them is others' business.
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, fchownSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { Socket } from 'node:net';
+import { type Readable, Writable } from 'node:stream';
+import { DriverError } from '../../driver-error.ts';
+import { carriageReturnFilter, CommandOutput } from './command-output.ts';
+import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../driver.ts';
+import { ForkedChild, type HostChild, startChild } from '../host/child-process.ts';
+import { hostIdOf, readCommandLine, readProcess } from '../host/proc.ts';
+import { killBelow, killTree, ProcessInside, sendSignal } from './process-inside.ts';
+import { openPipe, openTerminal, pipeReader, pipeWriter, type Terminal } from './pty.ts';
+import type { Libc } from '../host/syscalls.ts';
+
+export interface AttachTarget {
+  readonly lxcPath: string;
+  readonly key: string;
+  readonly name: string;
+  readonly initPid: number;
+  /** lxc-attach. */
+  readonly program: string;
+  /** Words that go before it. */
+  readonly before?: readonly string[];
+  readonly libc: Libc | undefined;
+  /** Before anything else it opens this, and stands still while that does not open. */
+  readonly gate?: string;
+}
+
+/** A command with the program of the host that runs it. */
+export interface AttachedProcess extends RuntimeProcess {
+  readonly host: HostChild;
+}
+
+/** Marks the host's side of a command, so that a later daemon knows what an earlier one left. */
+export const attachMark = 'GANTRY_ATTACH';
+
+const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+/** Pure: the environment of a command whose own variables win. */
+export function commandEnv(
+  env: Readonly<Record<string, string>>,
+  about: { readonly uid: number; readonly hasSnap: boolean },
+): Readonly<Record<string, string>> {
+  return {
+    PATH: about.hasSnap ? `${usualPath}:/snap/bin` : usualPath,
+    ...(about.uid === 0 ? { HOME: '/root', USER: 'root' } : {}),
+    LANG: 'C.UTF-8',
+    ...env,
+  };
+}
+
+/** Pure: the host command for a command in the container. */
+export function attachArgv(
+  target: Pick<AttachTarget, 'lxcPath' | 'key' | 'gate'>,
+  command: Pick<RuntimeCommand, 'argv' | 'env' | 'cwd' | 'uid' | 'gid'>,
+): readonly string[] {
+  const { argv, env = {}, cwd, uid, gid } = command;
+  const variables = Object.entries(env).flatMap(([key, value]) => ['-v', `${key}=${value}`]);
+  // lxc-attach has no option for a directory; a shell inside changes to it, with every word passed as it is.
+  const inside = cwd === undefined ? argv : ['/bin/sh', '-c', 'cd -- "$0" && exec "$@"', cwd, ...argv];
+  const ids = [
+    ...(uid === undefined ? [] : ['-u', uid.toString()]),
+    ...(gid === undefined ? [] : ['-g', gid.toString()]),
+  ];
+  // Its log is what it opens first.
+  const quiet = ['-o', target.gate ?? '/dev/null', '-l', 'FATAL'];
+  return ['-P', target.lxcPath, '-n', target.key, ...quiet, '--clear-env', ...variables, ...ids, '--', ...inside];
+}
+
+export function spawnAttached(target: AttachTarget, command: RuntimeCommand): AttachedProcess {
+  if (command.argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${target.name}"`);
+  const uid = command.uid ?? 0;
+  const hasSnap = existsSync(`/proc/${target.initPid}/root/snap`);
+  const env = commandEnv(command.env ?? {}, { uid, hasSnap });
+  const argv = [...(target.before ?? []), target.program, ...attachArgv(target, { ...command, env })];
+  const { stdio } = command;
+  if (stdio.kind === 'terminal') return spawnOnTerminal(target, argv, { size: stdio.size, carriageReturns: 1 });
+  if (stdio.kind === 'null') return spawnOnNothing(target, argv);
+  return spawnOnPipes(target, argv, { uid, gid: command.gid ?? 0 });
+}
+
+// lxc-attach enters, inside, the directory it was started in. Its own environment is not the command's.
+const planOf = ([file = '', ...args]: readonly string[]) => ({
+  file,
+  args,
+  env: { [attachMark]: '1' },
+  cwd: existsSync('/root') ? '/root' : '/',
+});
+
+const start = (libc: Libc | undefined, argv: readonly string[], fds: readonly number[]): HostChild =>
+  startChild(libc, { ...planOf(argv), fds });
+
+function spawnOnNothing({ libc }: AttachTarget, argv: readonly string[]): AttachedProcess {
+  const nothing = openSync('/dev/null', 'r+');
+  try {
+    return processOf(start(libc, argv, [nothing, nothing, nothing]), {});
+  } finally {
+    closeSync(nothing);
+  }
+}
+
+/** Real pipes that belong to the command's user: it may open them again by name, as in `echo > /dev/stderr`. */
+function spawnOnPipes(
+  target: AttachTarget,
+  argv: readonly string[],
+  ids: { readonly uid: number; readonly gid: number },
+): AttachedProcess {
+  if (target.libc === undefined) {
+    const { file, args, env, cwd } = planOf(argv);
+    const child = spawn(file, args, { env, cwd, stdio: 'pipe' });
+    const [stdin, stdout, stderr] = [child.stdin, child.stdout as Socket, child.stderr as Socket];
+    return processOf(new ForkedChild(child), {
+      stdin,
+      stdout: new CommandOutput(stdout),
+      stderr: new CommandOutput(stderr),
+    });
+  }
+  const { libc, initPid } = target;
+  const pipes: { readonly reader: number; readonly writer: number }[] = [];
+  try {
+    for (let count = 0; count < 3; count++) pipes.push(openPipe(libc));
+    const [input, output, errors] = pipes as [(typeof pipes)[0], (typeof pipes)[0], (typeof pipes)[0]];
+    const theirs = [input.reader, output.writer, errors.writer];
+    const [uid, gid] = [hostIdOf(initPid, 'uid', ids.uid), hostIdOf(initPid, 'gid', ids.gid)];
+    for (const fd of theirs) fchownSync(fd, uid, gid);
+    const child = start(libc, argv, theirs);
+    for (const fd of theirs) closeSync(fd);
+    return processOf(child, {
+      stdin: pipeWriter(input.writer),
+      stdout: new CommandOutput(pipeReader(output.reader)),
+      stderr: new CommandOutput(pipeReader(errors.reader)),
+    });
+  } catch (error) {
+    for (const { reader, writer } of pipes) for (const fd of [reader, writer]) closeQuietly(fd);
+    throw error;
+  }
+}
+
+/**
+ * The program leads the terminal's session: lxc-attach wants it as its controlling one. The far side is held open here until all of
+ * the output was read: Node takes its closing for the end of what there is to read, and it is not.
+ */
+export function spawnOnTerminal(
+  target: Pick<AttachTarget, 'name' | 'libc'>,
+  argv: readonly string[],
+  options: { readonly size: TerminalSize; readonly carriageReturns: number },
+): AttachedProcess {
+  if (target.libc === undefined) {
+    throw new DriverError('NotSupported', 'Terminals in containers need koffi (npm), which this host lacks');
+  }
+  const terminal = openTerminal(target.libc, options.size);
+  const { socket, farSide, path } = terminal;
+  try {
+    const child = startChild(target.libc, { ...planOf(argv), fds: [farSide, farSide, farSide], terminal: path });
+    const filter = carriageReturnFilter(options.carriageReturns);
+    const output = new CommandOutput(socket, { filter, rest: terminal.rest });
+    output.once('close', () => closeSync(farSide));
+    return processOf(child, {
+      stdin: heldInput(terminal, child),
+      stdout: output,
+      resize: terminal.resize,
+    });
+  } catch (error) {
+    socket.destroy();
+    closeSync(farSide);
+    throw error;
+  }
+}
+
+/** Input that waits until the program has set up the terminal: what comes earlier would be lost. */
+function heldInput(terminal: Terminal, child: HostChild): Writable {
+  const { socket } = terminal;
+  let isReady = false;
+  const whenReady = (act: () => void): void => {
+    isReady ||= socket.destroyed || child.isOver || terminal.isTaken();
+    if (isReady) act();
+    else setTimeout(whenReady, 2, act);
+  };
+  return new Writable({
+    write: (chunk: Buffer, _encoding, done) => whenReady(() => void socket.write(chunk, done)),
+    // Ctrl-D: terminals have no other end of input.
+    final: (done) => whenReady(() => void socket.write('\u0004', () => done())),
+  });
+}
+
+/** What an earlier daemon left running when it was killed. A command on a terminal ended with its terminal. */
+export function endOrphans(lxcPath: string): void {
+  for (const pid of readdirSync('/proc')
+    .filter((name) => /^[0-9]+$/.test(name))
+    .map(Number)) {
+    if (!readCommandLine(pid).includes(` -P ${lxcPath} `) || !isMarked(pid)) continue;
+    if (readProcess(pid)?.parentPid === process.pid) continue;
+    // With nothing below it, it stands at its gate.
+    if (!killBelow(pid)) sendSignal(pid, constants.signals.SIGKILL);
+  }
+}
+
+function isMarked(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`${attachMark}=1`);
+  } catch {
+    return false;
+  }
+}
+
+interface Streams {
+  readonly stdin?: Writable;
+  readonly stdout?: Readable & { settle(): void };
+  readonly stderr?: Readable & { settle(): void };
+  readonly resize?: (this: void, size: TerminalSize) => void;
+}
+
+function processOf(child: HostChild, streams: Streams): AttachedProcess {
+  const { stdin, stdout, stderr, resize } = streams;
+  const inside = new ProcessInside(child);
+  // A command may end before it has read its input; its exit code tells what there is to tell.
+  stdin?.on('error', () => {});
+  const exited = new Promise<number>((resolve) => child.onEnd(resolve));
+  child.onEnd(() => {
+    stdin?.destroy();
+    stdout?.settle();
+    stderr?.settle();
+  });
+  return {
+    ...(stdin === undefined ? {} : { stdin }),
+    ...(stdout === undefined ? {} : { stdout }),
+    ...(stderr === undefined ? {} : { stderr }),
+    resize: (size) => {
+      if (stdout?.destroyed === false && !stdout.readableEnded) resize?.(size);
+    },
+    signal: (number) => inside.find((pid) => sendSignal(pid, number)),
+    kill: () => inside.find(killTree, true),
+    exited,
+    host: child,
+  };
+}
+
+function closeQuietly(fd: number): void {
+  try {
+    closeSync(fd);
+  } catch {
+    // Closed already.
+  }
+}

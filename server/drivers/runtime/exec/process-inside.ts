@@ -1,0 +1,76 @@
+// Finds the command itself behind the host program that runs it in a container, to signal or kill it. Starts nothing.
+import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { HostChild } from '../host/child-process.ts';
+import { readNamespacePids } from '../host/proc.ts';
+
+const lookAgainMs = 5;
+/** A host program that has come no further by then never will: it is killed itself. */
+const stuckMs = 1_000;
+
+/**
+ * Killing lxc-attach would leave the command running: the command is its child, and lxc-attach ends after it and collects it, so
+ * that no zombie keeps the container's control group.
+ */
+export class ProcessInside {
+  readonly #child: HostChild;
+
+  constructor(child: HostChild) {
+    this.#child = child;
+  }
+
+  /** Acts on the command as soon as it is there. `byForce`: the host program goes too when it does not end after that. */
+  find(act: (pid: number) => void, byForce = false): void {
+    if (this.#child.isOver) return;
+    const started = Date.now();
+    const look = (): void => {
+      if (this.#child.isOver) return;
+      const pid = this.#child.pid === undefined ? undefined : firstInside(this.#child.pid);
+      if (pid !== undefined) act(pid);
+      if (pid !== undefined && !byForce) return;
+      if (byForce && Date.now() - started > stuckMs) this.#child.kill();
+      else setTimeout(look, lookAgainMs);
+    };
+    look();
+  }
+}
+
+/** The nearest descendant that lives in a pid namespace below ours. */
+function firstInside(pid: number): number | undefined {
+  for (const child of readChildren(pid)) {
+    const found = readNamespacePids(child).length > 1 ? child : firstInside(child);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** SIGKILL to all that descends from a process; it collects its children itself. Whether there was any. */
+export function killBelow(pid: number): boolean {
+  const children = readChildren(pid);
+  for (const child of children) killTree(child);
+  return children.length > 0;
+}
+
+/** SIGKILL to a process and to all that descend from it. */
+export function killTree(pid: number): void {
+  const below = readChildren(pid);
+  sendSignal(pid, constants.signals.SIGKILL);
+  for (const child of below) killTree(child);
+}
+
+/** The process may have ended on its own just now. */
+export function sendSignal(pid: number, signal: number): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Gone, or a number that the kernel does not know.
+  }
+}
+
+function readChildren(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,99 @@
+// Makes terminals and pipes of the kernel, which Node cannot, through libc. Runs nothing in them.
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { ReadStream } from 'node:tty';
+import { DriverError } from '../../driver-error.ts';
+import type { TerminalSize } from '../driver.ts';
+import type { Libc } from '../host/syscalls.ts';
+
+export interface Terminal {
+  /** What a program at the far side writes and reads. */
+  readonly socket: Socket;
+  /** To be given to a child as its streams, and closed here when the output of that was read. */
+  readonly farSide: number;
+  readonly path: string;
+  readonly resize: (this: void, size: TerminalSize) => void;
+  /** Whether a program has set a mode of its own, which throws away what was typed before. */
+  readonly isTaken: () => boolean;
+  /** What was written at the far side and is not read yet, at once; undefined when there is nothing: the kernel has looked. */
+  readonly rest: () => Buffer | undefined;
+}
+
+/** The same on all architectures but MIPS, PowerPC and SPARC. */
+const setWindowSize = 0x5414;
+const now = 0;
+
+/** Raw from the start: what is typed before a program sets its own mode must not be echoed. */
+export function openTerminal(libc: Libc, size: TerminalSize): Terminal {
+  const flags = constants.O_RDWR | constants.O_NOCTTY;
+  const near = openSync('/dev/ptmx', flags | constants.O_NONBLOCK);
+  let far: number | undefined;
+  try {
+    const name = new Uint8Array(64);
+    if (libc.unlockpt(near) !== 0 || libc.ptsname_r(near, name, name.length) !== 0) {
+      throw new DriverError('Failed', 'Cannot make a terminal: the kernel gave none');
+    }
+    const path = Buffer.from(name.subarray(0, name.indexOf(0))).toString('utf8');
+    far = openSync(path, flags);
+    const settings = new Uint8Array(256);
+    libc.tcgetattr(far, settings);
+    libc.cfmakeraw(settings);
+    libc.tcsetattr(far, now, settings);
+    setSize(libc, near, size);
+    const socket = new ReadStream(near);
+    socket.pause();
+    return {
+      socket,
+      farSide: far,
+      path,
+      resize: (to) => setSize(libc, near, to),
+      isTaken: () => isCooking(libc, near),
+      rest: () => readNow(near),
+    };
+  } catch (error) {
+    closeSync(near);
+    if (far !== undefined) closeSync(far);
+    throw error;
+  }
+}
+
+function readNow(fd: number): Buffer | undefined {
+  const chunk = Buffer.allocUnsafe(16 * 1024);
+  try {
+    const length = readSync(fd, chunk);
+    return length === 0 ? undefined : chunk.subarray(0, length);
+  } catch {
+    return undefined;
+  }
+}
+
+function setSize(libc: Libc, fd: number, size: TerminalSize): void {
+  libc.ioctl(fd, setWindowSize, new Uint8Array(new Uint16Array([size.rows, size.columns, 0, 0]).buffer));
+}
+
+/** LXC's programs turn output processing on, which raw mode has off. */
+function isCooking(libc: Libc, fd: number): boolean {
+  const settings = new Uint8Array(256);
+  libc.tcgetattr(fd, settings);
+  return ((new Uint32Array(settings.buffer)[outputFlags] ?? 0) & processOutput) !== 0;
+}
+
+const outputFlags = 1;
+const processOutput = 1;
+
+export interface Pipe {
+  readonly reader: number;
+  readonly writer: number;
+}
+
+/** Both ends are closed in children that do not get them by name. */
+export function openPipe(libc: Libc): Pipe {
+  const ends = new Int32Array(2);
+  if (libc.pipe2(ends, closeOnExec) !== 0) throw new DriverError('Failed', 'Cannot make a pipe: too many open files?');
+  return { reader: ends[0] ?? -1, writer: ends[1] ?? -1 };
+}
+
+const closeOnExec = 0o2000000;
+
+export const pipeReader = (fd: number): Socket => new Socket({ fd, readable: true, writable: false });
+export const pipeWriter = (fd: number): Socket => new Socket({ fd, readable: false, writable: true });

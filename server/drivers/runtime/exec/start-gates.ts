@@ -1,0 +1,68 @@
+// Gates that programs of the host stand at until they are let through: FIFOs, which open for writing only when somebody reads. Runs
+// nothing, and nothing is ever said through one.
+import { closeSync, constants, existsSync, openSync, readdirSync, unlinkSync } from 'node:fs';
+import type { Libc } from '../host/syscalls.ts';
+
+export interface Gate {
+  readonly path: string;
+  /** From now on whoever comes goes through. False when that cannot be: the file is gone, or there are too many open ones. */
+  open(this: void): boolean;
+  /** To be called when who stood there is over: it would make a file of its own there, and go through. Idempotent. */
+  remove(this: void): void;
+}
+
+/** No name of a container is encoded so. */
+const prefix = '.gate-';
+let count = 0;
+
+export class Gates {
+  readonly #libc: Libc;
+  readonly #dir: string;
+
+  /** `dir` is ours alone; what an earlier daemon left there is removed, after the programs that stood there. */
+  constructor(libc: Libc, dir: string) {
+    this.#libc = libc;
+    this.#dir = dir;
+    this.sweep();
+  }
+
+  make(): Gate | undefined {
+    count += 1;
+    const path = `${this.#dir}/${prefix}${process.pid}-${count}`;
+    if (this.#libc.mkfifo(path, 0o600) !== 0) return undefined;
+    let reader: number | undefined;
+    let isRemoved = false;
+    return {
+      path,
+      open: () => {
+        try {
+          if (isRemoved) return false;
+          reader ??= openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+          return true;
+        } catch {
+          return false;
+        }
+      },
+      remove: () => {
+        if (isRemoved) return;
+        isRemoved = true;
+        if (reader !== undefined) closeSync(reader);
+        removeFile(path);
+      },
+    };
+  }
+
+  sweep(): void {
+    for (const name of existsSync(this.#dir) ? readdirSync(this.#dir) : []) {
+      if (name.startsWith(prefix)) removeFile(`${this.#dir}/${name}`);
+    }
+  }
+}
+
+function removeFile(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Swept already.
+  }
+}

@@ -1,0 +1,123 @@
+// A program of the host that was started here, until its end is told. What it is and does is others' business.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
+import { findProgram } from '../lxc/host.ts';
+import type { PosixSpawn, SpawnPlan } from './posix-spawn.ts';
+import type { Libc } from './syscalls.ts';
+
+export interface HostChild {
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined;
+  readonly isOver: boolean;
+  /** Told once, never before the caller's own turn is over: its exit code, 128 and the number of what killed it, 127 if it never ran. */
+  onEnd(this: void, listener: (code: number) => void): void;
+  /** SIGKILL. */
+  kill(this: void): void;
+}
+
+const neverRan = 127;
+/** Somebody else in this process has collected it. */
+const unknown = 255;
+
+export const signalNumber = (name: NodeJS.Signals | null): number => (name === null ? 0 : constants.signals[name]);
+
+/** The quick way where there is one: not in a worker thread, which hears no signals, and so not of the end. */
+export function startChild(libc: Libc | undefined, plan: SpawnPlan): HostChild {
+  const { posixSpawn } = libc ?? {};
+  if (libc !== undefined && posixSpawn !== undefined && isMainThread) return new SpawnedChild(libc, posixSpawn, plan);
+  const { file, args, env, cwd, fds, terminal } = plan;
+  const [program, ...words] =
+    terminal === undefined ? [file, ...args] : [findProgram('setsid') ?? 'setsid', '-c', file, ...args];
+  return new ForkedChild(spawn(program, words, { env, cwd, stdio: [...fds] }));
+}
+
+class Ending {
+  #code: number | undefined;
+  readonly #listeners: ((code: number) => void)[] = [];
+
+  get isOver(): boolean {
+    return this.#code !== undefined;
+  }
+
+  readonly onEnd = (listener: (code: number) => void): void => {
+    this.#listeners.push(listener);
+  };
+
+  end(code: number): void {
+    if (this.#code !== undefined) return;
+    this.#code = code;
+    for (const listener of this.#listeners) listener(code);
+  }
+}
+
+/** As Node starts it. */
+export class ForkedChild extends Ending implements HostChild {
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess) {
+    super();
+    this.#child = child;
+    child.once('error', () => this.end(neverRan));
+    child.once('exit', (code, signal) => this.end(code ?? 128 + signalNumber(signal)));
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  readonly kill = (): void => void this.#child.kill('SIGKILL');
+}
+
+class SpawnedChild extends Ending implements HostChild {
+  readonly pid: number | undefined;
+
+  constructor(libc: Libc, posixSpawn: PosixSpawn, plan: SpawnPlan) {
+    super();
+    try {
+      this.pid = posixSpawn(plan);
+      watch(libc, this.pid, this);
+    } catch {
+      this.pid = undefined;
+      setImmediate(() => this.end(neverRan));
+    }
+  }
+
+  /** Until it is collected its pid is nobody else's. */
+  readonly kill = (): void => {
+    if (this.pid !== undefined && !this.isOver) process.kill(this.pid, 'SIGKILL');
+  };
+}
+
+const running = new Map<number, SpawnedChild>();
+const noWait = 1;
+const lookMs = 1_000;
+let timer: NodeJS.Timeout | undefined;
+let isListening = false;
+
+/** Node collects its own children only, each by its pid, and so does this. While one runs the process has something to wait for. */
+function watch(libc: Libc, pid: number, child: SpawnedChild): void {
+  running.set(pid, child);
+  timer ??= setInterval(collect, lookMs, libc);
+  if (!isListening) process.on('SIGCHLD', () => collect(libc));
+  isListening = true;
+}
+
+function collect(libc: Libc): void {
+  const status = new Int32Array(1);
+  for (const [pid, child] of running) {
+    const found = libc.waitpid(pid, status, noWait);
+    if (found === 0) continue;
+    running.delete(pid);
+    child.end(found === pid ? codeOf(status[0] ?? 0) : unknown);
+  }
+  if (running.size > 0) return;
+  clearInterval(timer);
+  timer = undefined;
+}
+
+/** Pure: of the kernel's status word, whose low seven bits are the signal that ended it. */
+export function codeOf(status: number): number {
+  const signal = status & 0x7f;
+  return signal === 0 ? (status >> 8) & 0xff : 128 + signal;
+}

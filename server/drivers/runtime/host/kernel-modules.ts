@@ -1,0 +1,62 @@
+// linux.kernel_modules: sees to it that modules of the host's kernel are there. Takes none away.
+import { existsSync, readFileSync } from 'node:fs';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { errorText } from '../../../lib/log.ts';
+import { DriverError } from '../../driver-error.ts';
+import { findProgram } from '../lxc/host.ts';
+
+export interface ModulePlaces {
+  /** /sys/module: what is loaded or built in and has parameters. */
+  readonly loaded: string;
+  /** /proc/filesystems; file systems that are built in show nowhere else. */
+  readonly fileSystems: string;
+  /** Path of modprobe; undefined: the host has none. */
+  readonly modprobe: string | undefined;
+}
+
+export const hostModules = (): ModulePlaces => ({
+  loaded: '/sys/module',
+  fileSystems: '/proc/filesystems',
+  modprobe: findProgram('modprobe'),
+});
+
+/** The names in a comma list, dashes as the kernel shows them. Pure. */
+export function moduleNames(value: string | undefined): readonly string[] {
+  return (value ?? '')
+    .split(',')
+    .map((name) => name.trim().replaceAll('-', '_'))
+    .filter((name) => name !== '');
+}
+
+/** Throws DriverError Failed naming the first module that cannot be had, and why. */
+export async function loadModules(value: string | undefined, places: ModulePlaces): Promise<void> {
+  for (const name of moduleNames(value)) {
+    if (!isThere(name, places)) await load(name, places);
+  }
+}
+
+function isThere(name: string, { loaded, fileSystems }: ModulePlaces): boolean {
+  if (existsSync(`${loaded}/${name}`)) return true;
+  try {
+    return readFileSync(fileSystems, 'utf8')
+      .split('\n')
+      .some((line) => line.split('\t').at(-1) === name);
+  } catch {
+    return false;
+  }
+}
+
+async function load(name: string, { modprobe }: ModulePlaces): Promise<void> {
+  const fail = (why: string): never => {
+    throw new DriverError('Failed', `linux.kernel_modules: the kernel module ${name} cannot be loaded: ${why}`);
+  };
+  if (modprobe === undefined) return fail('this host has no modprobe (package kmod)');
+  try {
+    await exec([modprobe, '-b', '--', name], {
+      env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' },
+      timeoutMs: 30_000,
+    });
+  } catch (error) {
+    fail(error instanceof ExecError && error.stderr.trim() !== '' ? error.stderr.trim() : errorText(error));
+  }
+}

@@ -1,0 +1,52 @@
+// Tells from the kernel who opened the other end of a local socket: which process, of which container, as which user.
+import { readlinkSync } from 'node:fs';
+import type { RuntimePeer } from '../driver.ts';
+import { hostIdOf, readProcess } from './proc.ts';
+import type { Libc } from './syscalls.ts';
+
+const solSocket = 1;
+const soPeercred = 17;
+/** Processes nest deeper only to mislead. */
+const maxDepth = 256;
+
+/** Without the system call nobody is trusted. */
+export function peerOf(libc: Libc | undefined, initPid: number, socketFd: number): RuntimePeer {
+  const peer = libc === undefined ? undefined : readPeer(libc, socketFd);
+  if (peer === undefined || !isInside(peer.pid, initPid)) return 'stranger';
+  return peer.uid === hostIdOf(initPid, 'uid', 0) ? 'root' : 'user';
+}
+
+interface Credentials {
+  readonly pid: number;
+  /** As this host counts. */
+  readonly uid: number;
+}
+
+/** What the kernel wrote down when the connection was made; the process may have ended since. */
+export function readPeer(libc: Pick<Libc, 'getsockopt'>, fd: number): Credentials | undefined {
+  const value = new Uint8Array(12);
+  const length = new Uint32Array([value.length]);
+  if (libc.getsockopt(fd, solSocket, soPeercred, value, length) !== 0 || length[0] !== value.length) return undefined;
+  const [pid = 0, uid = 0] = new Uint32Array(value.buffer);
+  return { pid, uid };
+}
+
+/** In the container's own namespace of processes, or in one that a process of it made. */
+export function isInside(pid: number, initPid: number): boolean {
+  const own = namespaceOf(initPid);
+  if (own === undefined) return false;
+  let at = pid;
+  for (let depth = 0; at > 1 && depth < maxDepth; depth++) {
+    if (namespaceOf(at) === own) return true;
+    at = readProcess(at)?.parentPid ?? 0;
+  }
+  return false;
+}
+
+function namespaceOf(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/pid`);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,151 @@
+// Which host ids containers may use: reads subordinate id files and the kernel's own map. Which container gets which: id-plan.ts.
+import { readFile } from 'node:fs/promises';
+import { DriverError } from '../../driver-error.ts';
+import type { IdMapEntry } from '../driver.ts';
+
+export interface IdRange {
+  readonly start: number;
+  readonly count: number;
+}
+
+/** What a container needs at least: every id up to nobody (65534). */
+export const smallestRange = 65_536;
+const customaryBase = 100_000;
+const fallbackRange: IdRange = { start: 1_000_000, count: 1_000_000_000 };
+
+/** Every entry for one of `users` in the text of /etc/subuid or /etc/subgid. */
+export function parseAllSubIds(text: string, users: readonly string[]): readonly IdRange[] {
+  return text.split('\n').flatMap((line) => {
+    const match = /^([^:#]+):([0-9]+):([0-9]+)\s*$/.exec(line);
+    if (match === null || !users.includes(match[1] ?? '')) return [];
+    return [{ start: Number(match[2]), count: Number(match[3]) }];
+  });
+}
+
+/** The first of them with at least 65536 ids: what containers get by default. */
+export function parseSubIds(text: string, users: readonly string[]): IdRange | undefined {
+  return parseAllSubIds(text, users).find((range) => range.count >= smallestRange && range.start > 0);
+}
+
+/** The range to use where no file says so, from the text of /proc/self/uid_map (inside id : outside id : count). */
+export function rangeOfKernelMap(text: string): IdRange | undefined {
+  const entries = text
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .filter((numbers) => numbers.length === 3);
+  if (entries.some(([inside, outside, count]) => inside === 0 && outside === 0 && (count ?? 0) >= 4_294_967_294)) {
+    return fallbackRange;
+  }
+  for (const [inside = 0, , count = 0] of entries) {
+    const start = Math.max(inside, customaryBase);
+    const left = inside + count - start;
+    if (left >= smallestRange) return { start, count: left };
+  }
+  return undefined;
+}
+
+/** What this host lends to containers. */
+export interface HostIds {
+  /** Of the default map, which is all of it. */
+  readonly uids: IdRange;
+  readonly gids: IdRange;
+  /** Ids that a container may have besides, when it names them: every entry of root. */
+  readonly allowed: { readonly uid: readonly IdRange[]; readonly gid: readonly IdRange[] };
+}
+
+export interface IdMapSources {
+  /** Undefined = the file is absent. */
+  readonly subuid: string | undefined;
+  readonly subgid: string | undefined;
+  readonly uidMap: string;
+  readonly gidMap: string;
+}
+
+const rootNames = ['root', '0'] as const;
+
+/** What the host lends, or why nothing and what to do about it. */
+export function decideHostIds(sources: IdMapSources): HostIds | { readonly problem: string } {
+  const uids = decideRange('/etc/subuid', sources.subuid, sources.uidMap);
+  if ('problem' in uids) return uids;
+  const gids = decideRange('/etc/subgid', sources.subgid, sources.gidMap);
+  if ('problem' in gids) return gids;
+  const entries = (text: string | undefined, range: IdRange): readonly IdRange[] =>
+    text === undefined ? [range] : parseAllSubIds(text, rootNames);
+  return { uids, gids, allowed: { uid: entries(sources.subuid, uids), gid: entries(sources.subgid, gids) } };
+}
+
+/** The default container map: the whole host range at container id 0. */
+export const defaultMap = ({ uids, gids }: Pick<HostIds, 'uids' | 'gids'>): readonly IdMapEntry[] => [
+  { isuid: true, isgid: false, hostid: uids.start, nsid: 0, maprange: uids.count },
+  { isuid: false, isgid: true, hostid: gids.start, nsid: 0, maprange: gids.count },
+];
+
+function decideRange(
+  file: string,
+  text: string | undefined,
+  kernelMap: string,
+): IdRange | { readonly problem: string } {
+  if (text !== undefined) {
+    return (
+      parseSubIds(text, rootNames) ?? {
+        problem: `${file} has no entry of at least ${smallestRange} ids for root: add the line "root:1000000:1000000000"`,
+      }
+    );
+  }
+  return (
+    rangeOfKernelMap(kernelMap) ?? {
+      problem: `this system's own id map is too small for unprivileged containers and ${file} is absent`,
+    }
+  );
+}
+
+/** What this host lends. Throws DriverError NotSupported with the remedy when only privileged containers could run. */
+export async function hostIds(): Promise<HostIds> {
+  const [subuid, subgid, uidMap, gidMap] = await Promise.all(
+    ['/etc/subuid', '/etc/subgid', '/proc/self/uid_map', '/proc/self/gid_map'].map((path) =>
+      readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return undefined;
+        throw error;
+      }),
+    ),
+  );
+  const decided = decideHostIds({ subuid, subgid, uidMap: uidMap ?? '', gidMap: gidMap ?? '' });
+  if ('problem' in decided) {
+    throw new DriverError('NotSupported', `Unprivileged containers cannot run on this host: ${decided.problem}`);
+  }
+  return decided;
+}
+
+/** The default container map of this host. Throws as `hostIds`. */
+export const hostIdMap = async (): Promise<readonly IdMapEntry[]> => defaultMap(await hostIds());
+
+/** Host id that a container's id 0 is on the host; 0 for a privileged container (empty map). */
+export function hostRootIds(map: readonly IdMapEntry[]): { readonly uid: number; readonly gid: number } {
+  const find = (kind: 'isuid' | 'isgid'): number =>
+    map.find((entry) => entry[kind] && entry.nsid === 0 && entry.maprange > 0)?.hostid ?? 0;
+  return { uid: find('isuid'), gid: find('isgid') };
+}
+
+/** A container's id as the host sees it; undefined when the map does not contain it. */
+export function toHostId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', id: number): number | undefined {
+  if (map.length === 0) return id;
+  const flag = kind === 'uid' ? 'isuid' : 'isgid';
+  const entry = map.find((one) => one[flag] && id >= one.nsid && id < one.nsid + one.maprange);
+  return entry === undefined ? undefined : entry.hostid + (id - entry.nsid);
+}
+
+/** False for the empty map. */
+export const holdsHostId = (map: readonly IdMapEntry[], kind: 'uid' | 'gid', hostId: number): boolean =>
+  map.some(
+    (one) => one[kind === 'uid' ? 'isuid' : 'isgid'] && hostId >= one.hostid && hostId < one.hostid + one.maprange,
+  );
+
+const nobody = 65_534;
+
+/** A host id as the container sees it: nobody when the map does not contain it. */
+export function toGuestId(map: readonly IdMapEntry[], kind: 'uid' | 'gid', hostId: number): number {
+  if (map.length === 0) return hostId;
+  const flag = kind === 'uid' ? 'isuid' : 'isgid';
+  const entry = map.find((one) => one[flag] && hostId >= one.hostid && hostId < one.hostid + one.maprange);
+  return entry === undefined ? nobody : entry.nsid + (hostId - entry.hostid);
+}

@@ -1,0 +1,54 @@
+// Gives a file tree to other ids by adding a constant, for hosts without idmapped mounts. Keeps modes; loses file capabilities.
+import { lstatSync, type Stats } from 'node:fs';
+import { chmod, lchown, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { IdMapEntry } from '../driver.ts';
+import { toHostId } from './id-map.ts';
+
+/**
+ * Owners in `dir` that mean ids of the map `from` become the host ids of the same ids under `to` (empty map = as they are).
+ * An id that `to` cannot hold becomes that of container root. `dir` itself comes last: its owner tells that all is done, and
+ * after a crash the same call goes on where it stopped.
+ */
+export async function shiftOwnership(
+  dir: string,
+  from: readonly IdMapEntry[],
+  to: readonly IdMapEntry[],
+  signal?: AbortSignal,
+): Promise<void> {
+  if (lstatSync(dir).isDirectory()) {
+    for await (const entry of await opendir(dir)) {
+      signal?.throwIfAborted();
+      const path = join(dir, entry.name);
+      if (entry.isDirectory()) await shiftOwnership(path, from, to, signal);
+      else await shiftOne(path, from, to);
+    }
+  }
+  await shiftOne(dir, from, to);
+}
+
+async function shiftOne(path: string, from: readonly IdMapEntry[], to: readonly IdMapEntry[]): Promise<void> {
+  const stats = lstatSync(path);
+  const uid = shiftId(stats.uid, 'uid', from, to);
+  const gid = shiftId(stats.gid, 'gid', from, to);
+  if (uid === stats.uid && gid === stats.gid) return;
+  await lchown(path, uid, gid);
+  if (!stats.isSymbolicLink() && hasSpecialBits(stats)) await chmod(path, stats.mode & 0o7777);
+}
+
+const hasSpecialBits = (stats: Stats): boolean => (stats.mode & 0o6000) !== 0;
+
+/** Pure: the new owner of a file that belongs to `hostId` now. */
+export function shiftId(
+  hostId: number,
+  kind: 'uid' | 'gid',
+  from: readonly IdMapEntry[],
+  to: readonly IdMapEntry[],
+): number {
+  const flag = kind === 'uid' ? 'isuid' : 'isgid';
+  const holds = (one: IdMapEntry): boolean => one[flag] && hostId >= one.hostid && hostId < one.hostid + one.maprange;
+  const holder = from.find(holds);
+  if (holder === undefined && (from.length > 0 || to.some(holds))) return hostId;
+  const id = holder === undefined ? hostId : hostId - holder.hostid + holder.nsid;
+  return toHostId(to, kind, id) ?? toHostId(to, kind, 0) ?? hostId;
+}

@@ -1,0 +1,76 @@
+// Wakes the driver when LXC has finished with a container: a hook of the container writes a file here, also while no daemon runs.
+// Of a reboot the hook waits for what has to be done before the next init. Judges nothing else: whether it was a stop or a reboot is
+// read from the processes.
+import {
+  type FSWatcher,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
+import { errorText, type Log } from '../../../lib/log.ts';
+import { quoteShell } from '../safe-names.ts';
+
+/** Hundredths of a second that a reboot waits for the daemon at most. */
+const patience = 1000;
+
+export type BetweenBoots = (name: string) => Promise<void>;
+
+export class ExitSpool {
+  readonly #dir: string;
+  /** Holds the pid of the daemon that answers. */
+  readonly #pidFile: string;
+  readonly #listeners = new Set<BetweenBoots>();
+  #watcher: FSWatcher | undefined;
+  constructor(dir: string) {
+    this.#dir = dir;
+    this.#pidFile = `${dir}.pid`;
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+  }
+
+  /** The value of lxc.hook.post-stop for one container; LXC hands it to a shell, with words of its own after it. */
+  hookCommand(key: string): string {
+    const file = quoteShell(`${this.#dir}/${key}`);
+    const isAwaited = `[ "$LXC_TARGET" = reboot ] && [ -e ${file} ] && kill -0 "$(cat ${quoteShell(this.#pidFile)})"`;
+    const waiting = `i=0; while [ $i -lt ${patience} ] && ${isAwaited}; do sleep 0.01; i=$((i+1)); done 2>/dev/null`;
+    return `/bin/echo "$LXC_TARGET" > ${file}; ${waiting}; true`;
+  }
+
+  /** Calls `wake` with the key of each container that has something in the spool, now and later, possibly more than once. */
+  start(wake: (key: string) => void, failed: (error: Error) => void): void {
+    writeFileSync(this.#pidFile, String(process.pid), { mode: 0o600 });
+    this.#watcher = watch(this.#dir, { persistent: false }, (_event, file) => {
+      if (file !== null) wake(file);
+    });
+    this.#watcher.on('error', failed);
+    for (const key of readdirSync(this.#dir)) wake(key);
+  }
+
+  betweenBoots(listener: BetweenBoots): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** When the container's old init has ended for a reboot, and the next has not begun: lets it begin once all listeners are done.
+   *  What they throw is logged. */
+  async answer(key: string, name: string, log: Log): Promise<void> {
+    const file = `${this.#dir}/${key}`;
+    if (!existsSync(file) || !readFileSync(file, 'utf8').startsWith('reboot')) return;
+    for (const listener of this.#listeners)
+      await listener(name).catch((error: unknown) => log.error(`before ${name} boots again: ${errorText(error)}`));
+    this.discard(key);
+  }
+
+  discard(key: string): void {
+    rmSync(`${this.#dir}/${key}`, { force: true });
+  }
+
+  close(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+    rmSync(this.#pidFile, { force: true });
+  }
+}

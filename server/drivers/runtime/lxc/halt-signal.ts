@@ -1,0 +1,51 @@
+// Asks an init to shut down, with the signal that it understands. Does not wait for the end.
+import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ageSeconds, isBlocking, isReadyFor, isSameProcess } from '../host/proc.ts';
+import type { RunState } from './running-record.ts';
+
+const realTimeMin = 34;
+const realTimeMax = 64;
+/** What systemd takes as "halt". */
+const systemdHalt = realTimeMin + 3;
+
+/** The last lxc.signal.halt of raw.lxc, as a number; undefined when there is none or it is not understood. */
+export function parseHaltSignal(rawLxc: string): number | undefined {
+  const values = rawLxc.split('\n').map((line) => /^\s*lxc\.signal\.halt\s*=\s*(\S+)\s*$/.exec(line)?.[1]);
+  const text = values.findLast((value) => value !== undefined);
+  if (text === undefined) return undefined;
+  if (/^[0-9]+$/.test(text)) return Number(text);
+  const realTime = /^SIGRT(MIN\+|MAX-)([0-9]+)$/.exec(text);
+  if (realTime !== null) {
+    return realTime[1] === 'MIN+' ? realTimeMin + Number(realTime[2]) : realTimeMax - Number(realTime[2]);
+  }
+  return Object.entries(constants.signals).find(([name]) => name === text)?.[1];
+}
+
+/** systemd announces itself by blocking its halt signal; it reads it from a descriptor. */
+function haltSignalOf(initPid: number, configured: number | undefined): number {
+  if (configured !== undefined) return configured;
+  return isBlocking(initPid, systemdHalt) ? systemdHalt : constants.signals.SIGPWR;
+}
+
+const pollMs = 5;
+/** An init that old has its handlers, or will never have any. */
+const grownUpSeconds = 2;
+
+/**
+ * Sends the signal once init would get it: the kernel drops what reaches an init before it has prepared for it, and a container
+ * stopped right after its start would never hear of it. Ends when sent, when init is dead, or at `signal`.
+ */
+export async function requestShutdown(
+  state: Pick<RunState, 'initPid' | 'initStartTime' | 'haltSignal'>,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && isSameProcess(state.initPid, state.initStartTime)) {
+    const halt = haltSignalOf(state.initPid, state.haltSignal);
+    if (ageSeconds(state.initStartTime) > grownUpSeconds || isReadyFor(state.initPid, halt)) {
+      process.kill(state.initPid, halt);
+      return;
+    }
+    await sleep(pollMs);
+  }
+}

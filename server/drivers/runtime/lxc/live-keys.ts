@@ -1,0 +1,76 @@
+// Brings the live config keys of a running container into force: kernel modules, limits, network priority.
+import { errorText } from '../../../lib/log.ts';
+import type { CgroupTree } from '../cgroup/cgroup.ts';
+import type { CpuSets } from '../cgroup/cpu-sets.ts';
+import { hostModules, loadModules, type ModulePlaces } from '../host/kernel-modules.ts';
+import type { FileDeps } from '../mounts/container-files.ts';
+import { applyLimits, limitKeys } from '../cgroup/apply-limits.ts';
+import { networkPriority, setNetworkPriority, sweepPriorities } from '../nic/priority.ts';
+import type { RunState } from './running-record.ts';
+
+type Config = Readonly<Record<string, string>>;
+
+export type KeyDeps = Pick<FileDeps, 'places' | 'log'> & {
+  readonly tree: CgroupTree;
+  /** Other modules than this host's. */
+  readonly modules?: ModulePlaces | undefined;
+};
+
+/** What must be there before the container is. */
+export const prepareKeys = (deps: KeyDeps, config: Config): Promise<void> =>
+  loadModules(config['linux.kernel_modules'], deps.modules ?? hostModules());
+
+/** The state with the keys in force. On a throw those before are in force, as far as the kernel allows. */
+export async function applyKeys(deps: KeyDeps, cpus: CpuSets, state: RunState, config: Config): Promise<RunState> {
+  const { tree, places } = deps;
+  await prepareKeys(deps, config);
+  const set = (to: Config): void =>
+    applyLimits(tree, places.group(state.name), to, cpus.claim(state.name, to['limits.cpu']));
+  try {
+    set(config);
+    const next = { ...state, limits: limitKeys(config) };
+    if (networkPriority(state.limits) !== networkPriority(config)) await followPriority(deps, next, true);
+    return next;
+  } catch (error) {
+    try {
+      set(state.limits);
+    } catch (again) {
+      deps.log.warn('limits cannot be set back', { container: state.name, reason: errorText(again) });
+    }
+    throw error;
+  }
+}
+
+/** After a start, a reboot, or a change of its nics. `changed`: also takes a priority away. */
+export async function followPriority(deps: Pick<KeyDeps, 'places'>, state: RunState, changed = false): Promise<void> {
+  const priority = networkPriority(state.limits);
+  if (priority === 0 && !changed) return;
+  await setNetworkPriority(state.name, state.devices?.now.nics ?? [], priority, deps.places.tag);
+}
+
+/** The container is gone. */
+export async function clearKeys(deps: KeyDeps, state: RunState): Promise<void> {
+  if (networkPriority(state.limits) === 0) return;
+  await setNetworkPriority(state.name, [], 0, deps.places.tag).catch((error: unknown) =>
+    deps.log.warn('cannot clear away a network priority', { container: state.name, reason: errorText(error) }),
+  );
+}
+
+/** After a crash. */
+export async function sweepKeys(deps: KeyDeps, running: readonly string[]): Promise<void> {
+  await sweepPriorities(running, deps.places.tag).catch((error: unknown) =>
+    deps.log.warn('cannot remove left-over network priorities', { reason: errorText(error) }),
+  );
+}
+
+/** After a reboot from inside LXC's own limits are those of the start. */
+export function restoreLimits(deps: KeyDeps, cpus: CpuSets, state: RunState): void {
+  try {
+    applyLimits(deps.tree, deps.places.group(state.name), state.limits, cpus.of(state.name));
+  } catch (error) {
+    deps.log.warn('limits of before the reboot cannot be set again', {
+      container: state.name,
+      reason: errorText(error),
+    });
+  }
+}

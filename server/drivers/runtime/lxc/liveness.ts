@@ -1,0 +1,196 @@
+// Tells from the kernel's processes and control groups whether a container lives, and clears away what a dead one left.
+import { readdirSync, rmdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { exec } from '../../../lib/exec.ts';
+import type { Log } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/log.ts';
+import {
+  type CgroupTree,
+  groupPids,
+  isFrozen,
+  listGroups,
+  removeEmptyGroup,
+  removeGroup,
+  setFrozen,
+} from '../cgroup/cgroup.ts';
+import type { LxcPlaces } from './paths.ts';
+import { findProgram } from './host.ts';
+import { interfaceExists } from '../nic/plug.ts';
+import { isSameProcess, readCommandLine, readNamespacePids, readProcess } from '../host/proc.ts';
+import type { RunState } from './running-record.ts';
+
+export interface LiveProcess {
+  readonly pid: number;
+  readonly startTime: number;
+}
+
+/** The container's init: pid 1 of a namespace directly below ours, in the container's control group. */
+export function findInit(tree: CgroupTree, group: string): LiveProcess | undefined {
+  const depth = readNamespacePids(process.pid).length;
+  for (const pid of groupPids(tree, group)) {
+    const pids = readNamespacePids(pid);
+    if (pids.length !== depth + 1 || pids.at(-1) !== 1) continue;
+    const facts = readProcess(pid);
+    if (facts !== undefined && !facts.isZombie) return { pid, startTime: facts.startTime };
+  }
+  return undefined;
+}
+
+/**
+ * Keys of the containers that have anything here: files or control groups. Most of a host that starts up have nothing, and
+ * asking the kernel about each of them would take its time.
+ */
+export function findRemains(tree: CgroupTree, places: LxcPlaces): ReadonlySet<string> {
+  return new Set([...readdirSync(places.lxcPath), ...listGroups(tree, places.groupRoot)]);
+}
+
+/** The LXC process that watches this init and cleans up after it; undefined when it was killed. */
+export function findMonitor(initPid: number): LiveProcess | undefined {
+  const parent = readProcess(initPid)?.parentPid ?? 0;
+  const facts = parent > 1 ? readProcess(parent) : undefined;
+  if (facts === undefined || !isMonitor(readCommandLine(parent))) return undefined;
+  return { pid: parent, startTime: facts.startTime };
+}
+
+/** That of a restored container is the program that restored it, which keeps its own name. */
+const isMonitor = (commandLine: string): boolean =>
+  commandLine.startsWith('[lxc monitor]') || /(^|\/)lxc-checkpoint\s/.test(commandLine);
+
+export const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
+export const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
+
+export type Outcome = { readonly kind: 'stop' } | { readonly kind: 'reboot'; readonly init: LiveProcess };
+
+const outcomeTimeoutMs = 30_000;
+const pollMs = 2;
+
+/** After the death of init: its monitor either makes a new one or goes away. A monitor that does neither is killed. `between` is done
+ *  again and again until then: before a new init the monitor may wait for it. */
+export async function awaitOutcome(
+  tree: CgroupTree,
+  group: string,
+  state: RunState,
+  between: () => Promise<void>,
+): Promise<Outcome> {
+  const deadline = performance.now() + outcomeTimeoutMs;
+  for (;;) {
+    const init = findInit(tree, group);
+    if (init !== undefined && init.startTime !== state.initStartTime) return { kind: 'reboot', init };
+    if (!isSameProcess(state.monitorPid, state.monitorStartTime)) return { kind: 'stop' };
+    if (performance.now() > deadline) {
+      process.kill(state.monitorPid, 'SIGKILL');
+      return { kind: 'stop' };
+    }
+    await between();
+    await sleep(pollMs);
+  }
+}
+
+/**
+ * A new init exists a little before LXC counts its container as running, and what is done to it in between fails or kills it.
+ * Returns also when that never happens: the death of the new init is then the next exit to deal with.
+ */
+export async function awaitRunning(places: LxcPlaces, name: string, init: LiveProcess): Promise<void> {
+  const deadline = performance.now() + outcomeTimeoutMs;
+  const place = ['-P', places.lxcPath, '-n', places.key(name)];
+  while (isSameProcess(init.pid, init.startTime) && performance.now() < deadline) {
+    try {
+      await exec([findProgram('lxc-wait') ?? 'lxc-wait', ...place, '-s', 'RUNNING', '-t', '1'], {
+        env: {},
+        timeoutMs: 3_000,
+      });
+      return;
+    } catch {
+      await sleep(pollMs);
+    }
+  }
+}
+
+/** Waits for the kernel to take down interfaces and control groups of a dead container; does it itself when it takes long. */
+export async function buryRemains(
+  tree: CgroupTree,
+  places: LxcPlaces,
+  state: Pick<RunState, 'name' | 'nics'>,
+  log: Log,
+): Promise<void> {
+  for (const nic of Object.values(state.nics)) await removeInterface(nic, log);
+  for (const group of [places.group(state.name), places.monitorGroup(state.name)]) {
+    const deadline = performance.now() + 2_000;
+    while (!removeGroup(tree, group)) {
+      if (performance.now() > deadline) {
+        log.warn('a control group cannot be removed', { container: state.name, group });
+        break;
+      }
+      await sleep(pollMs);
+    }
+  }
+}
+
+/** The kernel removes both ends with the container's network namespace, only not at once. Gives up after half a second. */
+export async function interfaceGone(name: string): Promise<void> {
+  const deadline = performance.now() + 500;
+  while (interfaceExists(name) && performance.now() < deadline) await sleep(pollMs);
+}
+
+async function removeInterface(name: string, log: Log): Promise<void> {
+  await interfaceGone(name);
+  if (!interfaceExists(name)) return;
+  try {
+    await exec([findProgram('ip') ?? 'ip', 'link', 'delete', name], { timeoutMs: 10_000 });
+  } catch (error) {
+    if (interfaceExists(name)) log.warn('cannot remove an interface', { interface: name, reason: errorText(error) });
+  }
+}
+
+/** Ends whatever a failed start left: processes first, then the rest. */
+export async function clearAfterFailedStart(
+  tree: CgroupTree,
+  places: LxcPlaces,
+  state: Pick<RunState, 'name' | 'nics'>,
+  log: Log,
+): Promise<void> {
+  const groups = [places.group(state.name), places.monitorGroup(state.name)];
+  const remaining = (): readonly number[] => groups.flatMap((group) => groupPids(tree, group));
+  const started = performance.now();
+  while (remaining().length > 0) {
+    const waited = performance.now() - started;
+    // The monitor tidies up by itself; it gets a moment before everything is killed.
+    if (waited > 1_000) {
+      for (const pid of remaining()) {
+        try {
+          process.kill(pid, 'SIGKILL');
+        } catch {
+          // Gone in between.
+        }
+      }
+    }
+    if (waited > 5_000) {
+      log.warn('processes of a failed start are still there', { container: state.name });
+      break;
+    }
+    await sleep(pollMs);
+  }
+  await buryRemains(tree, places, state, log);
+}
+
+const freezeTimeoutMs = 10_000;
+
+/** Before a stop: a frozen process neither dies nor listens. By force its init is killed as well. */
+export async function makeReceptive(tree: CgroupTree, group: string, state: RunState, force: boolean): Promise<void> {
+  if (!force) {
+    if (isFrozen(tree, group)) await setFrozen(tree, group, false, freezeTimeoutMs);
+    return;
+  }
+  if (isAlive(state)) process.kill(state.initPid, 'SIGKILL');
+  await setFrozen(tree, group, false, freezeTimeoutMs).catch(() => {});
+}
+
+/** Parents of control groups and of run directories, where nothing is in them. */
+export function removeEmptyPlaces(tree: CgroupTree, places: LxcPlaces): void {
+  for (const group of places.groupParents) removeEmptyGroup(tree, group);
+  try {
+    rmdirSync(places.lxcPath);
+  } catch {
+    // Something is in it.
+  }
+}

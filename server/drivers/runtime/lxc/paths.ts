@@ -1,0 +1,73 @@
+// Says where the LXC driver keeps what: files below its directory, control groups below names of its own. Makes nothing.
+import { dirTag, encodeName } from '../safe-names.ts';
+
+export class LxcPlaces {
+  readonly lxcPath: string;
+  readonly exits: string;
+  /** In names that are the host's own, to know what is ours. */
+  readonly tag: string;
+  readonly #dir: string;
+  /** Parent of the control groups of all containers. */
+  readonly groupRoot: string;
+
+  /**
+   * `dir` with all links resolved: two daemons with different directories share no name. LXC insists that a container's root can
+   * pass through its path, which private directories do not allow; what lies there lives as long as the containers anyway: until
+   * the host goes down.
+   */
+  constructor(dir: string, runDir = '/run/gantry') {
+    this.#dir = dir;
+    this.tag = dirTag(dir);
+    this.lxcPath = `${runDir}/runtime-${dirTag(dir)}`;
+    this.exits = `${dir}/exits`;
+    this.groupRoot = `gantry/${dirTag(dir)}`;
+  }
+
+  /** The container's name as LXC, paths and control groups know it. */
+  key(name: string): string {
+    return encodeName(name);
+  }
+  containerDir(name: string): string {
+    return `${this.lxcPath}/${encodeName(name)}`;
+  }
+  configFile(name: string): string {
+    return `${this.containerDir(name)}/config`;
+  }
+  stateFile(name: string): string {
+    return `${this.containerDir(name)}/run.json`;
+  }
+  seccompFile(name: string): string {
+    return `${this.containerDir(name)}/seccomp`;
+  }
+  /** Where the root file system is mounted through the container's id map. */
+  mappedRootfs(name: string): string {
+    return `${this.containerDir(name)}/rootfs`;
+  }
+  /** The same for the mount with this number. */
+  mappedMount(name: string, index: number): string {
+    return `${this.containerDir(name)}/mount-${index}`;
+  }
+  /** Keeps the network namespace of a container that an interface of the host was lent to. */
+  namespaceFile(name: string): string {
+    return `${this.containerDir(name)}/netns`;
+  }
+  /** Where the device nodes of a container are made. */
+  nodesDir(name: string): string {
+    return `${this.#dir}/nodes/${encodeName(name)}`;
+  }
+  /** Control group that holds the container's limits, below every hierarchy's root. */
+  group(name: string): string {
+    return `${this.groupRoot}/${encodeName(name)}`;
+  }
+  monitorGroup(name: string): string {
+    return `${this.groupRoot}.monitor/${encodeName(name)}`;
+  }
+  /** Parents of all groups above, to be removed when nothing is left in them. */
+  get groupParents(): readonly string[] {
+    return [this.groupRoot, `${this.groupRoot}.monitor`, this.pivotGroup];
+  }
+  /** Where monitors wait for their own end while their group is removed. */
+  get pivotGroup(): string {
+    return `${this.groupRoot}.pivot`;
+  }
+}

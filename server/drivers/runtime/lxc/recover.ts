@@ -1,0 +1,143 @@
+// Finds out what became of one container while no driver looked: gone, ended, running, rebooted, or cut off while it started.
+// Changes no container that runs.
+import { readdirSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '../../../lib/log.ts';
+import { type CgroupTree, groupPids, removeGroup, setFrozen } from '../cgroup/cgroup.ts';
+import { awaitRunning, clearAfterFailedStart, findInit, findMonitor, type LiveProcess } from './liveness.ts';
+import { readLimits } from '../cgroup/limits.ts';
+import { type FileDeps, unmountFiles } from '../mounts/container-files.ts';
+import { readHostFacts } from './host.ts';
+import { applyAfterStart } from '../cgroup/apply-limits.ts';
+import type { LxcLive } from './live-devices.ts';
+import type { LxcPlaces } from './paths.ts';
+import { isSameProcess, readBootId, readCommandLine, readProcess } from '../host/proc.ts';
+import { readRunState, removeRunState, type RunState, started, withProcesses } from './running-record.ts';
+
+type RecoverDeps = FileDeps & { readonly tree: CgroupTree };
+
+export type Found =
+  | { readonly kind: 'nothing' }
+  /** A daemon died while it started it; LXC may still be at work. */
+  | { readonly kind: 'starting'; readonly state: RunState }
+  /** It ended unseen, and the end is still to be dealt with. */
+  | { readonly kind: 'ended'; readonly state: RunState }
+  | {
+      readonly kind: 'running';
+      readonly state: RunState;
+      readonly init: LiveProcess;
+      readonly hasMonitor: boolean;
+      readonly rebooted: boolean;
+    };
+
+export function findRun(deps: RecoverDeps, name: string): Found {
+  const { places, tree, log } = deps;
+  const saved = readRunState(places.stateFile(name));
+  // Of another boot: the host went down, nobody stopped this container.
+  const before = saved?.bootId === readBootId() ? saved : undefined;
+  if (before?.starting === true) return { kind: 'starting', state: before };
+  const init = findInit(tree, places.group(name));
+  if (init === undefined) {
+    if (before !== undefined) return { kind: 'ended', state: before };
+    removeRunState(places.stateFile(name));
+    removeGroup(tree, places.group(name));
+    unmountFiles(deps, name);
+    return { kind: 'nothing' };
+  }
+  const monitor = findMonitor(init.pid);
+  if (monitor === undefined) log.warn('container has lost its monitor', { container: name, pid: init.pid });
+  const known = before ?? { ...unknown, name, bootId: readBootId() };
+  const state = withProcesses(known, init, monitor);
+  if (before === undefined) log.warn('nothing is known of how a container was started', { container: name });
+  const rebooted = before !== undefined && before.initStartTime !== init.startTime;
+  return { kind: 'running', state, init, hasMonitor: monitor !== undefined, rebooted };
+}
+
+const unknown = { initPid: 0, initStartTime: 0, monitorPid: 0, monitorStartTime: 0, nics: {}, limits: {} };
+
+const launchTimeoutMs = 60_000;
+const pollMs = 5;
+
+/** The runtime's own book of containers. */
+export interface StartBook {
+  readonly live: Pick<LxcLive, 'afterStart' | 'afterStop'>;
+  readonly running: Map<string, RunState>;
+  /** Also on disk. */
+  readonly remember: (state: RunState) => void;
+}
+
+/** A daemon died while it started this container: it runs with everything that its start asked for, or not at all. */
+export async function completeStart(deps: RecoverDeps, begun: RunState, book: StartBook): Promise<void> {
+  const { log, places, tree } = deps;
+  const { name } = begun;
+  try {
+    const state = await awaitLaunch(deps, begun);
+    if (state === undefined) throw new Error('its init did not come up');
+    book.running.set(name, state);
+    applyAfterStart(tree, places.group(name), readLimits(state.limits, readHostFacts(tree), undefined));
+    await book.live.afterStart(state);
+    book.remember(started(state));
+    log.info('completed a start that a crash had interrupted', { container: name });
+  } catch (error) {
+    log.warn('a start that a crash had interrupted is taken back', { container: name, reason: errorText(error) });
+    book.running.delete(name);
+    await endCutStart(deps, begun);
+    await book.live.afterStop(begun);
+  }
+}
+
+/** Waits until LXC has started the container or given up. Undefined: its init does not run. */
+async function awaitLaunch(deps: RecoverDeps, state: RunState): Promise<RunState | undefined> {
+  const { places, tree } = deps;
+  const deadline = performance.now() + launchTimeoutMs;
+  for (;;) {
+    const init = findInit(tree, places.group(state.name));
+    const monitor = init && findMonitor(init.pid);
+    const launchers = findLaunchers(places, state.name).filter((pid) => pid !== monitor?.pid);
+    if (launchers.length === 0) {
+      if (init === undefined || monitor === undefined) return undefined;
+      await awaitRunning(places, state.name, init);
+      return isSameProcess(init.pid, init.startTime) ? withProcesses(state, init, monitor) : undefined;
+    }
+    if (performance.now() > deadline) {
+      for (const pid of launchers) process.kill(pid, 'SIGKILL');
+      return undefined;
+    }
+    await sleep(pollMs);
+  }
+}
+
+/** Programs of LXC that still bring this container to life. The monitor of a restored one has such a name for ever. */
+function findLaunchers(places: LxcPlaces, name: string): readonly number[] {
+  const place = ` -P ${places.lxcPath} -n ${places.key(name)} `;
+  return readdirSync('/proc')
+    .filter((entry) => /^[0-9]+$/.test(entry))
+    .map(Number)
+    .filter((pid) => {
+      const line = readCommandLine(pid);
+      const isLauncher = line.includes(place) && (/lxc-start/.test(line) || line.endsWith(' --restore'));
+      return isLauncher && readProcess(pid)?.isZombie === false;
+    });
+}
+
+/** Takes away what a start has made that cannot be completed. */
+async function endCutStart(deps: RecoverDeps, state: RunState): Promise<void> {
+  const { places, tree, log } = deps;
+  const group = places.group(state.name);
+  for (const pid of groupPids(tree, group)) killQuietly(pid);
+  // A frozen process does not die.
+  await setFrozen(tree, group, false, thawTimeoutMs).catch(() => {});
+  await clearAfterFailedStart(tree, places, state, log);
+  unmountFiles(deps, state.name);
+  removeRunState(places.stateFile(state.name));
+}
+
+const thawTimeoutMs = 10_000;
+
+function killQuietly(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Gone in between.
+  }
+}

@@ -1,0 +1,80 @@
+// What the LXC driver remembers of a running container over its own restart: one small file per container.
+import type { DeviceParts } from '../../device-parts.ts';
+import type { IdMapEntry } from '../driver.ts';
+import type { Dress } from '../nic/commands.ts';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+
+export interface RunState {
+  readonly name: string;
+  readonly bootId: string;
+  readonly initPid: number;
+  readonly initStartTime: number;
+  readonly monitorPid: number;
+  readonly monitorStartTime: number;
+  /** Host names of the interfaces to be gone when the container is, by name inside. */
+  readonly nics: Readonly<Record<string, string>>;
+  /** Written before LXC is asked to start it, and gone once the start is complete. Its processes are not known yet. */
+  readonly starting?: true;
+  /** The limits of the control groups are being changed: they may be those below, others, or some of each. */
+  readonly limitsChanging?: true;
+  /** Its programs have the system calls of the ordinary ABI only, commands as well. */
+  readonly nativeOnly?: true;
+  /** Signal that asks init to shut down, when the configuration names one. */
+  readonly haltSignal?: number;
+  /** The limits in force: LXC knows only those of the start, and a reboot from inside goes back to them. */
+  readonly limits: Readonly<Record<string, string>>;
+  /** Absent when an older release started it: its devices cannot be changed while it runs. */
+  readonly devices?: DeviceState;
+}
+
+export interface DeviceState {
+  readonly idmap: readonly IdMapEntry[];
+  /** What each device was made of, for whoever asks. */
+  readonly properties: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly now: DeviceParts;
+  /** What LXC makes again at a reboot from inside. */
+  readonly atStart: DeviceParts;
+  /** How lent interfaces of the host looked before, by their name there. */
+  readonly lent: Readonly<Record<string, Dress>>;
+}
+
+/** Interfaces of a container whose other end is on the host and goes with it, by name inside. */
+export const cablesOf = (parts: Pick<DeviceParts, 'nics'>): Readonly<Record<string, string>> =>
+  Object.fromEntries(parts.nics.filter((nic) => nic.kind === 'veth').map((nic) => [nic.name, nic.hostName]));
+
+interface KnownProcess {
+  readonly pid: number;
+  readonly startTime: number;
+}
+
+export const withProcesses = (state: RunState, init: KnownProcess, monitor: KnownProcess | undefined): RunState => ({
+  ...state,
+  initPid: init.pid,
+  initStartTime: init.startTime,
+  monitorPid: monitor?.pid ?? 0,
+  monitorStartTime: monitor?.startTime ?? 0,
+});
+
+/** The same, once everything of its start is done. */
+export function started({ starting: _done, ...state }: RunState): RunState {
+  return state;
+}
+
+export function writeRunState(file: string, state: RunState): void {
+  writeFileSync(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+/** Undefined when absent, or torn by a crash of the host. */
+export function readRunState(file: string): RunState | undefined {
+  try {
+    const parsed = JSON.parse(readFileSync(file, 'utf8')) as RunState;
+    return typeof parsed.initPid === 'number' && typeof parsed.name === 'string' ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function removeRunState(file: string): void {
+  rmSync(file, { force: true });
+}

@@ -1,0 +1,52 @@
+// Renders a container's system call filter from security.syscalls.* and raw.seccomp. Pure.
+import { syscallNames } from '../../../api/container/container-config.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import { DriverError } from '../../driver-error.ts';
+
+type Config = Readonly<Record<string, string>>;
+
+const defaultDenied = [
+  'reject_force_umount',
+  '[all]',
+  'kexec_load errno 38',
+  'open_by_handle_at errno 38',
+  'init_module errno 38',
+  'finit_module errno 38',
+  'delete_module errno 38',
+] as const;
+
+/** The value under today's name of the key, or else under its older one. */
+function syscallKey(config: Config, key: (typeof syscallNames)[number][0]): string {
+  const older = syscallNames.find(([name]) => name === key)?.[1] ?? key;
+  return config[key] || config[older] || '';
+}
+
+/** Whether 32-bit system calls are refused. */
+export const deniesCompat = (config: Config): boolean => isTrue(syscallKey(config, 'security.syscalls.deny_compat'));
+
+/** LXC's format: version, kind of list, then one call a line. security.syscalls.deny_compat: native-only.ts. */
+export function renderSeccomp(config: Config): string {
+  const raw = config['raw.seccomp'] ?? '';
+  const allowed = syscallKey(config, 'security.syscalls.allow');
+  const denied = syscallKey(config, 'security.syscalls.deny');
+  const byDefault = syscallKey(config, 'security.syscalls.deny_default');
+  if (raw !== '') {
+    if (allowed !== '' || denied !== '') {
+      throw new DriverError('Invalid', 'raw.seccomp cannot be used together with security.syscalls.*');
+    }
+    return `${raw}\n`;
+  }
+  if (allowed !== '') {
+    if (denied !== '' || deniesCompat(config) || byDefault !== '') {
+      throw new DriverError('Invalid', 'security.syscalls.allow excludes security.syscalls.deny*');
+    }
+    return `2\nwhitelist\n[all]\n${allowed}\n`;
+  }
+  return [
+    '2',
+    'blacklist',
+    ...(byDefault === '' || isTrue(byDefault) ? defaultDenied : ['[all]']),
+    ...(denied === '' ? [] : ['[all]', denied]),
+    '',
+  ].join('\n');
+}

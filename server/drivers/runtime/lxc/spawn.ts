@@ -1,0 +1,148 @@
+// Starts commands in running LXC containers, or says why that is not possible now; those whose client is still connecting half-way.
+import { DriverError } from '../../driver-error.ts';
+import { type AttachedProcess, spawnAttached } from '../exec/attach.ts';
+import { type CgroupTree, isFrozen } from '../cgroup/cgroup.ts';
+import { type Gate, Gates } from '../exec/start-gates.ts';
+import type { PreparedCommand, RuntimeCommand, RuntimeProcess } from '../driver.ts';
+import type { GroupMoves } from '../cgroup/group-moves.ts';
+import type { FileDeps } from '../mounts/container-files.ts';
+import { findProgram } from './host.ts';
+import { hasMonitor } from './liveness.ts';
+import { nativeOnly } from './native-abi-filter.ts';
+import type { RunState } from './running-record.ts';
+import { SealedProgram } from '../host/sealed-program.ts';
+
+type CommandDeps = Pick<FileDeps, 'places' | 'libc'> & { readonly tree: CgroupTree };
+
+interface Access {
+  /** Throws NotFound for a container that does not run. */
+  readonly need: (name: string) => RunState;
+  readonly moves: GroupMoves;
+}
+
+/** Each has a process of the host. Further clients wait for the whole start, as they would without. */
+const maxWaiting = 32;
+
+interface Waiting {
+  readonly state: RunState;
+  readonly process: AttachedProcess;
+  readonly gate: Gate;
+}
+
+export class LxcCommands {
+  readonly #deps: CommandDeps;
+  readonly #access: Access;
+  readonly #program: SealedProgram;
+  readonly #gates: Gates | undefined;
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(deps: CommandDeps, access: Access) {
+    this.#deps = deps;
+    this.#access = access;
+    this.#program = new SealedProgram(deps.libc, findProgram('lxc-attach') ?? 'lxc-attach');
+    this.#gates = deps.libc === undefined ? undefined : new Gates(deps.libc, deps.places.lxcPath);
+  }
+
+  spawn(name: string, command: RuntimeCommand): RuntimeProcess {
+    const state = this.#access.need(name);
+    this.#access.moves.expect();
+    this.#refuseUnable(state);
+    return this.#start(state, command);
+  }
+
+  /**
+   * Of what lxc-attach takes, a quarter is its own start. That is over when the client has connected; it has not yet looked for the
+   * container then, and nothing of it is inside.
+   */
+  prepare(name: string, command: RuntimeCommand): PreparedCommand {
+    let waiting: Waiting | undefined;
+    this.#access.moves.expect();
+    // After the answer that the client is waiting for.
+    const soon = setImmediate(() => (waiting = this.#wait(name, command)));
+    const settle = (): Waiting | undefined => {
+      clearImmediate(soon);
+      if (waiting !== undefined) this.#waiting.delete(waiting);
+      return waiting;
+    };
+    return {
+      begin: async (signal) => {
+        const ready = settle();
+        try {
+          signal.throwIfAborted();
+          const begun = this.#letIn(name, ready);
+          if (begun !== undefined) return begun;
+        } catch (error) {
+          giveUp(ready);
+          throw error;
+        }
+        giveUp(ready);
+        return this.spawn(name, command);
+      },
+      discard: () => giveUp(settle()),
+    };
+  }
+
+  close(): void {
+    for (const one of this.#waiting) giveUp(one);
+    this.#waiting.clear();
+    this.#gates?.sweep();
+    this.#program.close();
+  }
+
+  /** Undefined where it cannot be, for whatever reason: `begin` will hear of it. */
+  #wait(name: string, command: RuntimeCommand): Waiting | undefined {
+    if (this.#waiting.size >= maxWaiting) return undefined;
+    const gate = this.#gates?.make();
+    if (gate === undefined) return undefined;
+    try {
+      const state = this.#access.need(name);
+      const process = this.#start(state, command, gate.path);
+      process.host.onEnd(() => gate.remove());
+      const waiting = { state, process, gate };
+      this.#waiting.add(waiting);
+      return waiting;
+    } catch {
+      gate.remove();
+      return undefined;
+    }
+  }
+
+  /** Undefined when there is nothing to let in, or it would go to what the container was before. */
+  #letIn(name: string, waiting: Waiting | undefined): RuntimeProcess | undefined {
+    const state = this.#access.need(name);
+    this.#access.moves.expect();
+    this.#refuseUnable(state);
+    if (waiting === undefined || waiting.process.host.isOver) return undefined;
+    if (state.initPid !== waiting.state.initPid || state.initStartTime !== waiting.state.initStartTime)
+      return undefined;
+    return waiting.gate.open() ? waiting.process : undefined;
+  }
+
+  /** lxc-attach would hang in the first case, and in the second end as if the command had failed. */
+  #refuseUnable(state: RunState): void {
+    const { tree, places } = this.#deps;
+    const refuse = (reason: string): never => {
+      throw new DriverError('Failed', `Cannot run a command in container "${state.name}"`, new Error(reason));
+    };
+    if (isFrozen(tree, places.group(state.name))) refuse('it is frozen');
+    if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');
+  }
+
+  #start({ name, initPid, nativeOnly: isNative }: RunState, command: RuntimeCommand, gate?: string): AttachedProcess {
+    const { places, libc } = this.#deps;
+    const before = isNative === true ? nativeOnly() : [];
+    const program = this.#program.path;
+    const target = { lxcPath: places.lxcPath, key: places.key(name), name, initPid, libc, program, before };
+    return spawnAttached(gate === undefined ? target : { ...target, gate }, command);
+  }
+}
+
+function giveUp(waiting: Waiting | undefined): void {
+  if (waiting === undefined) return;
+  const { process, gate } = waiting;
+  process.host.kill();
+  process.stdin?.destroy();
+  process.stdout?.destroy();
+  process.stderr?.destroy();
+  gate.remove();
+}

@@ -1,0 +1,210 @@
+// Starts one container: prepares its files, runs lxc-start, finds its init. On failure it says why and leaves nothing behind.
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import { errorText } from '../../../lib/log.ts';
+import { DriverError } from '../../driver-error.ts';
+import { type CgroupTree, groupPids, removeGroup } from '../cgroup/cgroup.ts';
+import type { RunConfig } from '../driver.ts';
+import type { ExitSpool } from './exit-spool.ts';
+import { parseHaltSignal } from './halt-signal.ts';
+import { cgroup1Values, cgroup2Values, readLimits } from '../cgroup/limits.ts';
+import { renderLxcConfig } from './config.ts';
+import { type FileDeps, prepareFiles, unmountFiles } from '../mounts/container-files.ts';
+import { findApparmorProfile, findLxcfsFiles, findProgram, readHostFacts } from './host.ts';
+import { clearAfterFailedStart, findInit, findMonitor, interfaceGone } from './liveness.ts';
+import type { ModulePlaces } from '../host/kernel-modules.ts';
+import { prepareKeys } from './live-keys.ts';
+import { applyAfterStart, limitKeys } from '../cgroup/apply-limits.ts';
+import { lentBy } from './live-devices.ts';
+import { firstReason } from './failure-reason.ts';
+import type { LxcPlaces } from './paths.ts';
+import { nativeOnly } from './native-abi-filter.ts';
+import { checkNicPlaces, filterNic, markOf, prepareHost, removeShape } from '../nic/plug.ts';
+import { readBootId } from '../host/proc.ts';
+import {
+  cablesOf,
+  type DeviceState,
+  removeRunState,
+  type RunState,
+  withProcesses,
+  writeRunState,
+} from './running-record.ts';
+import { deniesCompat, renderSeccomp } from './seccomp.ts';
+
+export interface StartDeps extends FileDeps {
+  readonly tree: CgroupTree;
+  readonly modules: ModulePlaces | undefined;
+  readonly spool: ExitSpool;
+  /** What limits.cpu comes to; undefined: all. */
+  readonly cpus: readonly number[] | undefined;
+  /** Undefined: lxc-start. */
+  readonly launch: Launch | undefined;
+}
+
+/** Brings the prepared container to life. */
+export type Launch = (places: LxcPlaces, run: RunConfig) => Promise<void>;
+
+const startTimeoutMs = 60_000;
+
+/** The state is `starting` until the caller has done what LXC does not do itself. */
+export async function startContainer(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<RunState> {
+  const { places, tree } = deps;
+  signal.throwIfAborted();
+  await refuseSecondCopy(deps, run);
+  deps.spool.discard(places.key(run.name));
+  const intent = intentOf(run);
+  try {
+    mkdirSync(places.containerDir(run.name), { recursive: true, mode: 0o700 });
+    writeRunState(places.stateFile(run.name), intent);
+    await prepareModules(deps, run);
+    await prepareNics(deps, run);
+    const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
+    await (deps.launch ?? runLxcStart)(places, run);
+    signal.throwIfAborted();
+    const init = findInit(tree, places.group(run.name));
+    const monitor = init && findMonitor(init.pid);
+    if (init === undefined || monitor === undefined) {
+      throw startFailure(run, 'its init ended at once (see console.log of the container)');
+    }
+    applyAfterStart(tree, places.group(run.name), prepared.limits);
+    return withProcesses(intent, init, monitor);
+  } catch (error) {
+    const init = findInit(tree, places.group(run.name));
+    if (init !== undefined) process.kill(init.pid, 'SIGKILL');
+    for (const nic of run.nics) await removeShape(nic.hostName, places.tag).catch(() => {});
+    await clearAfterFailedStart(tree, places, intent, deps.log);
+    unmountFiles(deps, run.name);
+    deps.spool.discard(places.key(run.name));
+    removeRunState(places.stateFile(run.name));
+    throw error;
+  }
+}
+
+/** What whoever comes after a crash needs to complete the start, or to take it back. */
+function intentOf(run: RunConfig): RunState {
+  const haltSignal = parseHaltSignal(run.config['raw.lxc'] ?? '');
+  return {
+    name: run.name,
+    bootId: readBootId(),
+    starting: true,
+    initPid: 0,
+    initStartTime: 0,
+    monitorPid: 0,
+    monitorStartTime: 0,
+    nics: cablesOf(run),
+    limits: limitKeys(run.config),
+    devices: deviceState(run, lentBy(run.nics)),
+    ...(haltSignal === undefined ? {} : { haltSignal }),
+    ...(filterFor(run).length === 0 ? {} : { nativeOnly: true as const }),
+  };
+}
+
+/** Two copies on one root file system destroy it, so the kernel is asked, not LXC: that forgets containers without a monitor. */
+async function refuseSecondCopy({ tree, places }: StartDeps, run: RunConfig): Promise<void> {
+  const group = places.group(run.name);
+  if (groupPids(tree, group).length > 0 || !removeGroup(tree, group)) {
+    throw new DriverError('InUse', `Container "${run.name}" still has processes of an earlier run`);
+  }
+  // Those of an earlier run go away by themselves, a moment after its last process.
+  for (const hostName of Object.values(cablesOf(run))) await interfaceGone(hostName);
+  for (const nic of run.nics) {
+    try {
+      checkNicPlaces(nic, undefined);
+    } catch (error) {
+      throw startFailure(run, errorText(error));
+    }
+  }
+}
+
+async function prepareModules(deps: StartDeps, run: RunConfig): Promise<void> {
+  await prepareKeys(deps, run.config).catch((error: unknown) => {
+    throw startFailure(run, errorText(error));
+  });
+}
+
+async function prepareNics({ places }: StartDeps, run: RunConfig): Promise<void> {
+  for (const nic of run.nics) {
+    try {
+      await prepareHost(nic, markOf(places.tag));
+      if (nic.macFilter === true) await filterNic(nic, places.tag);
+    } catch (error) {
+      throw startFailure(run, `device ${nic.device}: ${errorText(error)}`);
+    }
+  }
+}
+
+function deviceState(run: RunConfig, lent: DeviceState['lent']): DeviceState {
+  const { nics, mounts, nodes = [], diskRates = [], properties = {}, idmap } = run;
+  const parts = { nics, mounts, nodes, diskRates };
+  return { idmap, properties, now: parts, atStart: parts, lent };
+}
+
+function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeof readLimits> } {
+  const { places, tree } = deps;
+  if (isTrue(run.config['nvidia.runtime']) && findProgram('nvidia-container-cli') === undefined) {
+    throw startFailure(run, 'nvidia.runtime needs the program nvidia-container-cli, which this host lacks');
+  }
+  const host = readHostFacts(tree);
+  const limits = readLimits(run.config, host, deps.cpus);
+  const apparmorProfile = findApparmorProfile();
+  if ((run.config['raw.apparmor'] ?? '') !== '' && apparmorProfile !== 'generated') {
+    deps.log.warn('raw.apparmor has no effect: this host has no AppArmor, or no apparmor_parser', {
+      container: run.name,
+    });
+  }
+  const config = renderLxcConfig(run, {
+    postStopHook: deps.spool.hookCommand(places.key(run.name)),
+    cgroup: {
+      monitor: places.monitorGroup(run.name),
+      pivot: places.pivotGroup,
+      container: places.group(run.name),
+    },
+    cgroup1: cgroup1Values(limits, host, false),
+    cgroup2: cgroup2Values(limits, false),
+    seccompProfile: places.seccompFile(run.name),
+    apparmorProfile,
+    lxcfsFiles: findLxcfsFiles(),
+  });
+  writeFileSync(places.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });
+  writeFileSync(places.configFile(run.name), config, { mode: 0o600 });
+  mkdirSync(run.logDir, { recursive: true });
+  // For people who look for the cause of a failure: LXC itself reads the other one.
+  writeFileSync(`${run.logDir}/lxc.conf`, config, { mode: 0o600 });
+  emptyLog(run);
+  return { limits };
+}
+
+/** So that the first error in it is one of this start. */
+function emptyLog(run: RunConfig): void {
+  try {
+    truncateSync(`${run.logDir}/lxc.log`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
+
+/** Words before the command line that the container is started with. */
+const filterFor = (run: RunConfig): readonly string[] => (deniesCompat(run.config) ? nativeOnly() : []);
+
+async function runLxcStart(places: LxcPlaces, run: RunConfig): Promise<void> {
+  const start = [...filterFor(run), findProgram('lxc-start') ?? 'lxc-start'];
+  const argv = [...start, '-P', places.lxcPath, '-n', places.key(run.name), '-d'];
+  try {
+    // Without PATH LXC writes id maps itself (three times faster, and independent of /etc/subuid) instead of looking for newuidmap.
+    await exec(argv, { env: {}, cwd: '/', timeoutMs: startTimeoutMs });
+  } catch (error) {
+    throw startFailure(run, firstReason(readLog(run), error instanceof ExecError ? error.stderr || error.message : ''));
+  }
+}
+
+function readLog(run: RunConfig): string {
+  try {
+    return readFileSync(`${run.logDir}/lxc.log`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+export const startFailure = (run: RunConfig, reason: string): DriverError =>
+  new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));

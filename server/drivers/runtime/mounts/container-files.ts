@@ -1,0 +1,220 @@
+// Gives a container's root file system and volumes to its ids, by mapped mounts or on disk, and takes its run directory apart again.
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import type { Log } from '../../../lib/log.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { IdMapEntry, MountRun, RunConfig } from '../driver.ts';
+import { hostIdMap, hostRootIds } from '../idmap/id-map.ts';
+import { mapText, planOwners } from '../idmap/file-owners.ts';
+import { makeNode, nodeMount, removeNodes } from './device-nodes.ts';
+import type { LxcPlaces } from '../lxc/paths.ts';
+import { mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
+import { shiftOwnership } from '../idmap/shift-ownership.ts';
+import type { Libc } from '../host/syscalls.ts';
+import type { UserNamespaces } from '../idmap/user-namespaces.ts';
+
+export interface FileDeps {
+  readonly places: LxcPlaces;
+  readonly log: Log;
+  readonly rootfsIdmapped: boolean;
+  readonly libc: Libc | undefined;
+  readonly namespaces: UserNamespaces;
+}
+
+/**
+ * The run config with every path replaced by one that the container's root can reach: LXC mounts as that user, who has no way
+ * through private directories of the host.
+ */
+export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: AbortSignal): Promise<RunConfig> {
+  const { places } = deps;
+  makeContainerDir(places, run);
+  const rootFiles = { source: run.rootfs, fileMaps: run.fileMaps, fixed: fixedBy.protection(run) };
+  const rootfs = await place(deps, run, {
+    source: run.rootfs,
+    target: places.mappedRootfs(run.name),
+    kind: 'dir',
+    recursive: false,
+    map: await mapFor(deps, run, rootFiles, signal),
+  });
+  const mounts: MountRun[] = [];
+  for (const [index, mount] of [...run.mounts, ...(await makeNodes(deps, run))].entries()) {
+    if (mount.optional && !existsSync(mount.source)) continue;
+    refuseLinks(run, mount);
+    const { kind, recursive, propagation = 'private' } = mount;
+    const map = await mapOfMount(deps, run, mount, signal);
+    const target = places.mappedMount(run.name, index);
+    const nodes = mount.nodes === true;
+    const flags = mount.flags ?? [];
+    const second = { source: mount.source, target, kind, recursive, map, nodes, propagation, flags };
+    mounts.push({ ...mount, source: await place(deps, run, second) });
+  }
+  return { ...run, rootfs, mounts };
+}
+
+/** The container's root has to pass through; other users of the host must not. */
+function makeContainerDir(places: LxcPlaces, run: RunConfig): void {
+  const dir = places.containerDir(run.name);
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  chownSync(dir, 0, hostRootIds(run.idmap).gid);
+  chmodSync(dir, 0o710);
+}
+
+async function makeNodes(deps: FileDeps, run: RunConfig): Promise<readonly MountRun[]> {
+  const dir = deps.places.nodesDir(run.name);
+  removeNodes(dir);
+  const made: MountRun[] = [];
+  for (const node of run.nodes ?? []) made.push(nodeMount(node, await makeNode(dir, node, run.idmap)));
+  return made;
+}
+
+/** Files that are to belong to the container's ids. */
+export interface OwnedFiles {
+  readonly source: string;
+  /** See RunConfig. */
+  readonly fileMaps?: readonly (readonly IdMapEntry[])[] | undefined;
+  /** Why their ids on disk must stay as they are. */
+  readonly fixed?: string | undefined;
+}
+
+/** The map to mount files through; where that cannot be, they are given to the mapped ids on disk, once. */
+export async function mapFor(
+  deps: FileDeps,
+  run: Pick<RunConfig, 'name' | 'idmap'>,
+  files: OwnedFiles,
+  signal: AbortSignal,
+): Promise<readonly IdMapEntry[] | undefined> {
+  const { source, fileMaps, fixed } = files;
+  const maps = fileMaps ?? [await hostIdMap()];
+  const now = { owner: ownerOf(run, source), maps, unrecorded: fileMaps === undefined };
+  const { takeOut, putIn, through } = planOwners(now, run.idmap, deps.rootfsIdmapped);
+  const changes = [
+    ...takeOut.map((from) => ({ from, to: [] })),
+    ...(putIn === undefined ? [] : [{ from: [], to: putIn }]),
+  ];
+  if (changes.length > 0 && fixed !== undefined) {
+    const reason = `the files in ${source} would have to be given from ids ${mapText(maps[0] ?? [])} to ${mapText(run.idmap)}, and ${fixed}`;
+    throw new DriverError('Failed', `Files cannot be given to container "${run.name}"`, new Error(reason));
+  }
+  for (const { from, to } of changes) {
+    const what = { container: run.name, path: source, from: mapText(from), to: mapText(to) };
+    deps.log.info('giving files to other ids', what);
+    await shiftOwnership(source, from, to, signal);
+  }
+  return through;
+}
+
+export async function mapOfMount(
+  deps: FileDeps,
+  run: Pick<RunConfig, 'name' | 'idmap'>,
+  mount: MountRun,
+  signal: AbortSignal,
+): Promise<readonly IdMapEntry[] | undefined> {
+  if (mount.idmapped !== true) return undefined;
+  return mapFor(deps, run, { ...mount, fixed: fixedBy.hostPath(mount) }, signal);
+}
+
+/** What keeps the files of a container, or of a host path, from being given to other ids. */
+export const fixedBy = {
+  protection: (run: Pick<RunConfig, 'config'>): string | undefined =>
+    isTrue(run.config['security.protection.shift']) ? 'security.protection.shift forbids that' : undefined,
+  hostPath: (mount: MountRun): string | undefined =>
+    mount.hostPath === true ? 'this host cannot map them while they are mounted (shift needs that)' : undefined,
+};
+
+async function place(
+  deps: FileDeps,
+  run: RunConfig,
+  mount: SecondMount & { readonly kind: MountRun['kind'] },
+): Promise<string> {
+  const { libc, namespaces } = deps;
+  const isPlain = (mount.flags ?? []).length === 0;
+  if (!isPlain && libc === undefined)
+    throw new DriverError('NotSupported', 'raw.mount.options of disks needs koffi (npm)');
+  // Root of a privileged container can reach everything.
+  if ((run.idmap.length === 0 && mount.nodes !== true && isPlain) || libc === undefined) return mount.source;
+  ownerOf(run, mount.source);
+  unmount(libc, mount.target);
+  clearPlace(mount.target, mount.kind);
+  if (mount.kind === 'dir') mkdirSync(mount.target, { recursive: true });
+  else writeFileSync(mount.target, '');
+  await mountAgain({ libc, namespaces }, mount);
+  return mount.target;
+}
+
+/** LXC makes the place to mount at before it enters the container: a link would lead it into the host. */
+function refuseLinks(run: RunConfig, { device, target }: MountRun): void {
+  let path = '';
+  for (const part of target.split('/').filter((each) => each !== '')) {
+    path += `/${part}`;
+    const found = lstatSync(join(run.rootfs, path), { throwIfNoEntry: false });
+    if (found === undefined || (!found.isDirectory() && !found.isSymbolicLink())) return;
+    if (found.isDirectory()) continue;
+    const leads = `${path} in it is a link to ${readlinkSync(join(run.rootfs, path))}: name the place itself`;
+    throw new DriverError(
+      'Invalid',
+      `Cannot mount the device ${device} of container "${run.name}" at ${target}`,
+      new Error(leads),
+    );
+  }
+}
+
+/** What an earlier start left there may be of the other kind. Never more than an empty directory is removed. */
+function clearPlace(target: string, kind: MountRun['kind']): void {
+  const found = lstatSync(target, { throwIfNoEntry: false });
+  if (found === undefined || found.isDirectory() === (kind === 'dir')) return;
+  if (found.isDirectory()) rmdirSync(target);
+  else unlinkSync(target);
+}
+
+function ownerOf(run: Pick<RunConfig, 'name'>, path: string): number {
+  try {
+    return statSync(path).uid;
+  } catch (error) {
+    throw new DriverError('Failed', `Cannot start container "${run.name}": ${path} is missing`, error);
+  }
+}
+
+/** Idempotent. */
+export function unmountFiles(deps: Pick<FileDeps, 'places' | 'libc'>, name: string): void {
+  removeNodes(deps.places.nodesDir(name));
+  const dir = deps.places.containerDir(name);
+  if (deps.libc === undefined || !existsSync(dir)) return;
+  for (const entry of readdirSync(dir)) {
+    if (entry === 'rootfs' || entry === 'netns' || entry.startsWith('mount-')) unmount(deps.libc, `${dir}/${entry}`);
+  }
+}
+
+/** Never recursive: below a mount that is still there lie the container's own files. */
+export function removeContainerDir(deps: Pick<FileDeps, 'places' | 'libc'>, name: string): void {
+  const dir = deps.places.containerDir(name);
+  if (!existsSync(dir)) return;
+  unmountFiles(deps, name);
+  for (const entry of readdirSync(dir, { withFileTypes: true })) {
+    if (entry.isDirectory()) rmdirSync(`${dir}/${entry.name}`);
+    else rmSync(`${dir}/${entry.name}`, { force: true });
+  }
+  rmdirSync(dir);
+}
+
+/** LXC gives up when the container's root cannot go through its path; nobody else gets more than that. */
+export function makePassable(dir: string): void {
+  mkdirSync(dir, { recursive: true, mode: 0o711 });
+  for (const path of [dirname(dir), dir]) {
+    const mode = statSync(path).mode & 0o7777;
+    if ((mode & 0o011) !== 0o011) chmodSync(path, mode | 0o011);
+  }
+}

@@ -1,0 +1,76 @@
+// Makes device nodes on the host that are mounted into containers (nobody may make them inside), and lets containers use them.
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { exec } from '../../../lib/exec.ts';
+import { DriverError } from '../../driver-error.ts';
+import { type CgroupTree, groupDir } from '../cgroup/cgroup.ts';
+import type { IdMapEntry, MountRun, NodeRun } from '../driver.ts';
+import { toHostId } from '../idmap/id-map.ts';
+import { deviceRule } from '../lxc/config.ts';
+import { findProgram } from '../lxc/host.ts';
+import type { LxcPlaces } from '../lxc/paths.ts';
+
+/** The path of the node, made anew. */
+export async function makeNode(dir: string, node: NodeRun, idmap: readonly IdMapEntry[]): Promise<string> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const file = fileOf(dir, node);
+  rmSync(file, { force: true });
+  const numbers = [node.major.toString(), node.minor.toString()];
+  const kind = node.kind === 'char' ? 'c' : 'b';
+  await exec([findProgram('mknod') ?? 'mknod', '-m', '0600', file, kind, ...numbers], { timeoutMs: 10_000 });
+  const owner = (which: 'uid' | 'gid'): number => {
+    const id = toHostId(idmap, which, node[which]);
+    if (id !== undefined) return id;
+    throw new DriverError('Invalid', `Device ${node.device}: the container has no ${which} ${node[which]}`);
+  };
+  chownSync(file, owner('uid'), owner('gid'));
+  chmodSync(file, node.mode);
+  return file;
+}
+
+const fileOf = (dir: string, node: Pick<NodeRun, 'device' | 'target'>): string =>
+  `${dir}/${Buffer.from(`${node.device} ${node.target}`).toString('hex').slice(0, 240)}`;
+
+export const removeNode = (dir: string, node: NodeRun): void => rmSync(fileOf(dir, node), { force: true });
+
+/** Idempotent. */
+export function removeNodes(dir: string): void {
+  rmSync(dir, { recursive: true, force: true });
+}
+
+/** The mount that shows a made node in the container. */
+export const nodeMount = (node: NodeRun, source: string): MountRun => ({
+  device: node.device,
+  source,
+  target: node.target,
+  kind: 'file',
+  readonly: false,
+  optional: false,
+  recursive: false,
+  nodes: true,
+});
+
+/** Lets a running container use a node, or no longer. */
+export async function permitNode(
+  tree: CgroupTree,
+  places: LxcPlaces,
+  name: string,
+  node: NodeRun,
+  allowed: boolean,
+): Promise<void> {
+  const file = allowed ? 'devices.allow' : 'devices.deny';
+  if (tree.version === 2) {
+    // There the rules are a program that only LXC's monitor can replace.
+    const tool = findProgram('lxc-cgroup') ?? 'lxc-cgroup';
+    await exec([tool, '-P', places.lxcPath, '-n', places.key(name), file, deviceRule(node)], { timeoutMs: 10_000 });
+    return;
+  }
+  const dir = groupDir(tree, 'devices', places.group(name));
+  if (dir === undefined) return;
+  // What is allowed above is not allowed below by itself; what is denied above is denied below.
+  for (const group of allowed ? groupsBelow(dir) : [dir]) writeFileSync(`${group}/${file}`, deviceRule(node));
+}
+
+function groupsBelow(dir: string): readonly string[] {
+  const below = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return [dir, ...below.flatMap((entry) => groupsBelow(`${dir}/${entry.name}`))];
+}

@@ -1,0 +1,168 @@
+// Says what `ip`, `tc` and `nft` must do for one network interface of a container. Pure: builds text, runs nothing.
+import { createHash } from 'node:crypto';
+import { assertNever } from '../../../lib/assert-never.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { NicRun } from '../driver.ts';
+
+/** Lines of `ip -batch`, first those for the host, then those for the container's network namespace. */
+export interface IpPlan {
+  readonly host: readonly string[];
+  readonly inside: readonly string[];
+}
+
+const word = /^[^\s/:#"'\\]{1,15}$/;
+
+/** Throws DriverError Invalid for names that would be something else to the programs. */
+export function checkNicNames(nic: NicRun): void {
+  for (const name of [nic.name, nic.hostName, ...(nic.link === undefined ? [] : [nic.link])]) {
+    if (!word.test(name) || name === '.' || name === '..') {
+      throw new DriverError(
+        'Invalid',
+        `Device ${nic.device}: interface names have 1 to 15 characters without white space, "/", ":", "#" and quotes; ${JSON.stringify(name)} is none`,
+      );
+    }
+  }
+}
+
+/** Puts the interface into the network namespace of `pid`. */
+export function plugNic(nic: NicRun, pid: number): IpPlan {
+  const mtu = nic.mtu === undefined ? '' : ` mtu ${nic.mtu}`;
+  const address = nic.hwaddr === undefined ? '' : ` address ${nic.hwaddr}`;
+  const inside = [`link set dev ${nic.name} up`];
+  switch (nic.kind) {
+    case 'veth':
+      return {
+        host: [
+          `link add name ${nic.hostName}${mtu} type veth peer name ${nic.name}${address}${mtu} netns ${pid}`,
+          ...(nic.link === undefined ? [] : [`link set dev ${nic.hostName} master ${nic.link}`]),
+          `link set dev ${nic.hostName} up`,
+        ],
+        inside,
+      };
+    case 'macvlan':
+      return {
+        host: [
+          `link add name ${nic.hostName} link ${nic.link ?? ''}${address}${mtu} type macvlan mode bridge`,
+          `link set dev ${nic.hostName} netns ${pid} name ${nic.name}`,
+        ],
+        inside,
+      };
+    case 'physical':
+      return {
+        host: [...dress(nic.hostName, nic), `link set dev ${nic.hostName} netns ${pid} name ${nic.name}`],
+        inside,
+      };
+    default:
+      return assertNever(nic.kind);
+  }
+}
+
+/** `hostPid`: a process in the host's network namespace, where lent interfaces go back to. */
+export function unplugNic(nic: NicRun, hostPid: number): IpPlan {
+  switch (nic.kind) {
+    case 'veth':
+      return { host: [`link delete dev ${nic.hostName}`], inside: [] };
+    case 'macvlan':
+      return { host: [], inside: [`link delete dev ${nic.name}`] };
+    case 'physical':
+      return {
+        host: [],
+        inside: [`link set dev ${nic.name} down`, `link set dev ${nic.name} netns ${hostPid} name ${nic.hostName}`],
+      };
+    default:
+      return assertNever(nic.kind);
+  }
+}
+
+export interface Dress {
+  readonly hwaddr?: string;
+  readonly mtu?: number;
+}
+
+/** Gives a host interface an address and size; it must be down for the first. */
+export function dress(name: string, { hwaddr, mtu }: Dress): readonly string[] {
+  return [
+    ...(hwaddr === undefined ? [] : [`link set dev ${name} down`, `link set dev ${name} address ${hwaddr}`]),
+    ...(mtu === undefined ? [] : [`link set dev ${name} mtu ${mtu}`]),
+  ];
+}
+
+/** What must be on the host before the interface can be made, without what is there already. */
+export function prepareNic(nic: NicRun, exists: (name: string) => boolean, mark: string): readonly string[] {
+  const lines: string[] = [];
+  if (nic.vlan !== undefined) {
+    const name = nic.kind === 'macvlan' ? (nic.link ?? '') : nic.hostName;
+    const { parent, id } = nic.vlan;
+    if (!exists(name)) {
+      lines.push(
+        `link add link ${parent} name ${name} type vlan id ${id}`,
+        `link set dev ${name} alias ${mark}`,
+        `link set dev ${name} up`,
+      );
+    }
+  }
+  if (nic.virtualFunction !== undefined && nic.hwaddr !== undefined) {
+    const { parent, index } = nic.virtualFunction;
+    lines.push(`link set dev ${parent} vf ${index} mac ${nic.hwaddr}`);
+  }
+  return lines;
+}
+
+const short = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 8);
+
+/** The interface that what comes out of a container is sent through to be slowed down. */
+export const ifbName = (hostName: string): string => `gtifb${short(hostName)}`;
+
+/** `tag` tells the daemons of one host apart. */
+export const filterTable = (hostName: string, tag: string): string => `gantry_${tag}_${short(hostName)}`;
+
+/** Lines of `ip -batch` and `tc -batch` that bring the rates of a veth into force; nothing of them is there. */
+export function shapeCommands(
+  nic: NicRun,
+  mark: string,
+): { readonly ip: readonly string[]; readonly tc: readonly string[] } {
+  const { ingress, egress } = nic.rates ?? {};
+  const ifb = ifbName(nic.hostName);
+  const ip: string[] = [];
+  const tc: string[] = [];
+  // What goes into the container leaves the host by its end of the cable.
+  if (ingress !== undefined) tc.push(`qdisc replace dev ${nic.hostName} root ${bucket(ingress)}`);
+  if (egress !== undefined) {
+    ip.push(`link add name ${ifb} alias ${mark} type ifb`, `link set dev ${ifb} up`);
+    tc.push(
+      `qdisc replace dev ${ifb} root ${bucket(egress)}`,
+      `qdisc add dev ${nic.hostName} handle ffff: ingress`,
+      `filter add dev ${nic.hostName} parent ffff: protocol all u32 match u32 0 0 action mirred egress redirect dev ${ifb}`,
+    );
+  }
+  return { ip, tc };
+}
+
+/** A bucket must hold what arrives between two ticks of the clock, and at least a large packet. */
+function bucket(bits: number): string {
+  const burst = Math.max(16 * 1024, Math.ceil(bits / 8 / 100));
+  return `tbf rate ${bits}bit burst ${burst}b latency 50ms`;
+}
+
+/** Text for `nft -f -` that drops frames with another source address than the nic's. Replaces an earlier table of that name. */
+export function macFilter(nic: NicRun, tag: string): string {
+  const from = `iifname "${nic.hostName}"`;
+  const rules = [`${from} ether saddr != ${nic.hwaddr} drop`, `${from} arp saddr ether != ${nic.hwaddr} drop`];
+  const chain = (name: string, hook: string): string =>
+    `  chain ${name} {\n    type filter hook ${hook} priority -200; policy accept;\n${rules.map((rule) => `    ${rule}\n`).join('')}  }\n`;
+  const table = filterTable(nic.hostName, tag);
+  return `${removeMacFilter(nic.hostName, tag)}table bridge ${table} {\n${chain('mac_in', 'input')}${chain('mac_fwd', 'forward')}}\n`;
+}
+
+/** Adding first makes the delete valid when there was none. */
+export function removeMacFilter(hostName: string, tag: string): string {
+  const table = filterTable(hostName, tag);
+  return `add table bridge ${table}\ndelete table bridge ${table}\n`;
+}
+
+/** Tables of this daemon in what `nft list tables bridge` printed. */
+export function tablesOf(listing: string, tag: string): readonly string[] {
+  return [...listing.matchAll(/^table bridge (\S+)$/gm)]
+    .map((match) => match[1] ?? '')
+    .filter((name) => name.startsWith(`gantry_${tag}_`));
+}

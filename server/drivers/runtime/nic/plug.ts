@@ -1,0 +1,205 @@
+// Runs `ip`, `tc` and `nft` for the interfaces of containers: plugs, unplugs, shapes, filters. What they are told is in nic-commands.ts.
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { errorText, type Log } from '../../../lib/log.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { NicRun } from '../driver.ts';
+import { findProgram } from '../lxc/host.ts';
+import {
+  checkNicNames,
+  type Dress,
+  dress,
+  filterTable,
+  ifbName,
+  macFilter,
+  plugNic,
+  prepareNic,
+  removeMacFilter,
+  shapeCommands,
+  tablesOf,
+  unplugNic,
+} from './commands.ts';
+import { addRoutes, dropRoutes } from './routes.ts';
+
+export const interfaceExists = (name: string): boolean => existsSync(`/sys/class/net/${name}`);
+
+const limit = { env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' }, timeoutMs: 15_000 };
+
+/** One program run with lines as its input; the first line that fails is named. */
+async function batch(program: 'ip' | 'tc', prefix: readonly string[], lines: readonly string[]): Promise<void> {
+  if (lines.length === 0) return;
+  const path = findProgram(program) ?? program;
+  try {
+    await exec([...prefix, path, '-batch', '-'], { ...limit, input: `${lines.join('\n')}\n` });
+  } catch (error) {
+    if (!(error instanceof ExecError)) throw error;
+    const line = lines[Number(/Command failed -:([0-9]+)/.exec(error.stderr)?.[1] ?? 0) - 1];
+    const reason = error.stderr.replace(/\n?Command failed -:[0-9]+\s*$/, '').trim();
+    const lacks = /Unknown device type|Operation not supported|classifier not found|qdisc kind is unknown/.test(reason);
+    throw new DriverError(
+      lacks ? 'NotSupported' : 'Failed',
+      lacks ? `this kernel lacks what "${program} ${line ?? ''}" needs` : `${program} ${line ?? ''} failed`,
+      new Error(reason === '' ? error.message : reason),
+    );
+  }
+}
+
+const insideOf = (pid: number): readonly string[] => [
+  findProgram('nsenter') ?? 'nsenter',
+  '-t',
+  pid.toString(),
+  '-n',
+  '--',
+];
+
+/** Refuses what would fail half way: parents that are missing, names that are taken. */
+export function checkNicPlaces(nic: NicRun, pid: number | undefined): void {
+  checkNicNames(nic);
+  const fail = (code: 'NotFound' | 'Exists', why: string): never => {
+    throw new DriverError(code, `Device ${nic.device}: ${why}`);
+  };
+  const below = nic.vlan?.parent ?? (nic.kind === 'physical' ? nic.hostName : nic.link);
+  if (below !== undefined && !interfaceExists(below)) fail('NotFound', `the host has no interface ${below}`);
+  if (nic.kind === 'veth' && nic.link !== undefined && !existsSync(`/sys/class/net/${nic.link}/bridge`)) {
+    fail('NotFound', `the interface ${nic.link} of the host is no bridge`);
+  }
+  if (nic.kind !== 'physical' && interfaceExists(nic.hostName)) {
+    fail('Exists', `the interface ${nic.hostName} exists already on the host`);
+  }
+  if (pid !== undefined && namesInside(pid).includes(nic.name)) {
+    fail('Exists', `the container has an interface ${nic.name} already`);
+  }
+}
+
+function namesInside(pid: number): readonly string[] {
+  return readFileSync(`/proc/${pid}/net/dev`, 'utf8')
+    .split('\n')
+    .flatMap((line) => /^\s*([^\s:]+):/.exec(line)?.[1] ?? []);
+}
+
+/** Makes what the interface sits on: a VLAN, the address of a virtual function. */
+export async function prepareHost(nic: NicRun, mark: string): Promise<void> {
+  await batch('ip', [], prepareNic(nic, interfaceExists, mark));
+}
+
+/** All or nothing. */
+export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<void> {
+  await prepareHost(nic, markOf(tag));
+  const plan = plugNic(nic, pid);
+  try {
+    await batch('ip', [], plan.host);
+    await batch('ip', insideOf(pid), plan.inside);
+    await shape(nic, tag);
+    await addRoutes(nic);
+  } catch (error) {
+    await unplugFrom(nic, pid, tag).catch(() => {});
+    if (nic.kind !== 'physical' && interfaceExists(nic.hostName)) {
+      await batch('ip', [], [`link delete dev ${nic.hostName}`]).catch(() => {});
+    }
+    throw error;
+  }
+}
+
+/** Idempotent: an interface that is gone already is fine. */
+export async function unplugFrom(nic: NicRun, pid: number, tag: string): Promise<void> {
+  await unshape(nic, tag);
+  await dropRoutes(nic);
+  const plan = unplugNic(nic, process.pid);
+  if (nic.kind === 'veth') {
+    if (interfaceExists(nic.hostName)) await batch('ip', [], plan.host);
+  } else if (namesInside(pid).includes(nic.name)) await batch('ip', insideOf(pid), plan.inside);
+}
+
+/** Brings a lent interface back out of a network namespace that is kept in a file. */
+export async function takeBack(nic: NicRun, namespaceFile: string): Promise<void> {
+  const enter = [findProgram('nsenter') ?? 'nsenter', `--net=${namespaceFile}`, '--'];
+  await batch('ip', enter, unplugNic(nic, process.pid).inside);
+}
+
+export const markOf = (tag: string): string => `gantry:nic:${tag}`;
+
+/** Rates and filter of a nic; replaces those in force. */
+export async function shape(nic: NicRun, tag: string): Promise<void> {
+  if (nic.kind !== 'veth') return;
+  await unshape(nic, tag);
+  const commands = shapeCommands(nic, markOf(tag));
+  await batch('ip', [], commands.ip);
+  await batch('tc', [], commands.tc);
+  if (nic.macFilter === true) await filterNic(nic, tag);
+}
+
+/** Works before the interface exists, so that no frame gets through in between. */
+export async function filterNic(nic: NicRun, tag: string): Promise<void> {
+  await exec([findProgram('nft') ?? 'nft', '-f', '-'], { ...limit, input: macFilter(nic, tag) });
+}
+
+async function unshape(nic: NicRun, tag: string): Promise<void> {
+  if (nic.kind !== 'veth') return;
+  const dev = nic.hostName;
+  if (interfaceExists(dev)) {
+    for (const kind of ['root', 'ingress']) {
+      await exec([findProgram('tc') ?? 'tc', 'qdisc', 'del', 'dev', dev, kind], { ...limit, okCodes: [0, 1, 2] });
+    }
+  }
+  await removeShape(dev, tag);
+}
+
+/** Takes away what stays when the interface itself goes. Idempotent. */
+export async function removeShape(hostName: string, tag: string): Promise<void> {
+  const ifb = ifbName(hostName);
+  if (interfaceExists(ifb)) await batch('ip', [], [`link delete dev ${ifb}`]);
+  if ((await ownTables(tag)).includes(filterTable(hostName, tag))) {
+    await exec([findProgram('nft') ?? 'nft', '-f', '-'], { ...limit, input: removeMacFilter(hostName, tag) });
+  }
+}
+
+async function ownTables(tag: string): Promise<readonly string[]> {
+  const nft = findProgram('nft');
+  if (nft === undefined) return [];
+  const { stdout } = await exec([nft, 'list', 'tables', 'bridge'], { ...limit, okCodes: [0, 1] });
+  return tablesOf(stdout, tag);
+}
+
+/** After a crash: removes slow-down interfaces and filters of this daemon that belong to none of the given host interfaces. */
+export async function sweepShapes(hostNames: readonly string[], tag: string, log: Log): Promise<void> {
+  const keptIfbs = new Set(hostNames.map(ifbName));
+  const keptTables = new Set(hostNames.map((name) => filterTable(name, tag)));
+  try {
+    for (const name of readdirSync('/sys/class/net')) {
+      if (!name.startsWith('gtifb') || keptIfbs.has(name) || aliasOf(name) !== markOf(tag)) continue;
+      await batch('ip', [], [`link delete dev ${name}`]);
+    }
+    for (const table of await ownTables(tag)) {
+      if (!keptTables.has(table)) await exec([findProgram('nft') ?? 'nft', 'delete', 'table', 'bridge', table], limit);
+    }
+  } catch (error) {
+    log.warn('cannot remove left-over limits of interfaces', { reason: errorText(error) });
+  }
+}
+
+function aliasOf(name: string): string {
+  try {
+    return readFileSync(`/sys/class/net/${name}/ifalias`, 'utf8').trim();
+  } catch {
+    return '';
+  }
+}
+
+/** Removes a VLAN interface that this daemon made and nothing uses any more. */
+export async function removeVlan(nic: NicRun, tag: string): Promise<void> {
+  if (nic.vlan === undefined) return;
+  const name = nic.kind === 'macvlan' ? (nic.link ?? '') : nic.hostName;
+  if (!interfaceExists(name) || aliasOf(name) !== markOf(tag)) return;
+  if (readdirSync(`/sys/class/net/${name}`).some((entry) => entry.startsWith('upper_'))) return;
+  await batch('ip', [], [`link delete dev ${name}`]);
+}
+
+/** How a lent interface looked, to be given back the same. */
+export function readDress(name: string): Dress {
+  const read = (file: string): string => readFileSync(`/sys/class/net/${name}/${file}`, 'utf8').trim();
+  return { hwaddr: read('address'), mtu: Number(read('mtu')) };
+}
+
+export async function giveBack(name: string, before: Dress): Promise<void> {
+  if (interfaceExists(name)) await batch('ip', [], dress(name, before));
+}

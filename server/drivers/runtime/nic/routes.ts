@@ -1,0 +1,69 @@
+// Static routes of the host to subnets behind a container's interface: made with the interface, taken away with it.
+import { createHash } from 'node:crypto';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { errorText } from '../../../lib/log.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { NicRun } from '../../device-parts.ts';
+import { findProgram } from '../lxc/host.ts';
+
+/** Marks our routes for `ip route`: a number that no routing daemon is known to use. */
+const protocol = '73';
+
+/** Each interface has a metric of its own, so that two containers may route the same subnet and neither takes the other's away. */
+const metricOf = (nic: NicRun): string =>
+  `${1024 + Number.parseInt(createHash('sha256').update(nic.hostName).digest('hex').slice(0, 5), 16)}`;
+
+/** The interface of the host that the routes lead to. */
+const deviceOf = (nic: NicRun): string => nic.link ?? nic.hostName;
+
+/** Arguments of `ip` for one route of an interface. */
+export const routeArguments = (nic: NicRun, action: 'replace' | 'del', route: string): readonly string[] => [
+  route.includes(':') ? '-6' : '-4',
+  'route',
+  action,
+  route,
+  'dev',
+  deviceOf(nic),
+  'proto',
+  protocol,
+  'metric',
+  metricOf(nic),
+];
+
+interface Found {
+  readonly dev?: string;
+}
+
+/** The interface that another route to exactly this subnet leads to; undefined: there is none. Pure. */
+export const routeElsewhere = (listing: string, nic: NicRun): string | undefined =>
+  (listing.trim() === '' ? [] : (JSON.parse(listing) as readonly Found[])).find(({ dev }) => dev !== deviceOf(nic))
+    ?.dev;
+
+const limit = { env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' }, timeoutMs: 15_000 };
+const ip = async (args: readonly string[], okCodes: readonly number[] = [0]): Promise<string> =>
+  (await exec([findProgram('ip') ?? 'ip', ...args], { ...limit, okCodes })).stdout;
+
+/** Idempotent. Throws DriverError Exists where the host reaches one of them by another interface, Failed where the
+ *  kernel refuses one (IPv6 to a bridge that has none). */
+export async function addRoutes(nic: NicRun): Promise<void> {
+  for (const route of nic.routes ?? []) {
+    const family = route.includes(':') ? '-6' : '-4';
+    const other = routeElsewhere(await ip(['-j', family, 'route', 'show', 'exact', route]), nic);
+    if (other !== undefined) {
+      const why = `the host has a route to ${route} by ${other} already: take that away, or leave the route out here`;
+      throw new DriverError('Exists', `Device ${nic.device}: ${why}`);
+    }
+    await ip(routeArguments(nic, 'replace', route)).catch((error: unknown) => {
+      const reason = error instanceof ExecError ? error.stderr.trim() : errorText(error);
+      const why = `the host cannot route ${route} to ${deviceOf(nic)}: ${reason}`;
+      throw new DriverError('Failed', `Device ${nic.device}: ${why}`, error);
+    });
+  }
+}
+
+/** Idempotent: routes and interfaces that are gone already are fine. */
+export async function dropRoutes(nic: NicRun, kept: readonly string[] = []): Promise<void> {
+  for (const route of nic.routes ?? []) {
+    if (!kept.includes(route)) await ip(routeArguments(nic, 'del', route), [0, 1, 2]);
+  }
+}

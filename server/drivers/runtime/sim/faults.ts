@@ -1,0 +1,85 @@
+// Lets a test tell the simulated runtime to fail or be slow, per operation and container. Decides nothing by itself.
+import { SimFaultList, type InjectedFault } from '../../sim-fault-list.ts';
+
+export type SimOperation =
+  | 'recover'
+  | 'start'
+  | 'stop'
+  | 'freeze'
+  | 'unfreeze'
+  | 'metrics'
+  | 'updateLimits'
+  | 'exec'
+  | 'forget'
+  | 'plug'
+  | 'adjust'
+  | 'unplug'
+  | 'checkpoint'
+  | 'restore';
+
+export interface SimFault extends InjectedFault<SimOperation> {
+  /** Absent = every container. */
+  readonly container?: string;
+}
+
+/**
+ * Faults of one simulated runtime:
+ *   `inject({ operation: 'start', container: 'web', error: 'no space', times: 1 })` -> the next start of web fails;
+ *   `inject({ operation: 'stop', delayMs: 500 })` -> every stop takes longer;
+ *   `ignoreShutdown('web')` -> clean stops of web run into their time limit, forced ones work;
+ *   `exitAtOnce('web')` -> its init ends during the start, which then fails;
+ *   `refuseStateful('no tool')` -> run state can neither be stored nor restored here, for this reason.
+ * All return a function that takes the fault back; `clear()` takes back all.
+ */
+export class SimFaults {
+  readonly #faults = new SimFaultList<SimFault>();
+  readonly #deaf = new Set<string>();
+  readonly #shortLived = new Set<string>();
+  #statefulMissing: string | undefined;
+
+  inject(fault: SimFault): () => void {
+    return this.#faults.inject(fault);
+  }
+
+  ignoreShutdown(container: string): () => void {
+    this.#deaf.add(container);
+    return () => this.#deaf.delete(container);
+  }
+
+  exitAtOnce(container: string): () => void {
+    this.#shortLived.add(container);
+    return () => this.#shortLived.delete(container);
+  }
+
+  refuseStateful(reason: string): () => void {
+    this.#statefulMissing = reason;
+    return () => {
+      this.#statefulMissing = undefined;
+    };
+  }
+
+  get statefulMissing(): string | undefined {
+    return this.#statefulMissing;
+  }
+
+  clear(): void {
+    this.#faults.clear();
+    this.#statefulMissing = undefined;
+    this.#deaf.clear();
+    this.#shortLived.clear();
+  }
+
+  ignoresShutdown(container: string): boolean {
+    return this.#deaf.has(container);
+  }
+
+  exitsAtOnce(container: string): boolean {
+    return this.#shortLived.has(container);
+  }
+
+  /** Called by the runtime at the start of each operation. */
+  pass(operation: SimOperation, container: string, signal?: AbortSignal): Promise<void> {
+    const what = `Cannot ${operation} container "${container}"`;
+    return this.#faults.pass({ operation, what }, (fault) => (fault.container ?? container) === container, signal);
+  }
+}

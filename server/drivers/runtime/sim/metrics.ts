@@ -1,0 +1,85 @@
+// Figures of a simulated container: they move with time and respect its limits. Pure.
+import type { InterfaceAddress, InterfaceState } from '../../interface-state.ts';
+import type { NicRun, RuntimeMetrics } from '../driver.ts';
+import type { HostFacts } from '../cgroup/limits.ts';
+import { readLimits } from '../cgroup/limits.ts';
+import type { SimState } from './running-record.ts';
+
+export const simHost: HostFacts = {
+  onlineCpus: [0, 1, 2, 3],
+  memoryBytes: 8 * 1024 ** 3,
+  hasMemsw: true,
+  hugePages: ['2MB', '1GB'],
+};
+
+const ordinaryMemory = 24 * 1024 * 1024;
+const processes = 3;
+
+export function simMetrics(
+  state: SimState,
+  nowMs: number,
+  addressesOf: (nic: NicRun) => readonly InterfaceAddress[],
+): RuntimeMetrics {
+  const aliveMs = Math.max(1, nowMs - state.startedAt);
+  const limit = readLimits(state.limits, simHost, undefined).memory.bytes ?? Number.POSITIVE_INFINITY;
+  // A slow saw-tooth: different from call to call, the same for the same moment.
+  const usage = Math.min(limit, ordinaryMemory + (aliveMs % 1000) * 4096);
+  return {
+    initPid: state.initPid,
+    processes,
+    cpuUsageNs: 5_000_000 + aliveMs * 10_000,
+    memory: {
+      usage,
+      usage_peak: Math.min(limit, ordinaryMemory + Math.min(aliveMs, 1000) * 4096),
+      swap_usage: 0,
+      swap_usage_peak: 0,
+    },
+    network: {
+      lo: loopback(),
+      ...Object.fromEntries(state.run.nics.map((nic) => [nic.name, nicState(nic, aliveMs, addressesOf(nic))])),
+    },
+  };
+}
+
+const counters = (packets: number): InterfaceState['counters'] => ({
+  bytes_received: packets * 90,
+  bytes_sent: packets * 70,
+  packets_received: packets,
+  packets_sent: packets,
+});
+
+function loopback(): InterfaceState {
+  return {
+    addresses: [
+      { family: 'inet', address: '127.0.0.1', netmask: '8', scope: 'local' },
+      { family: 'inet6', address: '::1', netmask: '128', scope: 'local' },
+    ],
+    counters: counters(0),
+    hwaddr: '',
+    host_name: '',
+    mtu: 65_536,
+    state: 'up',
+    type: 'loopback',
+  };
+}
+
+function nicState(nic: NicRun, aliveMs: number, given: readonly InterfaceAddress[]): InterfaceState {
+  const hwaddr = nic.hwaddr ?? '00:16:3e:00:00:00';
+  return {
+    addresses: [...given, { family: 'inet6', address: linkLocal(hwaddr), netmask: '64', scope: 'link' }],
+    counters: counters(1 + Math.floor(aliveMs / 100)),
+    hwaddr,
+    host_name: nic.hostName,
+    mtu: nic.mtu ?? 1500,
+    state: 'up',
+    type: 'broadcast',
+  };
+}
+
+/** What a kernel derives from the hardware address (modified EUI-64). */
+export function linkLocal(hwaddr: string): string {
+  const bytes = hwaddr.split(':').map((part) => Number.parseInt(part, 16) || 0);
+  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = bytes;
+  const groups = [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f];
+  return `fe80::${groups.map((group) => group.toString(16)).join(':')}`;
+}

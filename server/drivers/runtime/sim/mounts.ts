@@ -1,0 +1,59 @@
+// Shows what the daemon itself mounts in simulated containers: as links in their root file systems. Mounts of devices are not shown.
+import { lstatSync, mkdirSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { ownMount } from '../../device-parts.ts';
+import type { MountRun, RunConfig } from '../driver.ts';
+
+export function linkMounts(run: Pick<RunConfig, 'rootfs' | 'mounts'>): void {
+  for (const mount of run.mounts) if (mount.device === ownMount) linkMount(run.rootfs, mount);
+}
+
+export function unlinkMounts(run: Pick<RunConfig, 'rootfs' | 'mounts'>): void {
+  for (const mount of run.mounts) if (mount.device === ownMount) unlinkMount(run.rootfs, mount);
+}
+
+/** Where the image has something of its own in the way, nothing is shown. */
+export function linkMount(rootfs: string, mount: MountRun): void {
+  const path = join(rootfs, mount.target);
+  if (!isMadeOfDirectories(rootfs, dirname(mount.target))) return;
+  const before = kindOf(path);
+  if (before === 'other') return;
+  if (before === 'link') rmSync(path);
+  if (before === 'directory' && !isRemoved(path)) return;
+  symlinkSync(mount.source, path);
+}
+
+/** Idempotent. */
+export function unlinkMount(rootfs: string, mount: MountRun): void {
+  const isPossible = kindOf(join(rootfs, dirname(mount.target))) === 'directory';
+  const path = join(rootfs, mount.target);
+  if (isPossible && kindOf(path) === 'link') rmSync(path);
+}
+
+/** Makes what is missing. A link on the way could lead out of the root file system. */
+function isMadeOfDirectories(rootfs: string, path: string): boolean {
+  let at = rootfs;
+  for (const part of path.split('/').filter((one) => one !== '')) {
+    at = join(at, part);
+    const kind = kindOf(at);
+    if (kind === 'absent') mkdirSync(at);
+    else if (kind !== 'directory') return false;
+  }
+  return true;
+}
+
+function isRemoved(emptyDirectory: string): boolean {
+  try {
+    rmdirSync(emptyDirectory);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function kindOf(path: string): 'absent' | 'directory' | 'link' | 'other' {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined) return 'absent';
+  if (found.isDirectory()) return 'directory';
+  return found.isSymbolicLink() ? 'link' : 'other';
+}

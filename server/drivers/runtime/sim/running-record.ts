@@ -1,0 +1,72 @@
+// One small file per simulated container, so that containers "keep running" while no daemon does. Holds no behaviour.
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RunConfig, RuntimeStatus } from '../driver.ts';
+import { encodeName } from '../safe-names.ts';
+
+export interface SimState {
+  readonly run: RunConfig;
+  readonly status: Exclude<RuntimeStatus, 'stopped'>;
+  readonly initPid: number;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** The limits.* in force. */
+  readonly limits: Readonly<Record<string, string>>;
+  /** What happened to it while no daemon was looking. */
+  readonly unseen?: 'stop' | 'reboot';
+}
+
+/** Where the states of containers are kept. */
+export interface SimStates {
+  readAll(): readonly SimState[];
+  write(state: SimState): void;
+  remove(name: string): void;
+}
+
+export class SimStateFiles implements SimStates {
+  readonly #dir: string;
+  constructor(dir: string) {
+    this.#dir = dir;
+    mkdirSync(dir, { recursive: true });
+  }
+
+  readAll(): readonly SimState[] {
+    return readdirSync(this.#dir)
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => JSON.parse(readFileSync(join(this.#dir, file), 'utf8')) as SimState);
+  }
+
+  write(state: SimState): void {
+    const file = this.#fileOf(state.run.name);
+    writeFileSync(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+
+  remove(name: string): void {
+    rmSync(this.#fileOf(name), { force: true });
+  }
+
+  #fileOf(name: string): string {
+    // Lower and upper case are told apart even where the file system does not.
+    const marked = encodeName(name).replace(/[A-Z]/g, (letter) => `@@${letter}`);
+    return join(this.#dir, `${marked}.json`);
+  }
+}
+
+/** Kept nowhere, for a runtime that nobody opens again. */
+export function heldStates(first: readonly SimState[]): SimStates {
+  const held = new Map(first.map((state) => [state.run.name, state]));
+  return {
+    readAll: () => [...held.values()],
+    write: (state) => void held.set(state.run.name, state),
+    remove: (name) => void held.delete(name),
+  };
+}
+
+/** For tests: lets a container end (or reboot) while no runtime is open on `dir`; the next one's `recover` notices. */
+export function endWhileDown(dir: string, name: string, target: 'stop' | 'reboot'): void {
+  const files = new SimStateFiles(dir);
+  const state = files.readAll().find((one) => one.run.name === name);
+  if (state === undefined) throw new Error(`no simulated container "${name}" runs in ${dir}`);
+  files.write({ ...state, unseen: target });
+}

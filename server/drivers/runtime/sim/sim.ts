@@ -1,0 +1,367 @@
+// A runtime without containers: the same states, events and errors as a real one, kept in small files. Needs no root and no Linux.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { DriverError } from '../../driver-error.ts';
+import type { InterfaceAddress } from '../../interface-state.ts';
+import { captureOutput } from '../exec/capture.ts';
+import { ConsoleHub } from '../exec/console-hub.ts';
+import { parseCpus, pickCpus } from '../cgroup/cpu-limits.ts';
+import type {
+  NicRun,
+  RunConfig,
+  RuntimeCommand,
+  RuntimeConsole,
+  RuntimeDriver,
+  RuntimeExecResult,
+  RuntimeExit,
+  RuntimeMetrics,
+  RuntimeProbe,
+  RuntimeProcess,
+  TerminalSize,
+} from '../driver.ts';
+import { type HostFacts, readLimits } from '../cgroup/limits.ts';
+import { renderLxcConfig } from '../lxc/config.ts';
+import { SimFaults } from './faults.ts';
+import { appendConsole } from './console-log.ts';
+import { SimLive } from './live-devices.ts';
+import { linkMounts, unlinkMounts } from './mounts.ts';
+import { simHost, simMetrics } from './metrics.ts';
+import { startSimProcess } from './process.ts';
+import { type SimState, SimStateFiles, type SimStates } from './running-record.ts';
+import { SimStateful } from './checkpoint.ts';
+import { nextStop } from '../wait-exit.ts';
+
+export { SimFaults } from './faults.ts';
+export { endWhileDown } from './running-record.ts';
+
+export interface SimDeps {
+  /** Where its state lives: a second runtime opened here later finds the same containers. */
+  readonly dir: string;
+  /** Instead of files in `dir`. */
+  readonly states?: SimStates;
+  /** What the pretended host has; default: 4 processors, 8 GiB. */
+  readonly host?: HostFacts;
+  /** Addresses that an interface got, e.g. from a simulated network's leases. Default: only the link-local one. */
+  readonly addressesOf?: (nic: NicRun) => readonly InterfaceAddress[];
+  readonly faults?: SimFaults;
+  /** Milliseconds since the epoch; for tests of figures. */
+  readonly now?: () => number;
+}
+
+/** The driver, and what a test may do to its containers from "inside". */
+export interface SimRuntime extends RuntimeDriver {
+  readonly name: 'sim';
+  readonly faults: SimFaults;
+  /** The container shuts itself down. Throws NotFound when it does not run. */
+  poweroff(name: string): Promise<void>;
+  /** The container reboots itself. */
+  reboot(name: string): Promise<void>;
+  limits(name: string): Readonly<Record<string, string>>;
+  /** How it runs, with the devices in force. */
+  runOf(name: string): RunConfig;
+}
+
+export async function openSimRuntime(deps: SimDeps): Promise<SimRuntime> {
+  return new Sim(deps);
+}
+
+/** Beyond the largest pid of any kernel: nobody can signal a stranger by mistake. */
+const firstPid = 5_000_000;
+
+class Sim implements SimRuntime {
+  readonly name = 'sim';
+  readonly version = '1';
+  readonly rootfsIdmapped = true;
+  readonly faults: SimFaults;
+  readonly #deps: SimDeps;
+  readonly #files: SimStates;
+  readonly #live = new Map<string, SimState>();
+  readonly #mutex = new KeyedMutex();
+  readonly #betweenBoots = new Set<(name: string) => Promise<void>>();
+  readonly #listeners = new Set<(exit: RuntimeExit) => void>();
+  readonly #processes = new Map<string, Set<RuntimeProcess>>();
+  readonly #consoles = new ConsoleHub((name, size) => this.#openConsole(name, size));
+  readonly live: SimLive;
+  readonly stateful: SimStateful;
+  #lastPid = firstPid;
+  #closed = false;
+
+  constructor(deps: SimDeps) {
+    this.#deps = deps;
+    this.faults = deps.faults ?? new SimFaults();
+    this.#files = deps.states ?? new SimStateFiles(deps.dir);
+    const book = {
+      need: (name: string) => this.#need(name),
+      remember: (state: SimState) => this.#remember(state),
+      lock: <T>(name: string, work: () => Promise<T>) => this.#mutex.run(name, work),
+    };
+    this.live = new SimLive(book, this.faults);
+    this.stateful = new SimStateful(
+      {
+        ...book,
+        freeze: (name) => this.#remember({ ...this.#need(name), status: 'frozen' }),
+        end: (name) => this.#mutex.run(name, async () => this.#end(name)),
+        start: (run, signal, ageMs) => this.start(run, signal, ageMs),
+        now: () => this.#now(),
+      },
+      this.faults,
+    );
+    for (const state of this.#files.readAll()) this.#lastPid = Math.max(this.#lastPid, state.initPid);
+  }
+
+  async recover(names: readonly string[]): Promise<void> {
+    const saved = new Map(this.#files.readAll().map((state) => [state.run.name, state]));
+    for (const name of names) {
+      const state = saved.get(name);
+      if (state === undefined || this.#live.has(name)) continue;
+      await this.faults.pass('recover', name);
+      const { unseen, ...rest } = state;
+      this.#live.set(name, rest);
+      // A crash may have come between these and the record.
+      linkMounts(state.run);
+      if (unseen === 'stop') this.#end(name);
+      if (unseen === 'reboot') this.#begin(state.run, rest.limits, 'reboot');
+    }
+  }
+
+  /** `ageMs`: not from the beginning, but from where it was then. */
+  async start(run: RunConfig, signal: AbortSignal, ageMs?: number): Promise<{ readonly initPid: number }> {
+    return this.#mutex.run(run.name, async () => {
+      signal.throwIfAborted();
+      if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
+      checkRun(run, this.#host());
+      await this.faults.pass('start', run.name, signal);
+      const fail = (reason: string): never => {
+        throw new DriverError('Failed', `Cannot start container "${run.name}"`, new Error(reason));
+      };
+      if (!existsSync(run.rootfs)) fail('its root file system is missing');
+      if (this.faults.exitsAtOnce(run.name)) fail('its init ended at once');
+      const limits = Object.fromEntries(Object.entries(run.config).filter(([key]) => key.startsWith('limits.')));
+      return { initPid: this.#begin({ properties: {}, ...run }, limits, undefined, ageMs).initPid };
+    });
+  }
+
+  #begin(run: RunConfig, limits: Readonly<Record<string, string>>, announce?: 'reboot', ageMs?: number): SimState {
+    this.#lastPid++;
+    this.#killAll(run.name);
+    appendConsole(
+      join(run.logDir, 'console.log'),
+      Buffer.from(ageMs === undefined ? 'sim: init started\n' : 'sim: init goes on\n'),
+    );
+    // Clients ask for it by its name; nothing goes wrong in here that it could tell.
+    writeFileSync(join(run.logDir, 'lxc.log'), '', { mode: 0o600 });
+    const startedAt = this.#now() - (ageMs ?? 0);
+    const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt, limits };
+    this.#remember(state);
+    linkMounts(run);
+    if (announce !== undefined) this.#announce({ name: run.name, target: announce });
+    return state;
+  }
+
+  #end(name: string): void {
+    unlinkMounts(this.#need(name).run);
+    this.#live.delete(name);
+    this.#killAll(name);
+    this.#files.remove(name);
+    this.#announce({ name, target: 'stop' });
+  }
+
+  async stop(
+    name: string,
+    options: { readonly force: boolean; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#need(name);
+    await this.faults.pass('stop', name, signal);
+    const { wait } = await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      if (!options.force && state.status === 'frozen') this.#remember({ ...state, status: 'running' });
+      if (options.force || !this.faults.ignoresShutdown(name)) setImmediate(() => void this.#endSoon(name, state));
+      return { wait: nextStop(this, name) };
+    });
+    await wait(options.timeoutMs, signal);
+  }
+
+  /** The exit comes a moment later, as a real one does, and only if it is still the same run. */
+  async #endSoon(name: string, state: SimState): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      if (!this.#closed && this.#live.get(name)?.initPid === state.initPid) this.#end(name);
+    });
+  }
+
+  async poweroff(name: string): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      this.#need(name);
+      this.#end(name);
+    });
+  }
+
+  async reboot(name: string): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      for (const listener of this.#betweenBoots) await listener(name).catch(() => {});
+      this.#begin(state.run, state.limits, 'reboot');
+    });
+  }
+
+  async freeze(name: string): Promise<void> {
+    await this.#setStatus(name, 'freeze', 'frozen');
+  }
+
+  async unfreeze(name: string): Promise<void> {
+    await this.#setStatus(name, 'unfreeze', 'running');
+  }
+
+  async #setStatus(name: string, operation: 'freeze' | 'unfreeze', status: SimState['status']): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      this.#need(name);
+      await this.faults.pass(operation, name);
+      this.#remember({ ...this.#need(name), status });
+    });
+  }
+
+  probe(name: string): RuntimeProbe {
+    const state = this.#live.get(name);
+    return state === undefined ? { status: 'stopped', initPid: 0 } : { status: state.status, initPid: state.initPid };
+  }
+
+  async metrics(name: string): Promise<RuntimeMetrics> {
+    this.#need(name);
+    await this.faults.pass('metrics', name);
+    return simMetrics(this.#need(name), this.#now(), this.#deps.addressesOf ?? (() => []));
+  }
+
+  async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      checkLimits(config, this.#host());
+      await this.faults.pass('updateLimits', name);
+      const limits = Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('limits.')));
+      this.#remember({ ...state, limits });
+    });
+  }
+
+  async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
+    const { run, status } = this.#need(name);
+    if (command.argv.length === 0) throw new DriverError('Invalid', `No command to run in container "${name}"`);
+    if (status === 'frozen') {
+      throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error('it is frozen'));
+    }
+    await this.faults.pass('exec', name, signal);
+    return this.#started(name, startSimProcess(command, run));
+  }
+
+  /** A process ends with its container. */
+  #started(name: string, process: RuntimeProcess): RuntimeProcess {
+    const processes = this.#processes.get(name) ?? new Set();
+    this.#processes.set(name, processes.add(process));
+    void process.exited.then(() => processes.delete(process));
+    return process;
+  }
+
+  #killAll(name: string): void {
+    for (const process of this.#processes.get(name) ?? []) process.kill();
+    this.#processes.delete(name);
+  }
+
+  console(name: string, size: TerminalSize): RuntimeConsole {
+    this.#need(name);
+    return this.#consoles.attach(name, size);
+  }
+
+  #openConsole(name: string, size: TerminalSize): RuntimeProcess {
+    const { run } = this.#need(name);
+    const log = join(run.logDir, 'console.log');
+    const onOutput = (chunk: Buffer): void => appendConsole(log, chunk);
+    return this.#started(
+      name,
+      startSimProcess({ argv: ['sh'], cwd: '/', stdio: { kind: 'terminal', size } }, { ...run, onOutput }),
+    );
+  }
+
+  async exec(
+    name: string,
+    argv: readonly string[],
+    options: { readonly env?: Readonly<Record<string, string>>; readonly cwd?: string; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<RuntimeExecResult> {
+    const { timeoutMs, ...rest } = options;
+    const command = await this.spawn(name, { ...rest, argv, stdio: { kind: 'pipes' } }, signal);
+    return captureOutput(command, `${argv[0] ?? ''} in container "${name}"`, timeoutMs, signal);
+  }
+
+  async forget(name: string): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
+      await this.faults.pass('forget', name);
+      this.#files.remove(name);
+    });
+  }
+
+  runOf(name: string): RunConfig {
+    return this.#need(name).run;
+  }
+
+  limits(name: string): Readonly<Record<string, string>> {
+    return this.#need(name).limits;
+  }
+
+  betweenBoots(listener: (name: string) => Promise<void>): () => void {
+    this.#betweenBoots.add(listener);
+    return () => this.#betweenBoots.delete(listener);
+  }
+
+  onExit(listener: (exit: RuntimeExit) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#consoles.close();
+    for (const name of this.#processes.keys()) this.#killAll(name);
+  }
+
+  #announce(exit: RuntimeExit): void {
+    if (this.#closed) return;
+    for (const listener of this.#listeners) listener(exit);
+  }
+
+  #remember(state: SimState): void {
+    this.#live.set(state.run.name, state);
+    this.#files.write(state);
+  }
+
+  #need(name: string): SimState {
+    const state = this.#live.get(name);
+    if (state === undefined) throw new DriverError('NotFound', `Container "${name}" is not running`);
+    return state;
+  }
+
+  #host(): HostFacts {
+    return this.#deps.host ?? simHost;
+  }
+
+  #now(): number {
+    return this.#deps.now?.() ?? Date.now();
+  }
+}
+
+function checkLimits(config: Readonly<Record<string, string>>, host: HostFacts): void {
+  readLimits(config, host, pickCpus(parseCpus(config['limits.cpu'] ?? ''), host.onlineCpus));
+}
+
+/** Refuses what the real runtime would refuse. */
+function checkRun(run: RunConfig, host: HostFacts): void {
+  checkLimits(run.config, host);
+  renderLxcConfig(run, {
+    postStopHook: 'true',
+    cgroup: { monitor: 'm', pivot: 'p', container: 'c' },
+    cgroup1: [],
+    cgroup2: [],
+    seccompProfile: undefined,
+    apparmorProfile: undefined,
+    lxcfsFiles: [],
+  });
+}

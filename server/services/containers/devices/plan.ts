@@ -1,0 +1,67 @@
+// Decides what must be done to the devices of a running container when they change. Pure.
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { effectOfDeviceChange, isRoot } from '../../../api/devices/index.ts';
+
+export type DeviceStep =
+  | { readonly kind: 'unplug'; readonly device: string }
+  | { readonly kind: 'plug'; readonly device: string }
+  /** The device stays plugged in; only rates, filters or bookkeeping of it change. */
+  | { readonly kind: 'adjust'; readonly device: string }
+  /** Cannot be done to a running container: holds from its next start. */
+  | { readonly kind: 'wait'; readonly device: string };
+
+/** What goes first makes room for what comes: names, paths and ports. */
+export function planDevices(before: DeviceMap, after: DeviceMap): readonly DeviceStep[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
+  const steps = names.flatMap((name) => stepsOf(name, present(before[name]), present(after[name])));
+  const rank = { unplug: 0, adjust: 1, plug: 2, wait: 3 } as const;
+  return steps.toSorted((a, b) => rank[a.kind] - rank[b.kind]);
+}
+
+/** A device of type none is no device. */
+const present = (device: ConfigMap | undefined): ConfigMap | undefined =>
+  device === undefined || device['type'] === 'none' ? undefined : device;
+
+function stepsOf(device: string, old: ConfigMap | undefined, next: ConfigMap | undefined): readonly DeviceStep[] {
+  const effect = effectOfDeviceChange(old, next);
+  if (effect === 'none') return [];
+  // Its size is the pool's business; a mount of its own it has not.
+  if ([old, next].some((one) => one !== undefined && isRoot(one))) return rootSteps(device, old, next, effect);
+  if (effect !== 'live') return [{ kind: 'wait', device }];
+  if (old === undefined) return [{ kind: 'plug', device }];
+  if (next === undefined) return [{ kind: 'unplug', device }];
+  if (isAdjustment(old, next)) return [{ kind: 'adjust', device }];
+  return [
+    { kind: 'unplug', device },
+    { kind: 'plug', device },
+  ];
+}
+
+function rootSteps(
+  device: string,
+  old: ConfigMap | undefined,
+  next: ConfigMap | undefined,
+  effect: string,
+): readonly DeviceStep[] {
+  if (effect !== 'live') return [{ kind: 'wait', device }];
+  const changed = changedProperties(old ?? {}, next ?? {});
+  return changed.some((name) => name.startsWith('limits.')) ? [{ kind: 'adjust', device }] : [];
+}
+
+const changedProperties = (old: ConfigMap, next: ConfigMap): readonly string[] =>
+  [...new Set([...Object.keys(old), ...Object.keys(next)])].filter((name) => (old[name] ?? '') !== (next[name] ?? ''));
+
+/** Properties that are changed under a device without taking it away, by type. */
+const adjustable: Readonly<Record<string, RegExp>> = {
+  nic: /^(limits\.(ingress|egress|max)|security\.mac_filtering|ipv[46]\.(address|routes)|maas\..*)$/,
+  disk: /^(limits\.(read|write|max)|optional|required)$/,
+  'unix-char': /^(uid|gid|mode|required)$/,
+  'unix-block': /^(uid|gid|mode|required)$/,
+  usb: /^(vendorid|productid|uid|gid|mode|required)$/,
+  gpu: /^(vendorid|productid|id|pci|uid|gid|mode)$/,
+};
+
+function isAdjustment(old: ConfigMap, next: ConfigMap): boolean {
+  const fits = adjustable[next['type'] ?? ''];
+  return fits !== undefined && changedProperties(old, next).every((name) => fits.test(name));
+}

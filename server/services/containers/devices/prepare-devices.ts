@@ -1,0 +1,89 @@
+// Turns the devices of a container into what a runtime and the daemon act on. Looks at the host, changes nothing.
+import { join } from 'node:path';
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import { resolveDevice } from '../../../api/devices/index.ts';
+import { errors } from '../../../api/errors.ts';
+import { type DeviceRun, nothing } from '../../../drivers/devices/device.ts';
+import { type HostPaths, thisHost } from '../../../drivers/devices/host-paths.ts';
+import { deviceTypes } from '../../../drivers/devices/index.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { Expanded } from '../../expand.ts';
+import type { Pools } from '../../storage/pools.ts';
+import type { HostVolumes } from '../../storage/host-volumes.ts';
+import type { ContainerEntry } from '../view.ts';
+
+export interface DeviceRunsOptions {
+  readonly rootfs: string;
+  readonly host?: HostPaths;
+  readonly volumes: HostVolumes;
+}
+
+/** By device name. `only`: these devices; the others' names are kept free all the same. */
+export async function deviceRuns(
+  document: Pick<ContainerDocument, 'uuid' | 'config'>,
+  expanded: Expanded,
+  options: DeviceRunsOptions,
+  only?: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, DeviceRun>> {
+  const takenNames = new Set(fixedNames(document.config, expanded));
+  const runs = new Map<string, DeviceRun>();
+  for (const [device, given] of Object.entries(expanded.devices).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (only !== undefined && !only.has(device)) continue;
+    const properties = resolveDevice(given);
+    if (options.host?.isElsewhere === true && needsHost(properties)) {
+      runs.set(device, nothing);
+      continue;
+    }
+    const run = await typeOf(device, properties).start({
+      device,
+      properties,
+      containerUuid: document.uuid,
+      volatile: volatileOf(document.config, device),
+      takenNames,
+      rootfs: options.rootfs,
+      host: options.host ?? thisHost,
+      volumeOf: options.volumes,
+    });
+    for (const nic of run.nics) takenNames.add(nic.name);
+    runs.set(device, run);
+  }
+  return runs;
+}
+
+/** Where the container's root file system lies on the host. */
+export const rootfsOf = (pools: Pick<Pools, 'volumePath'>, { name, document }: ContainerEntry): string =>
+  join(pools.volumePath(document.pool, { type: 'container', name }), 'rootfs');
+
+function typeOf(device: string, properties: ConfigMap) {
+  const type = deviceTypes[properties['type'] ?? ''];
+  if (type !== undefined) return type;
+  throw errors.notImplemented(
+    `The device ${device} of type ${properties['type'] ?? '(none)'} is not available in this release`,
+  );
+}
+
+/** All but pairs of interfaces of its own. */
+const needsHost = ({ type, nictype }: ConfigMap): boolean =>
+  type !== 'nic' || !['bridged', 'p2p'].includes(nictype ?? '');
+
+/** volatile.* keys of the container that the devices want kept. */
+export function volatileKeys(runs: ReadonlyMap<string, DeviceRun>): ConfigMap {
+  const keys = [...runs].flatMap(([device, run]) =>
+    Object.entries(run.volatile).map(([key, value]) => [`volatile.${device}.${key}`, value] as const),
+  );
+  return Object.fromEntries(keys);
+}
+
+/** Interface names that other nics have for good, so that a new nic does not take one of them. */
+function fixedNames(config: ConfigMap, expanded: Expanded): readonly string[] {
+  return Object.entries(expanded.devices).flatMap(([device, properties]) => {
+    if (properties['type'] !== 'nic') return [];
+    return properties['name'] ?? config[`volatile.${device}.name`] ?? [];
+  });
+}
+
+function volatileOf(config: ConfigMap, device: string): ConfigMap {
+  const prefix = `volatile.${device}.`;
+  const own = Object.entries(config).filter(([key]) => key.startsWith(prefix));
+  return Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value]));
+}

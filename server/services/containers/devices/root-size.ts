@@ -1,0 +1,36 @@
+// The size that a container's root disk asks for, and telling it to the pool that keeps the volume.
+import { parseBytes } from '../../../api/text/byte-size.ts';
+import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { rootDisk } from '../../../api/devices/index.ts';
+import type { Pools } from '../../storage/pools.ts';
+
+/** Undefined: no limit. */
+export function rootSize(devices: DeviceMap): number | undefined {
+  const root = rootDisk(devices);
+  const bytes = root === undefined ? undefined : parseBytes(devices[root.name]?.['size'] ?? '');
+  return bytes === 0 ? undefined : bytes;
+}
+
+/** For a volume that has no limit yet. Pools that cannot limit have refused the size where it was written. */
+export async function limitNewRoot(
+  pools: Pools,
+  pool: string,
+  name: string,
+  devices: DeviceMap,
+  how: { readonly mustHold?: boolean } = {},
+): Promise<void> {
+  if (rootSize(devices) !== undefined) await limitRoot(pools, pool, name, devices, how);
+}
+
+/** `mustHold`: refused when the container holds more already. */
+export async function limitRoot(
+  pools: Pools,
+  pool: string,
+  name: string,
+  devices: DeviceMap,
+  how: { readonly mustHold?: boolean } = {},
+): Promise<void> {
+  const { driver, pool: spec } = pools.use(pool);
+  if (!driver.capabilities.quotas) return;
+  await driver.limitVolume(spec, { type: 'container', name }, rootSize(devices), how);
+}

@@ -1,0 +1,318 @@
+// Keeps the devices of running containers as they are wanted: plugs and unplugs when they change, forwards connections, and
+// follows hardware that comes and goes.
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { errors } from '../../../api/errors.ts';
+import type { DeviceRun } from '../../../drivers/devices/device.ts';
+import { DirectoryWatch } from '../../../drivers/devices/directory-watch.ts';
+import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
+import type { ProxyKeeper } from '../../../drivers/devices/proxy/proxies.ts';
+import { planProxy } from '../../../drivers/devices/proxy/proxy-plan.ts';
+import type { LiveDevices, Plug, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
+import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { errorText, type Log } from '../../../lib/log.ts';
+import { withRevert, type Revert } from '../../../lib/revert.ts';
+import type { Records } from '../../../records/records.ts';
+import { nicNetworks } from '../../expand.ts';
+import type { Pools } from '../../storage/pools.ts';
+import { deviceRuns, rootfsOf, volatileKeys } from './prepare-devices.ts';
+import { planDevices, type DeviceStep } from './plan.ts';
+import { hostVolumes } from '../../storage/host-volumes.ts';
+import { lockOf } from '../deps.ts';
+import { withHardwareAddresses } from '../life/draft.ts';
+import { readyContainer } from '../find.ts';
+import type { NetworkHosts } from '../../networks/network-hosts.ts';
+import type { ContainerView } from '../view.ts';
+
+export interface RunningDevicesDeps {
+  readonly records: Records;
+  readonly runtime: RuntimeDriver;
+  readonly view: ContainerView;
+  readonly pools: Pools;
+  readonly hosts: NetworkHosts;
+  readonly locks: KeyedMutex;
+  readonly proxies: ProxyKeeper;
+  readonly log: Log;
+  readonly paths?: HostPaths;
+}
+
+export class RunningDevices {
+  readonly #deps: RunningDevicesDeps;
+  readonly #watch = new DirectoryWatch((name) => void this.#hardwareChanged(name));
+  readonly #stopListening: () => void;
+
+  constructor(deps: RunningDevicesDeps) {
+    this.#deps = deps;
+    this.#stopListening = deps.runtime.onExit(({ name, target }) => {
+      if (target === 'stop') void this.#ended(name);
+      else void this.#reborn(name);
+    });
+  }
+
+  /** The container was just started with these devices. On a throw it must not go on running. */
+  async started(name: string, runs: ReadonlyMap<string, DeviceRun>): Promise<void> {
+    for (const { warnings } of runs.values())
+      for (const warning of warnings) this.#deps.log.warn(`${name}: ${warning}`);
+    const { initPid } = this.#deps.runtime.probe(name);
+    for (const run of [...runs.values()].flatMap(({ proxies }) => proxies)) {
+      await this.#deps.proxies.open(name, run, initPid);
+    }
+    this.#watch.set(
+      name,
+      [...runs.values()].flatMap((run) => run.watch),
+    );
+  }
+
+  close(): Promise<void> {
+    this.#stopListening();
+    this.#watch.close();
+    return this.#deps.proxies.release();
+  }
+
+  async #ended(name: string): Promise<void> {
+    this.#watch.set(name, []);
+    await this.#deps.proxies.closeAll(name).catch((error: unknown) => {
+      this.#deps.log.warn(`Ending the forwards of ${name} failed: ${errorText(error)}`);
+    });
+  }
+
+  /** A reboot from inside: the network that forwards lead to is a new one. */
+  async #reborn(name: string): Promise<void> {
+    await this.#deps.locks.run(lockOf(name), () => this.#reopen(name));
+  }
+
+  /** Opens the forwards of a running container that this daemon did not start, and follows its hardware. */
+  async #reopen(name: string): Promise<void> {
+    const { runtime, proxies, log } = this.#deps;
+    const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
+    if (plugged === undefined) return;
+    for (const [device, properties] of Object.entries(plugged)) {
+      if (properties['type'] !== 'proxy') continue;
+      await proxies.open(name, planProxy(device, properties), runtime.probe(name).initPid).catch((error: unknown) => {
+        log.error(`The proxy ${device} of ${name} cannot be opened again: ${errorText(error)}`);
+      });
+    }
+    await this.#followAll(name, plugged);
+  }
+
+  /** What came and went while nobody looked, and from now on. */
+  async #followAll(name: string, plugged: DeviceMap): Promise<void> {
+    const { live } = this.#deps.runtime;
+    for (const [device, properties] of Object.entries(plugged)) {
+      if (live !== undefined && comesAndGoes(properties)) await this.#followNodes(live, name, device, plugged);
+    }
+    await this.#followHardware(name, plugged);
+  }
+
+  async #followHardware(name: string, plugged: DeviceMap): Promise<void> {
+    const watched = new Set(Object.keys(plugged).filter((device) => comesAndGoes(plugged[device])));
+    if (watched.size === 0) {
+      this.#watch.set(name, []);
+      return;
+    }
+    const found = await this.#runsOf(name, plugged, watched).catch(() => new Map<string, DeviceRun>());
+    this.#watch.set(
+      name,
+      [...found.values()].flatMap((run) => run.watch),
+    );
+  }
+
+  /** Nodes of devices that came or went on the host follow into the container. */
+  async #hardwareChanged(name: string): Promise<void> {
+    const { runtime, locks, log } = this.#deps;
+    try {
+      await locks.run(lockOf(name), async () => {
+        const plugged = runtime.probe(name).status === 'stopped' ? undefined : runtime.live?.plugged(name);
+        if (plugged !== undefined) await this.#followAll(name, plugged);
+      });
+    } catch (error) {
+      log.warn(`The hardware of ${name} could not be followed: ${errorText(error)}`);
+    }
+  }
+
+  async #followNodes(live: LiveDevices, name: string, device: string, plugged: DeviceMap): Promise<void> {
+    // One that has gone altogether is no failure of a running container.
+    const found = await this.#runsOf(name, plugged, new Set([device])).catch(() => undefined);
+    const parts = live.parts(name, device);
+    const nodes = found?.get(device)?.nodes ?? [];
+    if (JSON.stringify(nodes) === JSON.stringify(parts.nodes)) return;
+    await live.adjust(name, { device, properties: plugged[device] ?? {}, ...parts, nodes });
+  }
+
+  /**
+   * Brings the recorded devices of a container into force if it runs. On a throw the devices are as they were, and the error
+   * names the one that failed. `had`: its recorded devices before the change. The caller holds the container's lock.
+   */
+  async apply(name: string, had?: DeviceMap): Promise<void> {
+    const { live } = this.#deps.runtime;
+    if (live === undefined || this.#deps.runtime.probe(name).status === 'stopped') return;
+    const before = live.plugged(name);
+    const after = this.#deps.view.expanded(readyContainer(this.#deps.records, name)).devices;
+    if (before === undefined) return refuseUnknown(name, planDevices(had ?? after, after));
+    const steps = planDevices(before, after).filter((step) => step.kind !== 'wait');
+    if (steps.length === 0) return;
+    await keepAddresses(this.#deps.records, name, after);
+    if (steps.some(({ device }) => after[device]?.['type'] === 'nic')) this.#deps.hosts.refuseAddresses(name);
+    await this.#deps.hosts.settle([...nicNetworks(before), ...nicNetworks(after)]);
+    const runs = await this.#resolve(name, before, steps);
+    await withRevert(async (revert) => {
+      for (const step of steps) await this.#step(live, name, step, after, runs, revert);
+      await this.#keepVolatile(name, runs, before, after);
+    });
+    await this.#followHardware(name, live.plugged(name) ?? {});
+  }
+
+  /** For changes made elsewhere (profiles): takes the container's lock, and only when there is something to do. */
+  async applyLocked(name: string): Promise<void> {
+    if (this.#deps.runtime.live === undefined || this.#deps.runtime.probe(name).status === 'stopped') return;
+    await this.#deps.locks.run(lockOf(name), async () => {
+      if (this.#deps.records.containers.get(name)?.document.lifecycle === 'ready') await this.apply(name);
+    });
+  }
+
+  /** After a daemon start: forwards are opened again, and what was changed while the last daemon died is done now. */
+  async resume(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      if (this.#deps.runtime.probe(name).status === 'stopped') continue;
+      try {
+        await this.#deps.locks.run(lockOf(name), () => this.#reopen(name));
+        await this.applyLocked(name);
+      } catch (error) {
+        this.#deps.log.error(`The devices of ${name} are not as recorded: ${errorText(error)}`);
+      }
+    }
+    await this.#deps.proxies.sweep();
+  }
+
+  async #resolve(
+    name: string,
+    before: DeviceMap,
+    steps: readonly DeviceStep[],
+  ): Promise<ReadonlyMap<string, DeviceRun>> {
+    const wanted = new Set(steps.filter(({ kind }) => kind !== 'unplug').map(({ device }) => device));
+    const { devices } = this.#deps.view.expanded(readyContainer(this.#deps.records, name));
+    // Devices that stay keep their names although profiles may say nothing of them any more.
+    const runs = await this.#runsOf(name, { ...before, ...devices }, wanted);
+    for (const { warnings } of runs.values())
+      for (const warning of warnings) this.#deps.log.warn(`${name}: ${warning}`);
+    return runs;
+  }
+
+  #runsOf(name: string, devices: DeviceMap, only: ReadonlySet<string>): Promise<ReadonlyMap<string, DeviceRun>> {
+    const { records, runtime, view, pools, paths } = this.#deps;
+    const entry = readyContainer(records, name);
+    const volumes = hostVolumes({ records, runtime, pools }, name);
+    const options = { rootfs: rootfsOf(pools, entry), volumes, ...(paths === undefined ? {} : { host: paths }) };
+    return deviceRuns(entry.document, { ...view.expanded(entry), devices }, options, only);
+  }
+
+  async #step(
+    live: LiveDevices,
+    name: string,
+    step: DeviceStep,
+    after: DeviceMap,
+    runs: ReadonlyMap<string, DeviceRun>,
+    revert: Revert,
+  ): Promise<void> {
+    const { device, kind } = step;
+    const was: Plug = { device, properties: live.plugged(name)?.[device] ?? {}, ...live.parts(name, device) };
+    try {
+      if (kind === 'unplug') {
+        revert.push(() => this.#undo(name, device, () => this.#plugBack(live, name, was)));
+        await this.#deps.proxies.close(name, device);
+        await live.unplug(name, device);
+        return;
+      }
+      const run = runs.get(device);
+      const plug = plugOf(device, after[device] ?? {}, run);
+      // A disk that was left out at the start, and whose source is there by now.
+      const isLate = kind === 'adjust' && plug.mounts.length > was.mounts.length;
+      if (isLate) await live.unplug(name, device);
+      if (kind === 'adjust' && !isLate) {
+        await live.adjust(name, plug.mounts.length < was.mounts.length ? { ...plug, mounts: was.mounts } : plug);
+        revert.push(() => this.#undo(name, device, () => live.adjust(name, was)));
+        return;
+      }
+      await live.plug(name, plug);
+      revert.push(() => this.#undo(name, device, () => live.unplug(name, device)));
+      revert.push(() => this.#deps.proxies.close(name, device));
+      for (const proxy of run?.proxies ?? []) {
+        await this.#deps.proxies.open(name, proxy, this.#deps.runtime.probe(name).initPid);
+      }
+    } catch (error) {
+      throw errors.badRequest(
+        `The device ${device} of the running container ${name} could not be ${verbs[kind]}, and its devices stay as they were: ${errorText(error)}`,
+      );
+    }
+  }
+
+  async #plugBack(live: LiveDevices, name: string, was: Plug): Promise<void> {
+    const { device, properties } = was;
+    if (!Object.hasOwn(live.plugged(name) ?? {}, device)) await live.plug(name, was);
+    if (properties['type'] !== 'proxy') return;
+    await this.#deps.proxies.open(name, planProxy(device, properties), this.#deps.runtime.probe(name).initPid);
+  }
+
+  async #undo(name: string, device: string, work: () => Promise<void>): Promise<void> {
+    await work().catch((error: unknown) => {
+      if (this.#deps.runtime.probe(name).status === 'stopped') return;
+      this.#deps.log.error(`Putting the device ${device} of ${name} back failed: ${errorText(error)}`);
+    });
+  }
+
+  async #keepVolatile(
+    name: string,
+    runs: ReadonlyMap<string, DeviceRun>,
+    before: DeviceMap,
+    after: DeviceMap,
+  ): Promise<void> {
+    const lost = Object.keys(before).filter((device) => !(device in after));
+    const added = volatileKeys(runs);
+    const isLost = (key: string): boolean => lost.some((device) => key.startsWith(`volatile.${device}.`));
+    const { config } = readyContainer(this.#deps.records, name).document;
+    const kept = Object.fromEntries(Object.entries(config).filter(([key]) => !isLost(key)));
+    const wanted: ConfigMap = { ...kept, ...added };
+    if (isSame(config, wanted)) return;
+    await this.#deps.records.retry((changes) => {
+      const { document } = readyContainer(this.#deps.records, name);
+      const now = Object.fromEntries(Object.entries(document.config).filter(([key]) => !isLost(key)));
+      changes.put('containers', name, { ...document, config: { ...now, ...added } });
+    });
+  }
+}
+
+/** Of a container whose record of the start was lost, or that an older release started, nobody knows what is plugged in. */
+function refuseUnknown(name: string, steps: readonly DeviceStep[]): void {
+  const devices = steps.filter(({ kind }) => kind !== 'wait').map(({ device }) => device);
+  if (devices.length === 0) return;
+  throw errors.badRequest(
+    `The devices of the running container ${name} cannot be changed (${devices.join(', ')}): how it was started is not known to this daemon. Restart it, then change them`,
+  );
+}
+
+/** Devices whose nodes follow the hardware of the host. */
+const comesAndGoes = (properties: ConfigMap | undefined): boolean =>
+  ['usb', 'gpu'].includes(properties?.['type'] ?? '') ||
+  ((properties?.['type'] ?? '').startsWith('unix-') && /^(false|0|no|off)$/i.test(properties?.['required'] ?? ''));
+
+const verbs = { unplug: 'unplugged', plug: 'plugged in', adjust: 'changed', wait: 'changed' } as const;
+
+const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
+
+function plugOf(device: string, properties: ConfigMap, run: DeviceRun | undefined): Plug {
+  const { nics = [], mounts = [], nodes = [], diskRates = [] } = run ?? {};
+  return { device, properties, nics, mounts, nodes, diskRates };
+}
+
+/** Every nic of the container has its hardware address recorded, also those that profiles brought later. */
+export async function keepAddresses(records: Records, name: string, devices: DeviceMap): Promise<void> {
+  const { config } = readyContainer(records, name).document;
+  if (withHardwareAddresses(records, config, devices) === config) return;
+  await records.retry((changes) => {
+    const { document } = readyContainer(records, name);
+    changes.put('containers', name, {
+      ...document,
+      config: withHardwareAddresses(records, document.config, devices),
+    });
+  });
+}

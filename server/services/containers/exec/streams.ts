@@ -1,0 +1,133 @@
+// Carries bytes between a command and the channels of its operation, as clients expect it frame by frame (real system section 15).
+import { finished } from 'node:stream/promises';
+import type { Readable, Writable } from 'node:stream';
+import { parseControlMessage } from '../../../api/container/container-exec.ts';
+import type { RuntimeProcess, TerminalSize } from '../../../drivers/runtime/driver.ts';
+import type { Channel } from '../../../operations/channels.ts';
+
+/** After a hang-up, for the command to end by itself. */
+const hangUpGraceMs = 2_000;
+const hangUp = 1;
+
+/** Three pipes. Resolves with the exit code once all output was sent. */
+export async function relayPipes(
+  process: RuntimeProcess,
+  channels: readonly Channel[],
+  control: Promise<Channel>,
+): Promise<number> {
+  const [input, output, errors] = channels;
+  const isControlled = followControl(process, control);
+  void endUnseen(process, channels, isControlled);
+  void feed(input, process.stdin);
+  await Promise.all([drain(process.stdout, output), drain(process.stderr, errors)]);
+  return process.exited;
+}
+
+/** Without a control channel the command ends when nobody is left to see it. */
+async function endUnseen(
+  process: RuntimeProcess,
+  channels: readonly Channel[],
+  isControlled: () => boolean,
+): Promise<void> {
+  await Promise.all(channels.map((channel) => channel.gone));
+  if (!isControlled()) process.kill();
+}
+
+/** One terminal. After its last output the client has the last word: it may still be taking what was sent. */
+export async function relayTerminal(
+  process: RuntimeProcess,
+  [terminal]: readonly Channel[],
+  control: Promise<Channel>,
+): Promise<number> {
+  followControl(process, control);
+  let isOver = false;
+  const input = feed(terminal, process.stdin).then((end) => {
+    if (end === 'gone' && !isOver) leave(process);
+    return end;
+  });
+  await drain(process.stdout, terminal);
+  isOver = true;
+  const code = await process.exited;
+  await input;
+  return code;
+}
+
+/** A terminal that nobody looks at any more hangs up; what ignores that is killed. */
+function leave(process: RuntimeProcess): void {
+  process.signal(hangUp);
+  const timer = setTimeout(() => {
+    process.kill();
+    process.stdout?.destroy();
+  }, hangUpGraceMs);
+  void process.exited.finally(() => clearTimeout(timer));
+}
+
+/** Obeys the control channel. Its loss, however it comes, kills the command. The answer: whether it was ever there. */
+function followControl(process: RuntimeProcess, control: Promise<Channel>): () => boolean {
+  let isControlled = false;
+  const follow = async (): Promise<void> => {
+    const channel = await control;
+    isControlled = true;
+    await obey(
+      channel,
+      (size) => process.resize(size),
+      (signal) => process.signal(signal),
+    );
+    process.kill();
+  };
+  void follow();
+  return () => isControlled;
+}
+
+/** Longer ones are no control messages. */
+const maxControlBytes = 4096;
+
+/** Carries out control messages until the channel is gone. Unknown ones are ignored. */
+export async function obey(
+  channel: Channel,
+  resize: (size: TerminalSize) => void,
+  signal: (number: number) => void = () => {},
+): Promise<void> {
+  for await (const frame of channel.frames) {
+    if (frame.bytes.length > maxControlBytes) continue;
+    const message = parseControlMessage(frame.bytes.toString('utf8'));
+    if (message?.command === 'window-resize') resize({ columns: message.columns, rows: message.rows });
+    if (message?.command === 'signal') signal(message.signal);
+  }
+}
+
+/** Data frames until the first text frame or the end; then the input is closed. */
+export async function feed(channel: Channel | undefined, input: Writable | undefined): Promise<'barrier' | 'gone'> {
+  let end: 'barrier' | 'gone' = 'gone';
+  for await (const frame of channel?.frames ?? []) {
+    if (frame.kind === 'text') {
+      end = 'barrier';
+      break;
+    }
+    if (input !== undefined && !input.destroyed) await write(input, frame.bytes);
+  }
+  input?.end();
+  return end;
+}
+
+/** Resolves when there is room for more, or nobody reads any more. */
+function write(input: Writable, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    if (input.write(bytes, () => resolve())) resolve();
+  });
+}
+
+/** All of the stream, then the barrier. Whoever produces it waits while the client does not read. */
+export async function drain(stream: Readable | undefined, channel: Channel | undefined): Promise<void> {
+  if (stream === undefined || channel === undefined) return;
+  // The one who listened is gone: the command learns it by its next write.
+  void channel.gone.finally(() => stream.destroy());
+  stream.on('data', (chunk: Buffer) => {
+    const room = channel.send(chunk);
+    if (room === undefined) return;
+    stream.pause();
+    void room.finally(() => stream.resume());
+  });
+  await finished(stream).catch(() => {});
+  await channel.barrier();
+}

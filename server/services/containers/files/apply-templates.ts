@@ -1,0 +1,170 @@
+// Makes files of a container from the templates of its image, before it starts (real system section 14.2).
+import { once } from 'node:events';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { isTrue } from '../../../api/container/container-config.ts';
+import { newerSeedKey } from '../../../api/container/cloud-init-seed-keys.ts';
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import type { ContainerMetadata } from '../../../api/container/container.ts';
+import { errors } from '../../../api/errors.ts';
+import { DriverError } from '../../../drivers/driver-error.ts';
+import type { FileRoot } from '../../../drivers/files/driver.ts';
+import { makeDirectory } from '../../../drivers/files/make.ts';
+import { readEntry } from '../../../drivers/files/read.ts';
+import { writeFile } from '../../../drivers/files/write.ts';
+import { Callable, renderTemplate } from '../../../lib/template/render.ts';
+import { lockOf, type ContainerDeps } from '../deps.ts';
+import { treeOnDisk, volumeDir } from './file-tree.ts';
+import { readMetadata } from './metadata.ts';
+import { maxTemplates } from './metadata-check.ts';
+import type { ContainerEntry } from '../view.ts';
+import { readMetadataText, readTemplateText } from './volume-files.ts';
+
+/** Set by create and copy: the first start is when their templates are applied. */
+export const applyTemplateKey = 'volatile.apply_template';
+
+type ApplyDeps = Pick<ContainerDeps, 'pools' | 'view' | 'runtime' | 'idMaps'>;
+type Template = ContainerMetadata['templates'][string];
+
+/** The container is stopped and its lock held. Throws AppError badRequest naming the template and what is wrong with it. */
+export async function applyTemplates(
+  deps: ApplyDeps,
+  entry: ContainerEntry,
+  rootfs: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const volume = volumeDir(deps, entry.name, entry.document.pool);
+  if ((await readMetadataText(volume, `container ${entry.name}`)) === undefined) return;
+  const { templates } = await readMetadata(deps, entry);
+  const due = dueTemplates(templates, entry.document.config[applyTemplateKey]);
+  if (due.length === 0) return;
+  if (due.length > maxTemplates)
+    throw errors.badRequest(`The image of ${entry.name} has more than ${maxTemplates} templates`);
+  const tree = treeOnDisk(deps, entry, rootfs);
+  for (const one of due) {
+    signal.throwIfAborted();
+    await applyOne(deps, entry, { volume, tree }, one, signal);
+  }
+}
+
+/** Less than a reboot waits for it. */
+const betweenBootsMs = 5000;
+
+/** For a container that reboots from inside: what every start does. Nothing can refuse the next boot any more, so a template that
+ *  cannot be rendered is told in the log; and who holds the container's lock is not waited for longer than the reboot waits. */
+export async function templatesBetweenBoots(
+  deps: ApplyDeps & Pick<ContainerDeps, 'records' | 'locks'>,
+  name: string,
+): Promise<void> {
+  const tooLate = AbortSignal.timeout(betweenBootsMs);
+  const applied = deps.locks.run(lockOf(name), async () => {
+    const entry = deps.records.containers.get(name);
+    if (tooLate.aborted || entry?.document.lifecycle !== 'ready') return;
+    await applyTemplates(deps, entry, join(volumeDir(deps, name, entry.document.pool), 'rootfs'), tooLate);
+  });
+  applied.catch(() => {});
+  await Promise.race([applied, once(tooLate, 'abort')]);
+  if (tooLate.aborted) throw errors.internal(`The templates of ${name} were not applied: it was busy when it rebooted`);
+}
+
+export function withoutTemplateTrigger(config: ConfigMap): ConfigMap {
+  return Object.fromEntries(Object.entries(config).filter(([key]) => key !== applyTemplateKey));
+}
+
+interface Due {
+  readonly trigger: string;
+  readonly target: string;
+  readonly template: Template;
+}
+
+/** What has waited since create or copy comes first, then what every start does. Pure. */
+export function dueTemplates(templates: ContainerMetadata['templates'], waiting: string | undefined): readonly Due[] {
+  return [...(waiting === undefined || waiting === '' ? [] : [waiting]), 'start'].flatMap((trigger) =>
+    Object.entries(templates)
+      .filter(([, template]) => template.when.includes(trigger))
+      .map(([target, template]) => ({ trigger, target, template })),
+  );
+}
+
+async function applyOne(
+  deps: ApplyDeps,
+  entry: ContainerEntry,
+  { volume, tree }: { readonly volume: string; readonly tree: FileRoot },
+  { trigger, target, template }: Due,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = Buffer.from(target);
+  if (template.create_only && (await isThere(tree, path))) return;
+  const fail = (why: string): never => {
+    throw errors.badRequest(
+      `Cannot make ${target} of container ${entry.name} from template ${template.template}: ${why}`,
+    );
+  };
+  const source =
+    (await readTemplateText(volume, `container ${entry.name}`, template.template)) ?? fail('the template is missing');
+  const { config, devices } = deps.view.expanded(entry);
+  let text = '';
+  try {
+    text = renderTemplate(
+      source.toString('utf8'),
+      templateContext(entry, { config, devices }, { trigger, target, template }),
+    );
+  } catch (error) {
+    fail(error instanceof Error ? error.message : String(error));
+  }
+  await makeParents(tree, target);
+  await writeFile(tree, path, Readable.from(text === '' ? [] : [Buffer.from(text)]), { append: false }, signal);
+}
+
+/** The names that templates of images know. Pure. */
+export function templateContext(
+  { name, document }: ContainerEntry,
+  { config, devices }: { readonly config: ConfigMap; readonly devices: DeviceMap },
+  { trigger, target, template }: Due,
+): Record<string, unknown> {
+  const container = {
+    name,
+    architecture: document.architecture,
+    privileged: String(isTrue(config['security.privileged'] ?? '')),
+    ephemeral: String(document.ephemeral),
+  };
+  return {
+    trigger,
+    path: target,
+    container,
+    // What newer images call it.
+    instance: { ...container, type: 'container' },
+    config,
+    devices,
+    properties: template.properties,
+    config_get: new Callable(([key = '', fallback = '']) =>
+      typeof key === 'string' ? (templateValue(config, key) ?? fallback) : fallback,
+    ),
+  };
+}
+
+/** Templates of older images ask for `user.user-data` only: `cloud-init.user-data` counts instead of it there, too. */
+function templateValue(config: ConfigMap, key: string): string | undefined {
+  const newer = newerSeedKey(key);
+  const overriding = newer === undefined ? '' : (config[newer] ?? '');
+  return overriding || (Object.hasOwn(config, key) ? config[key] : undefined);
+}
+
+async function isThere(tree: FileRoot, path: Buffer): Promise<boolean> {
+  try {
+    const entry = await readEntry(tree, path);
+    if (entry.type === 'file') entry.content.destroy();
+    return true;
+  } catch (error) {
+    if (error instanceof DriverError && error.code === 'NotFound') return false;
+    // A FIFO or the like: something is there.
+    if (error instanceof DriverError && error.code === 'Invalid') return true;
+    throw error;
+  }
+}
+
+async function makeParents(tree: FileRoot, target: string): Promise<void> {
+  const parents: string[] = [];
+  for (let dir = dirname(target); dir !== '/' && dir !== '.'; dir = dirname(dir)) parents.push(dir);
+  for (const dir of parents.toReversed()) await makeDirectory(tree, Buffer.from(dir), {});
+}

@@ -1,0 +1,95 @@
+// Finds the file tree of a container as it is right now: through its first process while it runs, on disk otherwise.
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errors } from '../../../api/errors.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import { statusCodes } from '../../../api/status.ts';
+import type { FileIds, FileRoot } from '../../../drivers/files/driver.ts';
+import type { IdMapEntry } from '../../../drivers/runtime/driver.ts';
+import { holdsHostId, hostRootIds, toGuestId, toHostId } from '../../../drivers/runtime/idmap/id-map.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import { lockOf, type ContainerDeps } from '../deps.ts';
+import { readyContainer } from '../find.ts';
+
+export type FileTreeDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'pools' | 'view' | 'locks' | 'idMaps'>;
+
+/** How long the end of a container may take to be noticed. */
+const settleMs = 3000;
+const lookAgainMs = 20;
+
+/** Host directory of the container's volume: `rootfs/`, `metadata.yaml`, `templates/`. */
+export function volumeDir(deps: Pick<FileTreeDeps, 'pools'>, name: string, pool: string): string {
+  return deps.pools.volumePath(pool, { type: 'container', name });
+}
+
+export async function fileTree(deps: FileTreeDeps, name: string): Promise<FileRoot> {
+  for (let waitedMs = 0; waitedMs <= settleMs; waitedMs += lookAgainMs) {
+    const { document } = readyContainer(deps.records, name);
+    const isSynced = isTrue(deps.records.pools.get(document.pool)?.document.config['sync.volumes'] ?? '');
+    // In the middle of a start neither tree is the right one; it ends soon.
+    if (deps.view.statusCode(name) === statusCodes.starting)
+      await deps.locks.run(lockOf(name), () => Promise.resolve());
+    const isStopped = deps.runtime.probe(name).status === 'stopped';
+    if (isStopped || deps.runtime.fileView === undefined) {
+      return {
+        ...treeOnDisk(deps, { name, document }, join(volumeDir(deps, name, document.pool), 'rootfs')),
+        isSynced,
+      };
+    }
+    const tree = runningTree(deps, name, isSynced);
+    if (tree !== undefined) return tree;
+    // Its init has ended, which is about to be noticed.
+    await sleep(lookAgainMs);
+  }
+  throw errors.unavailable(`The files of container ${name} cannot be reached while it is stopping; try again`);
+}
+
+function runningTree(deps: FileTreeDeps, name: string, isSynced: boolean): FileRoot | undefined {
+  const view = deps.runtime.fileView?.(name);
+  if (view === undefined) return undefined;
+  const { path, idmap, isCurrent } = view;
+  return { path, ids: idsOf(idmap, idmap.length > 0), label: labelOf(name), isCurrent, isSynced };
+}
+
+/** Also for what is done before a start, when the container counts as stopped. */
+export function treeOnDisk(
+  deps: Pick<FileTreeDeps, 'runtime' | 'idMaps'>,
+  { name, document }: { readonly name: string; readonly document: ContainerDocument },
+  rootfs: string,
+): FileRoot {
+  const mapsAtStart = deps.runtime.rootfsIdmapped;
+  return {
+    path: rootfs,
+    ids: ownIds() ?? idsOf(mapOnDisk(rootfs, deps.idMaps.filesOf(document)), false),
+    label: labelOf(name),
+    // Where a start gives the files to other ids, one that is made meanwhile would keep the wrong ones.
+    isCurrent: () => mapsAtStart || deps.runtime.probe(name).status === 'stopped',
+  };
+}
+
+const labelOf = (name: string): string => `container ${name}`;
+
+/** Files are 0:0 on disk until a start gives them to the mapped ids, for hosts that cannot map them while mounted. */
+function mapOnDisk(rootfs: string, maps: readonly (readonly IdMapEntry[])[]): readonly IdMapEntry[] {
+  const owner = lstatSync(rootfs).uid;
+  return maps.find((map) => holdsHostId(map, 'uid', owner)) ?? [];
+}
+
+function idsOf(map: readonly IdMapEntry[], madeByRootOnly: boolean): FileIds {
+  return {
+    toHost: (kind, id) => toHostId(map, kind, id),
+    toGuest: (kind, hostId) => toGuestId(map, kind, hostId),
+    ...(madeByRootOnly ? { maker: hostRootIds(map) } : {}),
+  };
+}
+
+/** A daemon without rights makes files as its own user, which is shown as the container's root. */
+function ownIds(): FileIds | undefined {
+  const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  if (own.uid === 0) return undefined;
+  return {
+    toHost: (kind, id) => (id === 0 || id === own[kind] ? own[kind] : undefined),
+    toGuest: (kind, hostId) => (hostId === own[kind] ? 0 : hostId),
+  };
+}

@@ -1,0 +1,114 @@
+// Metadata and templates of containers (spec 2.8, 4.6): what their image said of itself, to be read and changed.
+import type { ContainerMetadata, ContainerMetadataPut } from '../../../api/container/container.ts';
+import { errors } from '../../../api/errors.ts';
+import { parseMetadata, renderMetadata } from '../../../drivers/image/metadata.ts';
+import type { Caller } from '../../caller.ts';
+import { checkIfMatch, etagOf } from '../../etag.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import { volumeDir } from './file-tree.ts';
+import { readyContainer } from '../find.ts';
+import { checkMetadata, templateNameRule } from './metadata-check.ts';
+import type { ContainerEntry } from '../view.ts';
+import {
+  hasTemplate,
+  readMetadataText,
+  readTemplateText,
+  removeTemplate,
+  templateNames,
+  writeMetadataText,
+  writeTemplateText,
+} from './volume-files.ts';
+
+type MetadataDeps = Pick<ContainerDeps, 'records' | 'pools' | 'locks' | 'events'>;
+
+export class ContainersMetadata {
+  readonly #deps: MetadataDeps;
+
+  constructor(deps: MetadataDeps) {
+    this.#deps = deps;
+  }
+
+  async get(name: string): Promise<{ readonly object: ContainerMetadata; readonly etag: string }> {
+    const object = await readMetadata(this.#deps, readyContainer(this.#deps.records, name));
+    return { object, etag: etagOf.containerMetadata(object) };
+  }
+
+  async put(caller: Caller, name: string, body: ContainerMetadataPut, ifMatch: string | undefined): Promise<void> {
+    await this.#change(caller, name, async (volume) => {
+      const { object, etag } = await this.get(name);
+      checkIfMatch(ifMatch, etag, 'metadata of container', name);
+      await writeMetadataText(volume, await renderMetadata(checkMetadata(body, object)));
+    });
+  }
+
+  templates(name: string): Promise<readonly string[]> {
+    return templateNames(this.#volume(name));
+  }
+
+  async readTemplate(name: string, template: string): Promise<Buffer> {
+    checkTemplateName(template);
+    const bytes = await readTemplateText(this.#volume(name), `container ${name}`, template);
+    if (bytes === undefined) throw noTemplate(name, template);
+    return bytes;
+  }
+
+  async createTemplate(caller: Caller, name: string, template: string, bytes: Buffer): Promise<void> {
+    checkTemplateName(template);
+    await this.#change(caller, name, async (volume) => {
+      if (await hasTemplate(volume, template)) throw errors.exists(`template of container ${name}`, template);
+      await writeTemplateText(volume, template, bytes);
+    });
+  }
+
+  async replaceTemplate(caller: Caller, name: string, template: string, bytes: Buffer): Promise<void> {
+    checkTemplateName(template);
+    await this.#change(caller, name, async (volume) => {
+      if (!(await hasTemplate(volume, template))) throw noTemplate(name, template);
+      await writeTemplateText(volume, template, bytes);
+    });
+  }
+
+  async deleteTemplate(caller: Caller, name: string, template: string): Promise<void> {
+    checkTemplateName(template);
+    await this.#change(caller, name, async (volume) => {
+      if (!(await hasTemplate(volume, template))) throw noTemplate(name, template);
+      await removeTemplate(volume, template);
+    });
+  }
+
+  async #change(caller: Caller, name: string, work: (volume: string) => Promise<void>): Promise<void> {
+    readyContainer(this.#deps.records, name);
+    await this.#deps.locks.run(lockOf(name), () => work(this.#volume(name)));
+    this.#deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
+  }
+
+  #volume(name: string): string {
+    return volumeDir(this.#deps, name, readyContainer(this.#deps.records, name).document.pool);
+  }
+}
+
+/** A container without metadata (made from nothing) has what can be told without an image. */
+export async function readMetadata(
+  deps: Pick<MetadataDeps, 'pools'>,
+  { name, document }: ContainerEntry,
+): Promise<ContainerMetadata> {
+  const text = await readMetadataText(volumeDir(deps, name, document.pool), `container ${name}`);
+  if (text === undefined) {
+    const creationDate = Math.floor(Date.parse(document.createdAt) / 1000);
+    const { architecture } = document;
+    return { architecture, creation_date: creationDate, expiry_date: 0, properties: {}, templates: {} };
+  }
+  const { templates, properties, ...rest } = await parseMetadata(text);
+  const own = Object.entries(templates).map(([target, one]): [string, ContainerMetadata['templates'][string]] => [
+    target,
+    { ...one, when: [...one.when], properties: { ...one.properties } },
+  ]);
+  return { ...rest, properties: { ...properties }, templates: Object.fromEntries(own) };
+}
+
+function checkTemplateName(template: string): void {
+  const rule = templateNameRule(template);
+  if (rule !== undefined) throw errors.invalidName('template', template, rule);
+}
+
+const noTemplate = (name: string, template: string) => errors.notFound(`template of container ${name}`, template);

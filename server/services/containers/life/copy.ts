@@ -1,0 +1,112 @@
+// What a container is copied from: another container or one of its snapshots (spec 2.5.1), and which snapshots come along.
+import { isNoteKey } from '../../../api/container/container-config.ts';
+import { isWithoutSnapshots, type ContainerSource } from '../../../api/container/container.ts';
+import { errors } from '../../../api/errors.ts';
+import type { SnapshotSource, VolumeRef, VolumeSource } from '../../../drivers/storage/driver.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { Records } from '../../../records/records.ts';
+import { applyTemplateKey } from '../files/apply-templates.ts';
+import { lockOf, type ContainerDeps } from '../deps.ts';
+import { withRootIn } from './draft.ts';
+import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../snapshots/records.ts';
+
+/** Where the files come from; kept in the intent of a creation. */
+export interface CopyFrom {
+  readonly container: string;
+  readonly pool: string;
+  /** Present when the snapshot is what is copied. */
+  readonly snapshot?: string;
+}
+
+export interface CopyOrigin {
+  readonly base: Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>;
+  readonly locks: readonly string[];
+  readonly from: CopyFrom;
+  readonly snapshots: readonly SnapshotEntry[];
+}
+
+/** `source.source` is `C` or `C/S`; snapshots come along with a container unless `container_only`. */
+export function copyOrigin(records: Records, source: ContainerSource): CopyOrigin {
+  if (source.source === undefined || source.source === '') {
+    throw errors.invalid('container', [
+      { path: 'source.source', message: 'is required: the name of the container to copy, or CONTAINER/SNAPSHOT' },
+    ]);
+  }
+  const slash = source.source.indexOf('/');
+  const name = slash < 0 ? source.source : source.source.slice(0, slash);
+  const entry = records.containers.get(name);
+  if (entry === undefined || entry.document.lifecycle !== 'ready') throw errors.notFound('container', name);
+  const { document } = entry;
+  const locks = [lockOf(name)];
+  if (slash < 0) {
+    const snapshots = isWithoutSnapshots(source) ? [] : readySnapshots(records, document.uuid);
+    return { base: baseOf(document), locks, from: { container: name, pool: document.pool }, snapshots };
+  }
+  const snapshot = source.source.slice(slash + 1);
+  const found = records.snapshots.get(snapshotKey(document.uuid, snapshot))?.document;
+  if (found === undefined || found.lifecycle !== 'ready') throw errors.notFound('snapshot', source.source);
+  return { base: baseOf(found), locks, from: { container: name, pool: document.pool, snapshot }, snapshots: [] };
+}
+
+const readySnapshots = (records: Records, uuid: string): readonly SnapshotEntry[] =>
+  snapshotsOf(records, uuid).filter(({ document }) => document.lifecycle === 'ready');
+
+/** A copy is its own machine: only where it came from is kept of the server's keys. */
+function baseOf(document: CopyOrigin['base']): CopyOrigin['base'] {
+  const { architecture, profiles, devices } = document;
+  const kept = Object.entries(document.config).filter(
+    ([key]) =>
+      !isNoteKey(key) &&
+      (!key.startsWith('volatile.') || key === 'volatile.base_image' || key === 'volatile.last_state.idmap'),
+  );
+  return { architecture, profiles, devices, config: { ...Object.fromEntries(kept), [applyTemplateKey]: 'copy' } };
+}
+
+const volumeOf = (container: string): VolumeRef => ({ type: 'container', name: container });
+
+export function copyVolumeSource(pools: ContainerDeps['pools'], from: CopyFrom, toPool: string): VolumeSource {
+  return pools.copySource(from.pool, volumeOf(from.container), from.snapshot, toPool);
+}
+
+/** The volume of the new container is there. Undone by deleting it, and its snapshot records. */
+export async function copySnapshots(
+  deps: Pick<ContainerDeps, 'records' | 'pools'>,
+  from: CopyFrom,
+  to: { readonly name: string; readonly document: ContainerDocument },
+  snapshots: readonly SnapshotEntry[],
+  signal: AbortSignal,
+): Promise<void> {
+  const place = { name: to.name, pool: to.document.pool };
+  const names = snapshots.map((one) => one.name);
+  await copySnapshotFiles(deps.pools, from, place, names, signal);
+  await putSnapshots(
+    deps.records,
+    to.document.uuid,
+    snapshots.map((one) => asCopied(deps.records, one, to.document.pool)),
+  );
+}
+
+export async function copySnapshotFiles(
+  pools: ContainerDeps['pools'],
+  from: CopyFrom,
+  to: { readonly name: string; readonly pool: string },
+  snapshots: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const name of snapshots) {
+    const source = snapshotSource(pools, from, name, to.pool);
+    await pools.createSnapshot(to.pool, { volume: volumeOf(to.name), snapshot: name }, source, signal);
+  }
+}
+
+function snapshotSource(pools: ContainerDeps['pools'], from: CopyFrom, name: string, toPool: string): SnapshotSource {
+  const volume = volumeOf(from.container);
+  const source = pools.copySource(from.pool, volume, name, toPool);
+  return source.kind === 'tree' ? source : { kind: 'copy', from: { volume, snapshot: name } };
+}
+
+/** Restoring it must neither give the copy the addresses of the original, nor ask for the pool that the original is in. */
+function asCopied(records: Records, { name, document }: SnapshotEntry, pool: string): SnapshotEntry {
+  const devices = withRootIn(records, document, pool);
+  return { name, document: { ...document, devices, config: baseOf(document).config } };
+}

@@ -1,0 +1,256 @@
+// Creating a container: decides what is wanted (image, copy or empty), then a saga makes volume and record.
+import { randomUUID } from 'node:crypto';
+import type { ContainerCreate, ContainerSource } from '../../../api/container/container.ts';
+import { never } from '../../../api/schema/common-schemas.ts';
+import { errors } from '../../../api/errors.ts';
+import { applyInstanceType } from '../../../api/container/instance-type.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { VolumeSource } from '../../../drivers/storage/driver.ts';
+import type { OperationHandle } from '../../../operations/manager.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { Caller } from '../../caller.ts';
+import { remoteImageOf, type RemoteSource } from '../../images/remote-source.ts';
+import { expand, isServerKey, nicNetworks } from '../../expand.ts';
+import { replaceConfig, replaceDevices } from '../../patch.ts';
+import { beginContainer, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
+import { applyTemplateKey } from '../files/apply-templates.ts';
+import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import { idMapKeys } from './id-maps.ts';
+import type { NetworkHosts } from '../../networks/network-hosts.ts';
+import { limitNewRoot } from '../devices/root-size.ts';
+import { dropSnapshots, type SnapshotEntry } from '../snapshots/records.ts';
+import { removeState, stateDirOf } from './checkpoint.ts';
+
+type CreateDeps = Pick<
+  ContainerDeps,
+  | 'records'
+  | 'pools'
+  | 'images'
+  | 'pulls'
+  | 'idMaps'
+  | 'operations'
+  | 'sagas'
+  | 'events'
+  | 'locks'
+  | 'clock'
+  | 'architecture'
+> & { readonly hosts: NetworkHosts };
+
+interface CreateParams {
+  readonly name: string;
+  readonly document: ContainerDocument;
+  readonly source: VolumeSource;
+  /** Snapshots that come along with a copy. */
+  readonly copied?: { readonly from: CopyFrom; readonly snapshots: readonly SnapshotEntry[] };
+}
+
+export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): Saga<CreateParams> {
+  return {
+    kind: 'container-create',
+    onRestart: 'unwind',
+    begin(changes, { name, document }) {
+      beginContainer(deps.records, changes, name, document);
+    },
+    steps: [
+      {
+        // Apart from making it: what was there before us is not ours to undo.
+        name: 'place',
+        execute: ({ name, document }) => deps.pools.refuseVolume(document.pool, { type: 'container', name }),
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'volume',
+        execute: ({ name, document, source }, context) =>
+          deps.pools.createVolume(
+            document.pool,
+            { type: 'container', name },
+            source,
+            (text) => context.progress({ create_container_from_image_unpack_progress: text }),
+            context.signal,
+          ),
+        undo: ({ name, document }) => deps.pools.deleteVolume(document.pool, { type: 'container', name }),
+      },
+      {
+        name: 'size',
+        async execute({ name, document }) {
+          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          await limitNewRoot(deps.pools, document.pool, name, devices, { mustHold: true });
+        },
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'snapshots',
+        async execute({ name, document, copied }, context) {
+          if (copied === undefined || copied.snapshots.length === 0) return;
+          await copySnapshots(deps, copied.from, { name, document }, copied.snapshots, context.signal);
+        },
+        // Their files go with the volume.
+        undo: ({ document }) => dropSnapshots(deps.records, document.uuid),
+      },
+      {
+        // A copy is another machine: it cannot go on where the original stood.
+        name: 'state',
+        async execute({ name, document, copied }) {
+          if (copied !== undefined) await removeState(stateDirOf(deps, { name, pool: document.pool }));
+        },
+        undo: () => Promise.resolve(),
+      },
+    ],
+    commit: (changes, { name, document }) => changes.put('containers', name, document),
+    rollBack: (changes, { name }) => {
+      if (deps.records.containers.has(name)) changes.delete('containers', name);
+    },
+  };
+}
+
+/** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
+export function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Operation {
+  const name = freeName(deps.records, body.name);
+  const remote = remoteImageOf(body.source);
+  if (remote !== undefined) return createFromRemote(deps, caller, name, body, remote);
+  return deps.operations.start({
+    description: 'Creating container',
+    resources: { containers: [urlOf(name)] },
+    run: prepareContainer(deps, caller, name, body),
+  });
+}
+
+/** What does not depend on the image is refused before it is fetched. */
+function createFromRemote(
+  deps: CreateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerCreate,
+  remote: RemoteSource,
+): Operation {
+  draftDocument(deps, name, body, { base: {}, locks: [] });
+  return deps.operations.start({
+    description: 'Creating container',
+    resources: { containers: [urlOf(name)] },
+    mayCancel: true,
+    run: async (handle, signal) => {
+      const report = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
+      const fingerprint = await deps.pulls.pullForContainer(caller, remote, report, signal);
+      if (deps.records.containers.has(name)) throw errors.exists('container', name);
+      await prepareContainer(deps, caller, name, { ...body, source: { type: 'image', fingerprint } })(handle, signal);
+    },
+  });
+}
+
+/** Throws what can be refused at once; what it returns does the work. */
+function prepareContainer(
+  deps: CreateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerCreate,
+): (handle: OperationHandle, signal: AbortSignal) => Promise<void> {
+  const origin = findOrigin(deps, body.source);
+  const document = draftDocument(deps, name, body, origin);
+  deps.idMaps.check(name, document);
+  const params: CreateParams = {
+    name,
+    document,
+    ...(origin.from === undefined
+      ? { source: origin.volume ?? { kind: 'empty' } }
+      : {
+          source: copyVolumeSource(deps.pools, origin.from, document.pool),
+          copied: { from: origin.from, snapshots: origin.snapshots ?? [] },
+        }),
+  };
+  const saga = createContainerSaga(deps);
+  return (handle, signal) =>
+    deps.locks.runAll([lockOf(name), ...origin.locks], async () => {
+      const context = { signal, progress: (metadata: Record<string, unknown>) => handle.update(metadata) };
+      const make = (): Promise<void> =>
+        deps.idMaps.reserving((reserve) =>
+          deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
+        );
+      await (origin.fingerprint === undefined ? make() : deps.images.using(origin.fingerprint, make));
+      const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+      await deps.hosts.settle(nicNetworks(devices));
+      deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
+    });
+}
+
+interface Origin {
+  /** Absent for a copy, whose source depends on the pool it goes to. */
+  readonly volume?: VolumeSource;
+  /** Config, devices, profiles that the new container starts from. */
+  readonly base: Partial<Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>>;
+  readonly locks: readonly string[];
+  readonly fingerprint?: string;
+  readonly from?: CopyFrom;
+  readonly snapshots?: readonly SnapshotEntry[];
+}
+
+function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, source: ContainerSource): Origin {
+  switch (source.type) {
+    case 'none':
+      return { volume: { kind: 'empty' }, base: {}, locks: [] };
+    case 'image':
+      return imageOrigin(deps, source);
+    case 'copy':
+      return copyOrigin(deps.records, source);
+    default:
+      throw errors.invalid('container', [
+        { path: 'source.type', message: `must be image, copy, migration or none, is ${JSON.stringify(source.type)}` },
+      ]);
+  }
+}
+
+function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource): Origin {
+  const { fingerprint, document } = deps.images.resolve(source);
+  const inherited = Object.fromEntries(
+    Object.entries(document.properties).map(([key, value]) => [`image.${key}`, value]),
+  );
+  return {
+    volume: { kind: 'image', image: deps.images.files(fingerprint) },
+    base: {
+      architecture: document.architecture,
+      config: { ...inherited, 'volatile.base_image': fingerprint, [applyTemplateKey]: 'create' },
+    },
+    locks: [],
+    fingerprint,
+  };
+}
+
+function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, origin: Origin): ContainerDocument {
+  const sent = sizedConfig(body);
+  const devices = { ...origin.base.devices, ...replaceDevices(body.devices) };
+  const draft = {
+    architecture: checkArchitecture(body.architecture ?? origin.base.architecture, deps.architecture),
+    profiles: body.profiles ?? origin.base.profiles ?? ['default'],
+    config: { ...origin.base.config, ...sent },
+    devices,
+  };
+  // image.* may be inherited but not written by hand: what the user sent is checked, what the server adds is not.
+  const userConfig = Object.fromEntries(
+    Object.entries(draft.config).filter(([key]) => !isServerKey(key) || key in sent),
+  );
+  const { pool } = checkDraft(deps.records, name, { ...draft, config: userConfig });
+  const expanded = expand(draft, (profile) => deps.records.profiles.get(profile)?.document);
+  return {
+    v: 1,
+    uuid: randomUUID(),
+    ...draft,
+    config: withHardwareAddresses(deps.records, { [idMapKeys.files]: '[]', ...draft.config }, expanded.devices),
+    ephemeral: body.ephemeral ?? false,
+    description: body.description ?? '',
+    createdAt: deps.clock.timestamp(),
+    lastUsedAt: never.started,
+    stateful: false,
+    pool,
+    lifecycle: 'ready',
+  };
+}
+
+/** The config sent, over the limits that the instance type stands for. */
+function sizedConfig(body: ContainerCreate): Record<string, string> {
+  const sent = replaceConfig(body.config);
+  if (body.instance_type === undefined || body.instance_type === '') return sent;
+  const sized = applyInstanceType(body.instance_type, sent);
+  if (typeof sized === 'string') throw errors.invalid('container', [{ path: 'instance_type', message: sized }]);
+  return sized;
+}

@@ -1,0 +1,207 @@
+// Decides whether a container as wanted may exist, collecting every problem; fills in what the server keeps (hardware
+// addresses). Changes nothing.
+import { randomBytes } from 'node:crypto';
+import { architectureName } from '../../../api/image/architectures.ts';
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { validateContainerConfig } from '../../../api/container/container-config.ts';
+import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
+import { rootDisk, validateDevices } from '../../../api/devices/index.ts';
+import { errors } from '../../../api/errors.ts';
+import { containerName } from '../../../api/names.ts';
+import { nearestName } from '../../../api/text/nearest-word.ts';
+import type { Problem } from '../../../api/problem.ts';
+import { volumeConfigKeys } from '../../../api/storage/storage-config.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { Changes, Records } from '../../../records/records.ts';
+import { containersWith } from '../../used-by.ts';
+import { attachedVolumes, devicePools, expand, nicNetworks } from '../../expand.ts';
+import { petName } from './pet-name.ts';
+import { rootSize } from '../devices/root-size.ts';
+
+type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
+
+/** Throws AppError badRequest with all problems. `previous`: the container as it was, whose root disk must stay put. */
+export function checkDraft(
+  records: Records,
+  name: string,
+  draft: Draft,
+  previous?: ContainerDocument,
+): { readonly pool: string } {
+  const profileOf = (profile: string) => records.profiles.get(profile)?.document;
+  const expanded = expand(draft, profileOf);
+  const root = rootDisk(expanded.devices);
+  const problems = [
+    ...profileProblems(records, draft.profiles),
+    ...validateContainerConfig(draft.config, {
+      profile: false,
+      ...(previous === undefined ? {} : { previous: previous.config }),
+    }),
+    ...rawLxcProblems(draft.config, previous?.config),
+    ...validateDevices(draft.devices),
+    ...rootProblems(records, expanded.devices, root?.pool, previous),
+    ...networkProblems(records, expanded.devices),
+  ];
+  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+  return { pool: root?.pool ?? '' };
+}
+
+/** The name that a new container asks for, or one of ours. Throws AppError invalidName, exists. */
+export function freeName(records: Records, asked: string | undefined): string {
+  const name = asked === undefined || asked === '' ? petName((taken) => records.containers.has(taken)) : asked;
+  const rule = containerName(name);
+  if (rule !== undefined) throw errors.invalidName('container', name, rule);
+  if (records.containers.has(name)) throw errors.exists('container', name);
+  return name;
+}
+
+/** First step of everything that makes a container: the name is free and becomes its, and what it refers to is there and stays. */
+export function beginContainer(records: Records, changes: Changes, name: string, document: ContainerDocument): void {
+  if (records.containers.has(name)) throw errors.exists('container', name);
+  for (const profile of document.profiles) {
+    if (!records.profiles.has(profile)) throw errors.notFound('profile', profile);
+    changes.require('profiles', profile);
+  }
+  requirePlaces(records, changes, document);
+  changes.put('containers', name, { ...document, lifecycle: 'creating' });
+}
+
+/** Pools and managed networks that the container uses must be there and stay: none of them is on its way out. */
+export function requirePlaces(records: Records, changes: Changes, document: ContainerDocument): void {
+  const { devices } = expand(document, (profile) => records.profiles.get(profile)?.document);
+  for (const name of new Set([document.pool, ...devicePools(devices)])) {
+    if (records.pools.get(name)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', name);
+    changes.require('pools', name);
+  }
+  for (const { pool, name } of attachedVolumes(devices)) {
+    const key = `${pool}/${name}`;
+    if (records.volumes.get(key)?.document.lifecycle !== 'ready') throw errors.notFound('storage volume', key);
+    changes.require('volumes', key);
+  }
+  for (const name of nicNetworks(devices)) {
+    const lifecycle = records.networks.get(name)?.document.lifecycle;
+    // Not managed here: whether the host has it is found out at start.
+    if (lifecycle === undefined) continue;
+    if (lifecycle !== 'ready') throw errors.notFound('network', name);
+    changes.require('networks', name);
+  }
+}
+
+/** The devices, with the root disk in that pool whatever it was before: where its files are is not the description's to say. */
+export function withRootIn(
+  records: Records,
+  machine: Pick<ContainerDocument, 'profiles' | 'config' | 'devices'>,
+  pool: string,
+): DeviceMap {
+  const { devices } = expand(machine, (profile) => records.profiles.get(profile)?.document);
+  const root = rootDisk(devices);
+  if (root?.pool === pool) return machine.devices;
+  const name = root?.name ?? 'root';
+  return { ...machine.devices, [name]: { ...(devices[name] ?? { type: 'disk', path: '/' }), pool } };
+}
+
+export function checkArchitecture(sent: string | undefined, host: string): string {
+  if (sent === undefined || sent === '') return host;
+  const known = architectureName(sent);
+  if (known === undefined) {
+    throw errors.invalid('container', [
+      { path: 'architecture', message: `${JSON.stringify(sent)} is not a known architecture` },
+    ]);
+  }
+  return known;
+}
+
+function profileProblems(records: Records, profiles: readonly string[]): Problem[] {
+  const problems: Problem[] = [];
+  const seen = new Set<string>();
+  for (const [index, profile] of profiles.entries()) {
+    const path = `profiles.${index}`;
+    if (seen.has(profile)) problems.push({ path, message: `the profile ${profile} is listed twice` });
+    seen.add(profile);
+    if (records.profiles.has(profile)) continue;
+    const near = nearestName(
+      profile,
+      records.profiles.list().map((entry) => entry.name),
+    );
+    problems.push({
+      path,
+      message: `there is no profile ${profile}${near === undefined ? '' : `; did you mean ${near}?`}`,
+    });
+  }
+  return problems;
+}
+
+const canLimit = (driver: string): boolean =>
+  driver === '' || volumeConfigKeys.size.drivers.some((known) => known === driver);
+
+function rootProblems(
+  records: Records,
+  devices: DeviceMap,
+  pool: string | undefined,
+  previous: ContainerDocument | undefined,
+): Problem[] {
+  if (pool === undefined || pool === '') {
+    const message =
+      'no root disk: give a profile or the container a device of type disk with path / and a pool, for example root: {type: disk, path: /, pool: default}';
+    return [{ path: 'devices', message }];
+  }
+  if (previous !== undefined && previous.pool !== pool) {
+    return [
+      { path: 'devices', message: `the root disk is in pool ${previous.pool} and cannot move to ${pool} by an update` },
+    ];
+  }
+  const root = rootDisk(devices);
+  const driver = records.pools.get(pool)?.document.driver ?? '';
+  // Told once, where it is written: a pool of this driver will not learn it.
+  if (root !== undefined && rootSize(devices) !== undefined && !canLimit(driver)) {
+    const message = `the pool ${pool} of driver ${driver} cannot limit sizes; use one of ${volumeConfigKeys.size.drivers.join(', ')}`;
+    return [{ path: `devices.${root.name}.size`, message }];
+  }
+  const unknown = Object.entries(devices)
+    .filter(
+      ([, device]) => device['type'] === 'disk' && device['pool'] !== undefined && !records.pools.has(device['pool']),
+    )
+    .map(([name, device]): Problem => {
+      const near = nearestName(
+        device['pool'] ?? '',
+        records.pools.list().map((entry) => entry.name),
+      );
+      const hint = near === undefined ? '' : `; did you mean ${near}?`;
+      return { path: `devices.${name}.pool`, message: `there is no storage pool ${device['pool']}${hint}` };
+    });
+  return unknown;
+}
+
+/** Of a parent nobody knows before the start; a network that is named is one of ours. */
+function networkProblems(records: Records, devices: DeviceMap): Problem[] {
+  return Object.entries(devices).flatMap(([name, { type, network = '' }]) => {
+    if (type !== 'nic' || network === '' || records.networks.has(network)) return [];
+    const near = nearestName(
+      network,
+      records.networks.list().map((each) => each.name),
+    );
+    const hint = near === undefined ? '' : `; did you mean ${near}?`;
+    return [{ path: `devices.${name}.network`, message: `there is no managed network ${network}${hint}` }];
+  });
+}
+
+/** volatile.<nic>.hwaddr for every nic that has no address yet; the rest of the config unchanged. */
+export function withHardwareAddresses(records: Records, config: ConfigMap, devices: DeviceMap): ConfigMap {
+  const added: Record<string, string> = {};
+  const given = new Set<string>();
+  for (const [name, device] of Object.entries(devices)) {
+    if (device['type'] !== 'nic' || device['nictype'] === 'physical') continue;
+    const key = `volatile.${name}.hwaddr`;
+    if (device['hwaddr'] !== undefined || config[key] !== undefined) continue;
+    added[key] = freeHardwareAddress(records, given);
+    given.add(added[key]);
+  }
+  return Object.keys(added).length === 0 ? config : { ...config, ...added };
+}
+
+/** The field's usual prefix 00:16:3e and three random bytes that no container has, nor another nic of this one was given. */
+function freeHardwareAddress(records: Records, given: ReadonlySet<string>): string {
+  for (;;) {
+    const address = `00:16:3e:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
+    if (!given.has(address) && containersWith(records, 'hwaddr', address).length === 0) return address;
+  }
+}

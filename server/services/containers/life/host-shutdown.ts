@@ -1,0 +1,81 @@
+// Stops every container because the host goes down: in order, each with its time, and remembered as running (real system section 4).
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '../../../lib/log.ts';
+import { daemonCaller } from '../../caller.ts';
+import { lockOf, urlOf } from '../deps.ts';
+import { afterStop, halt, type StateDeps } from './start-stop.ts';
+import type { ContainerEntry } from '../view.ts';
+
+type Config = Readonly<Record<string, string>>;
+
+const usualSeconds = 30;
+const longestSeconds = 2 ** 31 / 1000 - 60;
+/** How long a container may be busy with something else, on top of the time it has to stop. */
+const patienceMs = 40_000;
+
+/** Highest boot.stop.priority first; one group stops together, the next one after it. Pure. */
+export function stopGroups(
+  entries: readonly ContainerEntry[],
+  configOf: (entry: ContainerEntry) => Config,
+): readonly (readonly ContainerEntry[])[] {
+  const groups = new Map<number, ContainerEntry[]>();
+  for (const entry of entries) {
+    const priority = Number(configOf(entry)['boot.stop.priority'] ?? '') || 0;
+    groups.set(priority, [...(groups.get(priority) ?? []), entry]);
+  }
+  return [...groups].toSorted(([a], [b]) => b - a).map(([, group]) => group);
+}
+
+/** Seconds that a clean stop may take; 0 = none is tried. Pure. */
+export function shutdownSeconds(config: Config): number {
+  const value = config['boot.host_shutdown_timeout'] ?? '';
+  const seconds = value === '' ? usualSeconds : Number(value);
+  return Number.isFinite(seconds) ? Math.min(Math.max(seconds, 0), longestSeconds) : usualSeconds;
+}
+
+/** Never throws: what cannot be stopped is logged, and the next one has its turn. */
+export async function stopForHost(deps: StateDeps): Promise<void> {
+  const running = deps.records.containers.list().filter(({ name }) => deps.runtime.probe(name).status !== 'stopped');
+  for (const group of stopGroups(running, (entry) => deps.view.expanded(entry).config)) {
+    await Promise.all(group.map((entry) => stopOne(deps, entry)));
+  }
+}
+
+async function stopOne(deps: StateDeps, entry: ContainerEntry): Promise<void> {
+  const { name } = entry;
+  const timeoutMs = shutdownSeconds(deps.view.expanded(entry).config) * 1000;
+  const over = new AbortController();
+  const isStopped = (): boolean => deps.runtime.probe(name).status === 'stopped';
+  try {
+    const inTurn = deps.locks.run(lockOf(name), async () => {
+      if (!over.signal.aborted && !isStopped()) await stopInTime(deps, name, timeoutMs);
+    });
+    await Promise.race([inTurn, sleep(timeoutMs + patienceMs, undefined, { signal: over.signal, ref: false })]);
+    over.abort();
+    // Whatever holds it up: the host does not wait.
+    if (!isStopped()) await deps.runtime.stop(name, { force: true }, new AbortController().signal);
+  } catch (error) {
+    deps.log.error(`Stopping ${name} with the host failed: ${errorText(error)}`);
+  } finally {
+    over.abort();
+  }
+}
+
+/** The caller holds the container's lock. */
+async function stopInTime(deps: StateDeps, name: string, timeoutMs: number): Promise<void> {
+  const never = new AbortController().signal;
+  const tell = (action: 'container-shutdown' | 'container-stopped'): void =>
+    deps.events.lifecycle(action, urlOf(name), undefined, daemonCaller.requestor);
+  try {
+    if (timeoutMs === 0) throw new Error('boot.host_shutdown_timeout is 0');
+    await halt(deps, name, { force: false, timeoutMs }, never);
+    tell('container-shutdown');
+  } catch (error) {
+    if (deps.runtime.probe(name).status === 'stopped') return;
+    deps.log.info(`${name} is stopped by force: ${errorText(error)}`);
+    await halt(deps, name, { force: true, timeoutMs: undefined }, never);
+    tell('container-stopped');
+  }
+  // Only one that vanishes with its stop is not to come back.
+  if (deps.records.containers.get(name)?.document.ephemeral === true) await afterStop(deps, daemonCaller, name, never);
+}

@@ -1,0 +1,157 @@
+// Which host ids each container has: kept in volatile.idmap.*, handed out so that no two isolated containers share any.
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import { errors } from '../../../api/errors.ts';
+import type { IdMapEntry, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
+import { defaultMap, type HostIds } from '../../../drivers/runtime/idmap/id-map.ts';
+import { parseIdMap, planIdMap, rangesOf, renderIdMap, sameMap } from '../../../drivers/runtime/idmap/plan.ts';
+import type { IdMapPlan, TakenIds } from '../../../drivers/runtime/idmap/plan.ts';
+import type { ContainerDocument, ProfileDocument } from '../../../records/documents.ts';
+import type { Records } from '../../../records/records.ts';
+import { expand } from '../../expand.ts';
+import { readyContainer } from '../find.ts';
+
+export const idMapKeys = {
+  base: 'volatile.idmap.base',
+  next: 'volatile.idmap.next',
+  current: 'volatile.idmap.current',
+  /** What the files on disk belong to; `[]` = to the ids that the container itself sees. */
+  files: 'volatile.last_state.idmap',
+} as const;
+
+export interface IdMapsDeps {
+  readonly records: Records;
+  readonly runtime: Pick<RuntimeDriver, 'probe' | 'rootfsIdmapped'>;
+  readonly ids: HostIds;
+}
+
+/** The document with the map of its next start. Throws AppError badRequest naming key, value and rule. */
+export type Reserve = (name: string, document: ContainerDocument) => ContainerDocument;
+
+export class IdMaps {
+  readonly #deps: IdMapsDeps;
+  /** Handed out, and on the way into the records. */
+  readonly #pending = new Map<symbol, readonly TakenIds[]>();
+
+  constructor(deps: IdMapsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws AppError badRequest when the container cannot have the map that its config asks for. `profiles`: as they are to be. */
+  check(name: string, document: ContainerDocument, profiles?: ReadonlyMap<string, ProfileDocument>): void {
+    this.#plan(name, document, undefined, profiles);
+  }
+
+  /** What `work` reserves is nobody else's, before it is in the records as well. */
+  async reserving<T>(work: (reserve: Reserve) => Promise<T>): Promise<T> {
+    const mine = Symbol('reservation');
+    try {
+      return await work((name, document) => {
+        const plan = this.#plan(name, document, mine);
+        this.#pending.set(
+          mine,
+          plan.reserved.map((range) => ({ ...range, owner: name })),
+        );
+        const volatile = { [idMapKeys.base]: plan.base.toString(), [idMapKeys.next]: renderIdMap(plan.map) };
+        return { ...document, config: { ...document.config, ...volatile } };
+      });
+    } finally {
+      this.#pending.delete(mine);
+    }
+  }
+
+  /** The map to start with, recorded. It is the one of the last start for as long as the config and other containers allow. */
+  async settle(name: string): Promise<readonly IdMapEntry[]> {
+    const { records, runtime } = this.#deps;
+    return this.reserving((reserve) =>
+      records.retry((changes) => {
+        const { document } = readyContainer(records, name);
+        const reserved = reserve(name, document);
+        const map = parseIdMap(reserved.config[idMapKeys.next]) ?? [];
+        // Where files change hands, whoever comes after a crash must know to whom they were about to be given.
+        const intent: ConfigMap = runtime.rootfsIdmapped ? {} : { [idMapKeys.current]: renderIdMap(map) };
+        const wanted = { ...reserved, config: { ...reserved.config, ...intent } };
+        if (Object.values(idMapKeys).some((key) => wanted.config[key] !== document.config[key])) {
+          changes.put('containers', name, wanted);
+        }
+        return map;
+      }),
+    );
+  }
+
+  /** After a change of something it inherits. */
+  async refresh(name: string): Promise<void> {
+    const { records } = this.#deps;
+    await this.reserving((reserve) =>
+      records.retry((changes) => {
+        const document = records.containers.get(name)?.document;
+        if (document?.lifecycle !== 'ready') return;
+        const wanted = reserve(name, document);
+        const isNew = [idMapKeys.base, idMapKeys.next].some((key) => wanted.config[key] !== document.config[key]);
+        if (isNew) changes.put('containers', name, wanted);
+      }),
+    );
+  }
+
+  /** The map it runs with, or will. */
+  mapOf({ config }: Pick<ContainerDocument, 'config'>): readonly IdMapEntry[] {
+    return parseIdMap(config[idMapKeys.next]) ?? defaultMap(this.#deps.ids);
+  }
+
+  /** What is kept once it runs with this map. */
+  volatileOf(map: readonly IdMapEntry[], { config }: Pick<ContainerDocument, 'config'>): ConfigMap {
+    // Files that were given to these ids before the host learned to map them stay as they are.
+    const stays = sameMap(parseIdMap(config[idMapKeys.files]) ?? [], map);
+    const files = this.#deps.runtime.rootfsIdmapped && !stays ? [] : map;
+    return { [idMapKeys.current]: renderIdMap(map), [idMapKeys.files]: renderIdMap(files) };
+  }
+
+  /** The same for a runtime; undefined when an older release, or another host, made the container and did not record it. */
+  fileMapsOf(document: Pick<ContainerDocument, 'config'>): readonly (readonly IdMapEntry[])[] | undefined {
+    return parseIdMap(document.config[idMapKeys.files]) === undefined ? undefined : this.filesOf(document);
+  }
+
+  /** Maps that its files can be in on disk: the recorded one first, then those that a start may have been about to give them to. */
+  filesOf({ config }: Pick<ContainerDocument, 'config'>): readonly (readonly IdMapEntry[])[] {
+    // An older release did not record it, and had one map for all.
+    const recorded = parseIdMap(config[idMapKeys.files]) ?? defaultMap(this.#deps.ids);
+    const others = [config[idMapKeys.current], config[idMapKeys.next]].flatMap((value) => {
+      const map = parseIdMap(value);
+      return map === undefined ? [] : [map];
+    });
+    return [recorded, ...others].filter((map, index, all) => all.findIndex((one) => sameMap(one, map)) === index);
+  }
+
+  #plan(
+    name: string,
+    document: ContainerDocument,
+    mine: symbol | undefined,
+    profiles?: ReadonlyMap<string, ProfileDocument>,
+  ): IdMapPlan {
+    const profileOf = (profile: string) => profiles?.get(profile) ?? this.#deps.records.profiles.get(profile)?.document;
+    const { config } = expand(document, profileOf);
+    const kept = Number(document.config[idMapKeys.base] ?? '');
+    const plan = planIdMap(this.#deps.ids, config, kept > 0 ? kept : undefined, () => this.#taken(name, mine));
+    if ('message' in plan) {
+      throw errors.invalid(`container ${name}`, [{ path: `config.${plan.key}`, message: plan.message }]);
+    }
+    return plan;
+  }
+
+  #taken(name: string, mine: symbol | undefined): readonly TakenIds[] {
+    const pending = [...this.#pending].filter(([key]) => key !== mine).flatMap(([, ranges]) => ranges);
+    const recorded = this.#deps.records.containers
+      .list()
+      .filter((entry) => entry.name !== name)
+      .flatMap((entry) => this.#takenBy(entry.name, entry.document));
+    return [...recorded, ...pending.filter((one) => one.owner !== name)];
+  }
+
+  #takenBy(name: string, document: ContainerDocument): readonly TakenIds[] {
+    const { ids, runtime } = this.#deps;
+    const { config } = document;
+    const running = runtime.probe(name).status !== 'stopped' ? [config[idMapKeys.current]] : [];
+    const maps = [config[idMapKeys.next], config[idMapKeys.files], ...running];
+    const whole = maps.flatMap((value) => rangesOf(ids, parseIdMap(value) ?? []));
+    return whole.map((range) => ({ ...range, owner: name }));
+  }
+}

@@ -1,0 +1,247 @@
+// Deleting and renaming a stopped container, each as a saga.
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import { isTrue } from '../../../api/container/container-config.ts';
+import { errors } from '../../../api/errors.ts';
+import { containerName } from '../../../api/names.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { dropBackups } from '../../backups/backup-files.ts';
+import type { Caller } from '../../caller.ts';
+import { nicNetwork, nicNetworks } from '../../expand.ts';
+import { ownedBy } from '../../owned-records.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import { readyContainer } from '../find.ts';
+import { dropSnapshots, snapshotsOf } from '../snapshots/records.ts';
+import type { NetworkHosts } from '../../networks/network-hosts.ts';
+import type { ContainerEntry } from '../view.ts';
+
+export type RemoveDeps = Pick<
+  ContainerDeps,
+  | 'records'
+  | 'runtime'
+  | 'network'
+  | 'pools'
+  | 'operations'
+  | 'sagas'
+  | 'events'
+  | 'locks'
+  | 'view'
+  | 'log'
+  | 'logsDir'
+  | 'backupsDir'
+> & { readonly hosts: NetworkHosts };
+
+interface DeleteParams {
+  readonly name: string;
+  readonly pool: string;
+}
+
+export function deleteContainerSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir' | 'backupsDir'>,
+): Saga<DeleteParams> {
+  return {
+    kind: 'container-delete',
+    onRestart: 'finish',
+    begin(changes, { name }) {
+      const { document } = readyContainer(deps.records, name);
+      changes.put('containers', name, { ...document, lifecycle: 'deleting' });
+    },
+    steps: [
+      { name: 'runtime', execute: ({ name }) => deps.runtime.forget(name), undo: () => Promise.resolve() },
+      {
+        name: 'files',
+        async execute({ name, pool }) {
+          const ended = await Promise.allSettled([
+            rm(join(deps.logsDir, name), { recursive: true, force: true }),
+            deps.pools.deleteVolume(pool, { type: 'container', name }),
+          ]);
+          for (const one of ended) if (one.status === 'rejected') throw one.reason;
+        },
+        undo: () => Promise.resolve(),
+      },
+      {
+        // Their files went with the volume.
+        name: 'snapshots',
+        async execute({ name }) {
+          const uuid = deps.records.containers.get(name)?.document.uuid;
+          if (uuid !== undefined) await dropSnapshots(deps.records, uuid);
+        },
+        undo: () => Promise.resolve(),
+      },
+      {
+        name: 'backups',
+        async execute({ name }) {
+          const uuid = deps.records.containers.get(name)?.document.uuid;
+          if (uuid !== undefined) await dropBackups(deps.records, deps.backupsDir, uuid);
+        },
+        undo: () => Promise.resolve(),
+      },
+    ],
+    commit(changes, { name }) {
+      if (deps.records.containers.has(name)) changes.delete('containers', name);
+    },
+    // What is gone stays gone; the record comes back so that the deletion can be tried again.
+    rollBack(changes, { name }) {
+      const entry = deps.records.containers.get(name);
+      if (entry !== undefined) changes.put('containers', name, { ...entry.document, lifecycle: 'ready' });
+    },
+  };
+}
+
+export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string): Operation {
+  if (deps.sagas.isUndoing('containers', name)) return deleteUndone(deps, caller, name);
+  readyContainer(deps.records, name);
+  refuseRunning(deps, name, 'deleting it');
+  if (isTrue(deps.view.expanded(readyContainer(deps.records, name)).config['security.protection.delete'] ?? '')) {
+    throw errors.forbidden(`The container ${name} is protected: unset security.protection.delete before deleting it`);
+  }
+  return deps.operations.start({
+    description: 'Deleting container',
+    resources: { containers: [urlOf(name)] },
+    run: (_handle, signal) => deps.locks.run(lockOf(name), () => removeNow(deps, caller, name, signal)),
+  });
+}
+
+/** A change of it failed, and so did undoing that: the undoing comes first. A container that was being created is gone then. */
+function deleteUndone(deps: RemoveDeps, caller: Caller, name: string): Operation {
+  return deps.operations.start({
+    description: 'Deleting container',
+    resources: { containers: [urlOf(name)] },
+    run: async (_handle, signal) => {
+      await deps.sagas.settle('containers', name);
+      await deps.locks.run(lockOf(name), async () => {
+        if (deps.records.containers.has(name)) await removeNow(deps, caller, name, signal);
+      });
+    },
+  });
+}
+
+/** The caller holds the container's lock. Waits for what is being packed. */
+export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+  await deps.locks.unshared(lockOf(name));
+  refuseRunning(deps, name, 'deleting it');
+  const entry = readyContainer(deps.records, name);
+  const nics = Object.entries(deps.view.expanded(entry).devices).filter(
+    ([, device]) => nicNetwork(device) !== undefined,
+  );
+  const snapshots = snapshotsOf(deps.records, entry.document.uuid);
+  const backups = ownedBy(deps.records, 'backups', entry.document.uuid);
+  const { pool } = entry.document;
+  // Meanwhile: a container that does not run has no use for its leases, whatever becomes of the deletion.
+  const released = releaseLeases(deps, entry, nics);
+  try {
+    await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
+  } finally {
+    await released;
+  }
+  await deps.hosts.settle(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
+  for (const snapshot of snapshots) {
+    const url = `${urlOf(name)}/snapshots/${encodeURIComponent(snapshot.name)}`;
+    const context = { snapshot_name: `${name}/${snapshot.name}` };
+    deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
+  }
+  for (const backup of backups) {
+    const url = `${urlOf(name)}/backups/${encodeURIComponent(backup.name)}`;
+    const context = { backup_name: `${name}/${backup.name}` };
+    deps.events.lifecycle('container-backup-deleted', url, context, caller.requestor);
+  }
+  deps.events.lifecycle('container-deleted', urlOf(name), undefined, caller.requestor);
+}
+
+/** What cannot be released is logged, and runs out. */
+async function releaseLeases(
+  deps: RemoveDeps,
+  { name, document }: ContainerEntry,
+  nics: readonly (readonly [device: string, properties: ConfigMap])[],
+): Promise<void> {
+  for (const [device, properties] of nics) {
+    const network = nicNetwork(properties) ?? '';
+    const hwaddr = properties['hwaddr'] ?? document.config[`volatile.${device}.hwaddr`];
+    if (!deps.records.networks.has(network) || hwaddr === undefined) continue;
+    await deps.network.releaseLease(network, hwaddr).catch((error: unknown) => {
+      deps.log.warn(`Releasing the lease of ${name} on ${network} failed: ${String(error)}`);
+    });
+  }
+}
+
+interface RenameParams {
+  readonly from: string;
+  readonly to: string;
+  readonly pool: string;
+}
+
+export function renameContainerSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
+): Saga<RenameParams> {
+  const volume = (name: string) => ({ type: 'container', name }) as const;
+  return {
+    kind: 'container-rename',
+    onRestart: 'unwind',
+    begin(changes, { from, to }) {
+      if (deps.records.containers.has(to)) throw errors.exists('container', to);
+      changes.require('containers', to);
+      changes.require('containers', from);
+    },
+    steps: [
+      {
+        name: 'volume',
+        execute: ({ from, to, pool }) => deps.pools.renameVolume(pool, volume(from), to),
+        async undo({ from, to, pool }) {
+          if (deps.records.containers.has(from)) await deps.pools.renameVolume(pool, volume(to), from);
+        },
+      },
+      { name: 'runtime', execute: ({ from }) => deps.runtime.forget(from), undo: () => Promise.resolve() },
+      {
+        name: 'logs',
+        execute: ({ from, to }) => moveLogs(deps.logsDir, from, to),
+        async undo({ from, to }) {
+          if (deps.records.containers.has(from)) await moveLogs(deps.logsDir, to, from);
+        },
+      },
+    ],
+    commit(changes, { from, to }) {
+      const { document } = readyContainer(deps.records, from);
+      if (deps.records.containers.has(to)) throw errors.exists('container', to);
+      changes.delete('containers', from);
+      changes.put('containers', to, document);
+    },
+    rollBack: () => {},
+  };
+}
+
+/** A container that never started has none. */
+export async function moveLogs(logsDir: string, from: string, to: string): Promise<void> {
+  if (from === to) return;
+  await rename(join(logsDir, from), join(logsDir, to)).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  });
+}
+
+/** POST {name}: an existing target answers 409 before anything else (spec 7.3). */
+export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, to: string): Operation {
+  readyContainer(deps.records, name);
+  if (deps.records.containers.has(to)) throw errors.exists('container', to);
+  const rule = containerName(to);
+  if (rule !== undefined) throw errors.invalidName('container', to, rule);
+  refuseRunning(deps, name, 'renaming it');
+  return deps.operations.start({
+    description: 'Renaming container',
+    resources: { containers: [urlOf(name)] },
+    run: (_handle, signal) =>
+      deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
+        await deps.locks.unshared(lockOf(name));
+        refuseRunning(deps, name, 'renaming it');
+        const { pool } = readyContainer(deps.records, name).document;
+        const params: RenameParams = { from: name, to, pool };
+        await deps.sagas.run(renameContainerSaga(deps), params, { signal, progress: () => {} });
+        await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
+        deps.events.lifecycle('container-renamed', urlOf(name), { new_name: to }, caller.requestor);
+      }),
+  });
+}
+
+function refuseRunning(deps: Pick<ContainerDeps, 'runtime'>, name: string, what: string): void {
+  if (deps.runtime.probe(name).status !== 'stopped') throw errors.running(name, what);
+}

@@ -1,0 +1,57 @@
+// Turns a stored container into the plain data a runtime starts from: devices resolved, ids mapped, paths known.
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import type { DeviceRun } from '../../../drivers/devices/device.ts';
+import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
+import type { IdMapEntry, RunConfig } from '../../../drivers/runtime/driver.ts';
+import { nicNetwork, type Expanded } from '../../expand.ts';
+import type { HostVolumes } from '../../storage/host-volumes.ts';
+import { deviceRuns, volatileKeys } from '../devices/prepare-devices.ts';
+import type { ContainerEntry } from '../view.ts';
+
+export interface RunPaths {
+  readonly rootfs: string;
+  readonly logDir: string;
+  readonly volumes: HostVolumes;
+  readonly idmap: readonly IdMapEntry[];
+  /** Maps that the files of the root file system may be in on disk; undefined: not known. */
+  readonly fileMaps: readonly (readonly IdMapEntry[])[] | undefined;
+  /** Default: the one this runs on. */
+  readonly host?: HostPaths;
+}
+
+export interface PreparedRun {
+  readonly run: RunConfig;
+  /** By device name. */
+  readonly devices: ReadonlyMap<string, DeviceRun>;
+  /** volatile.* keys to keep once it runs. */
+  readonly volatile: ConfigMap;
+  /** Managed or other networks its nics sit on. */
+  readonly networks: readonly string[];
+}
+
+export async function prepareRun(entry: ContainerEntry, expanded: Expanded, paths: RunPaths): Promise<PreparedRun> {
+  const { name, document } = entry;
+  const { rootfs, volumes, host } = paths;
+  const runs = await deviceRuns(document, expanded, { rootfs, volumes, ...(host === undefined ? {} : { host }) });
+  const all = [...runs.values()];
+  return {
+    run: {
+      name,
+      hostname: name,
+      rootfs: paths.rootfs,
+      logDir: paths.logDir,
+      architecture: document.architecture,
+      idmap: paths.idmap,
+      ...(paths.fileMaps === undefined ? {} : { fileMaps: paths.fileMaps }),
+      config: expanded.config,
+      nics: all.flatMap((one) => one.nics),
+      mounts: all.flatMap((one) => one.mounts),
+      nodes: all.flatMap((one) => one.nodes),
+      diskRates: all.flatMap((one) => one.diskRates),
+      properties: Object.fromEntries(Object.entries(expanded.devices).filter(([, one]) => one['type'] !== 'none')),
+    },
+    devices: runs,
+    volatile: volatileKeys(runs),
+    networks: Object.values(expanded.devices).flatMap((device) => nicNetwork(device) ?? []),
+  };
+}

@@ -1,0 +1,241 @@
+// Changing a container's own settings by PUT and PATCH, and telling a running one what applies live.
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { effectOfContainerKey, isVolatile } from '../../../api/container/container-config.ts';
+import type { ContainerPut } from '../../../api/container/container.ts';
+import { errors } from '../../../api/errors.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { Caller } from '../../caller.ts';
+import { checkIfMatch, etagOf } from '../../etag.ts';
+import { containersWith } from '../../used-by.ts';
+import { expand, isServerKey, nicNetworks } from '../../expand.ts';
+import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../patch.ts';
+import { claimsOf, newClaims, subnetProblems, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
+import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import { readyContainer } from '../find.ts';
+import type { Reserve } from './id-maps.ts';
+import type { NetworkHosts } from '../../networks/network-hosts.ts';
+import { limitRoot, rootSize } from '../devices/root-size.ts';
+import type { ContainerEntry } from '../view.ts';
+
+type UpdateDeps = Pick<
+  ContainerDeps,
+  | 'records'
+  | 'runtime'
+  | 'running'
+  | 'guests'
+  | 'pools'
+  | 'idMaps'
+  | 'operations'
+  | 'events'
+  | 'locks'
+  | 'view'
+  | 'architecture'
+> & { readonly hosts: NetworkHosts };
+
+/** PUT: checks and If-Match before the operation starts, so that both answer at once. */
+export function putContainer(
+  deps: UpdateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerPut,
+  ifMatch: string | undefined,
+): Operation {
+  const entry = readyContainer(deps.records, name);
+  checkIfMatch(ifMatch, etagOf.container(entry.document), 'container', name);
+  deps.idMaps.check(name, replaced(deps, name, entry.document, body));
+  return deps.operations.start({
+    description: 'Updating container',
+    resources: { containers: [urlOf(name)] },
+    run: () => change(deps, caller, name, ifMatch, (document) => replaced(deps, name, document, body)),
+  });
+}
+
+/** PATCH: done when it resolves. */
+export async function patchContainer(
+  deps: UpdateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerPut,
+  ifMatch: string | undefined,
+): Promise<void> {
+  if (body.restore !== undefined) throw errors.badRequest('restore is only possible with PUT');
+  await change(deps, caller, name, ifMatch, (document) => merged(deps, name, document, body));
+}
+
+async function change(
+  deps: UpdateDeps,
+  caller: Caller,
+  name: string,
+  ifMatch: string | undefined,
+  next: (document: ContainerDocument) => ContainerDocument,
+): Promise<void> {
+  await deps.locks.run(lockOf(name), () =>
+    deps.idMaps.reserving(async (reserve) => {
+      const original = readyContainer(deps.records, name);
+      const before = deps.view.expanded(original);
+      await deps.records.retry((changes) => {
+        const { document } = readyContainer(deps.records, name);
+        checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
+        const wanted = next(document);
+        for (const profile of wanted.profiles) changes.require('profiles', profile);
+        requirePlaces(deps.records, changes, wanted);
+        changes.put('containers', name, reserve(name, wanted));
+      });
+      await bringIntoForce(deps, name, original, before, reserve);
+      const after = deps.view.expanded(readyContainer(deps.records, name));
+      await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
+    }),
+  );
+  deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
+}
+
+/** What cannot be done to the running container now is not recorded either: the whole change is taken back. */
+async function bringIntoForce(
+  deps: UpdateDeps,
+  name: string,
+  original: ContainerEntry,
+  before: { readonly config: ConfigMap; readonly devices: DeviceMap },
+  reserve: Reserve,
+): Promise<void> {
+  try {
+    await applyRootSize(deps, name, before.devices, { mustHold: true });
+    await applyLive(deps, name, before.config);
+    await deps.running.apply(name, before.devices);
+  } catch (error) {
+    const { devices: refused } = deps.view.expanded(readyContainer(deps.records, name));
+    const { architecture, profiles, ephemeral, config, devices, description } = original.document;
+    await deps.records.retry((changes) => {
+      const { document } = readyContainer(deps.records, name);
+      const previous = { ...document, architecture, profiles, ephemeral, config, devices, description };
+      changes.put('containers', name, reserve(name, previous));
+    });
+    await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, name)).devices));
+    const { config: now } = deps.view.expanded(readyContainer(deps.records, name));
+    if (deps.runtime.probe(name).status !== 'stopped') await deps.runtime.updateLimits(name, now).catch(() => {});
+    await deps.guests.apply(name).catch(() => {});
+    await applyRootSize(deps, name, refused).catch(() => {});
+    throw error;
+  }
+}
+
+/** Gives a running container the limits and kernel modules of its expanded config when they changed. */
+export async function applyLive(
+  deps: Pick<ContainerDeps, 'records' | 'runtime' | 'view' | 'guests'>,
+  name: string,
+  before: Readonly<Record<string, string>>,
+): Promise<void> {
+  const entry = deps.records.containers.get(name);
+  if (entry === undefined || deps.runtime.probe(name).status === 'stopped') return;
+  const { config } = deps.view.expanded(entry);
+  const keys = new Set([...Object.keys(before), ...Object.keys(config)]);
+  const changed = [...keys].some((key) => effectOfContainerKey(key) === 'live' && before[key] !== config[key]);
+  if (changed) await deps.runtime.updateLimits(name, config);
+  if (before['security.devlxd'] !== config['security.devlxd']) await deps.guests.apply(name);
+}
+
+/** The root disk takes a new size at once, running or not. */
+export async function applyRootSize(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'view'>,
+  name: string,
+  before: DeviceMap,
+  how: { readonly mustHold?: boolean } = {},
+): Promise<void> {
+  const entry = deps.records.containers.get(name);
+  if (entry === undefined) return;
+  const { devices } = deps.view.expanded(entry);
+  if (rootSize(before) !== rootSize(devices)) await limitRoot(deps.pools, entry.document.pool, name, devices, how);
+}
+
+function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {
+  return finish(deps, name, document, {
+    ...document,
+    // A missing or unknown architecture keeps the one the container was made with: its files cannot change theirs.
+    architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
+    profiles: body.profiles ?? [],
+    config: withoutOthersAddresses(deps, name, replaceConfig(body.config)),
+    devices: replaceDevices(body.devices),
+    ephemeral: body.ephemeral ?? false,
+    description: body.description ?? '',
+  });
+}
+
+/** Who brings a copy up to date sends it the whole config of its original: the addresses in it are not meant for the copy. */
+function withoutOthersAddresses({ records }: Pick<UpdateDeps, 'records'>, name: string, config: ConfigMap): ConfigMap {
+  const isAddress = (key: string): boolean => /^volatile\..+\.hwaddr$/.test(key);
+  const isOthers = ([key, value]: readonly [string, string]): boolean =>
+    isAddress(key) &&
+    containersWith(records, 'hwaddr', value.toLowerCase()).some(
+      (other) => other.name !== name && other.document.config[key] === value,
+    );
+  return Object.fromEntries(Object.entries(config).filter((entry) => !isOthers(entry)));
+}
+
+function merged(deps: UpdateDeps, name: string, document: ContainerDocument, body: ContainerPut): ContainerDocument {
+  return finish(deps, name, document, {
+    ...document,
+    architecture: checkArchitecture(body.architecture ?? document.architecture, deps.architecture),
+    profiles: body.profiles ?? document.profiles,
+    config: mergeConfig(document.config, body.config),
+    devices: mergeDevices(document.devices, body.devices),
+    ephemeral: body.ephemeral ?? document.ephemeral,
+    description: body.description ?? document.description,
+  });
+}
+
+/** Puts the server's keys back as they are (a client's copy of them may be old) and checks the whole: one that no server ever wrote
+ *  is an error. Hardware addresses may be chosen; what the server keeps of a device goes with the device. */
+function finish(
+  deps: UpdateDeps,
+  name: string,
+  before: ContainerDocument,
+  wanted: ContainerDocument,
+): ContainerDocument {
+  const profileOf = (profile: string) => deps.records.profiles.get(profile)?.document;
+  const [had, has] = [expand(before, profileOf).devices, expand(wanted, profileOf).devices];
+  const isOfLostDevice = (key: string): boolean => {
+    const device = /^volatile\.(.+)\.(hwaddr|name|host_name)$/.exec(key)?.[1];
+    return device !== undefined && device in had && !(device in has);
+  };
+  const chosen = Object.entries(wanted.config).filter(
+    ([key]) => !isServerKey(key) || (/^volatile\..+\.hwaddr$/.test(key) && !isOfLostDevice(key)),
+  );
+  const kept = Object.entries(before.config).filter(([key]) => isServerKey(key) && !isOfLostDevice(key));
+  const added = Object.entries(wanted.config).filter(([key]) => isVolatile(key) && !(key in before.config));
+  checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries([...added, ...chosen]) }, before);
+  checkImageKeys(name, before.config, wanted.config);
+  const config = Object.fromEntries([...kept, ...chosen]);
+  checkAddresses(deps, name, claimsOf(name, had, before.config), claimsOf(name, has, config));
+  return { ...wanted, config: withHardwareAddresses(deps.records, config, has) };
+}
+
+/** What the image said when the container was made is only shown (spec 2.5). */
+function checkImageKeys(name: string, before: ConfigMap, wanted: ConfigMap): void {
+  const problems = Object.entries(wanted)
+    .filter(([key, value]) => key.startsWith('image.') && before[key] !== value)
+    .map(([key]) => ({
+      path: `config.${key}`,
+      message: `${key} is what its image said when the container was made, and cannot be changed: user.* is yours`,
+    }));
+  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+}
+
+/** Addresses that the change brings along must be free, also of stopped containers. */
+function checkAddresses(
+  deps: Pick<UpdateDeps, 'records' | 'view'>,
+  name: string,
+  before: readonly Claim[],
+  after: readonly Claim[],
+): void {
+  const claims = newClaims(before, after);
+  if (claims.length === 0) return;
+  const others = deps.records.containers.list().flatMap((entry) => {
+    if (entry.name === name) return [];
+    const { devices, config } = deps.view.expanded(entry);
+    return claimsOf(entry.name, devices, config);
+  });
+  const kept = after.filter((claim) => !claims.includes(claim));
+  const problems = [...takenProblems(claims, [...others, ...kept]), ...subnetProblems(deps.records, claims)];
+  if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+}

@@ -1,0 +1,17 @@
+// Where the records of a container's snapshots are: under the container's uuid.
+import type { Records } from '../../../records/records.ts';
+import { dropOwned, ownedBy, ownedKey, putOwned, type Owned } from '../../owned-records.ts';
+
+export type SnapshotEntry = Owned<'snapshots'>;
+
+export const snapshotKey = ownedKey;
+
+/** In order of name. */
+export const snapshotsOf = (records: Records, uuid: string): readonly SnapshotEntry[] =>
+  ownedBy(records, 'snapshots', uuid);
+
+export const putSnapshots = (records: Records, uuid: string, snapshots: readonly SnapshotEntry[]): Promise<void> =>
+  putOwned(records, 'snapshots', uuid, snapshots);
+
+/** Idempotent. */
+export const dropSnapshots = (records: Records, uuid: string): Promise<void> => dropOwned(records, 'snapshots', uuid);

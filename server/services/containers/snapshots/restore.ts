@@ -1,0 +1,146 @@
+// Putting a snapshot back: the container's files, config, devices, profiles become what they were (PUT with `restore`).
+import type { ContainerPut } from '../../../api/container/container.ts';
+import { errors } from '../../../api/errors.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { errorText } from '../../../lib/log.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
+import type { Caller } from '../../caller.ts';
+import { checkIfMatch, etagOf } from '../../etag.ts';
+import { expand, isServerKey, nicNetworks } from '../../expand.ts';
+import { checkDraft, withHardwareAddresses } from '../life/draft.ts';
+import { lockOf, urlOf } from '../deps.ts';
+import { readyContainer } from '../find.ts';
+import { idMapKeys } from '../life/id-maps.ts';
+import { snapshotKey } from './records.ts';
+import { restoreSnapshotSaga } from './sagas.ts';
+import { halt, startNow, type StateDeps } from '../life/start-stop.ts';
+import { needStateful } from '../life/checkpoint.ts';
+
+export function restoreSnapshot(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  body: ContainerPut & { readonly restore: string },
+  ifMatch: string | undefined,
+): Operation {
+  const { document } = readyContainer(deps.records, name);
+  checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
+  // Clients of newer releases send CONTAINER/SNAPSHOT; names of snapshots have no slash.
+  const snapshot = body.restore.startsWith(`${name}/`) ? body.restore.slice(name.length + 1) : body.restore;
+  const wanted: Wanted = { snapshot, stateful: body.stateful === true };
+  restored(deps, name, document, wanted);
+  return deps.operations.start({
+    description: 'Restoring snapshot',
+    resources: { containers: [urlOf(name)] },
+    run: (_handle, signal) =>
+      deps.locks.run(lockOf(name), () => restoreNow(deps, caller, name, wanted, ifMatch, signal)),
+  });
+}
+
+interface Wanted {
+  readonly snapshot: string;
+  /** The run state of then is gone on from. */
+  readonly stateful: boolean;
+}
+
+/** The caller holds the container's lock. A running container is stopped, and started again whatever happens. */
+async function restoreNow(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  wanted: Wanted,
+  ifMatch: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { document } = readyContainer(deps.records, name);
+  checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
+  // Refused before the container is stopped for nothing.
+  restored(deps, name, document, wanted);
+  if (wanted.stateful) await needStateful(deps.runtime, `Going on from the run state in ${name}/${wanted.snapshot}`);
+  await deps.locks.unshared(lockOf(name));
+  const wasRunning = deps.runtime.probe(name).status !== 'stopped';
+  if (wasRunning) {
+    await halt(deps, name, { force: true, timeoutMs: undefined }, signal);
+    deps.events.lifecycle('container-stopped', urlOf(name), undefined, caller.requestor);
+  }
+  try {
+    await putBack(deps, name, wanted, signal);
+  } catch (error) {
+    if (wasRunning) await startNow(deps, caller, name, signal).catch(logAs(deps, `Starting ${name} again`));
+    throw error;
+  }
+  const { requestor } = caller;
+  deps.events.lifecycle('container-updated', urlOf(name), undefined, requestor);
+  deps.events.lifecycle(
+    'container-snapshot-restored',
+    urlOf(name),
+    { snapshot_name: `${name}/${wanted.snapshot}` },
+    requestor,
+  );
+  if (wasRunning || wanted.stateful) await startNow(deps, caller, name, signal, wanted.stateful);
+}
+
+async function putBack(deps: StateDeps, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+  const entry = readyContainer(deps.records, name);
+  const before = deps.view.expanded(entry);
+  const { uuid, pool } = entry.document;
+  const { snapshot } = wanted;
+  const document = restored(deps, name, entry.document, wanted);
+  await deps.idMaps.reserving((reserve) =>
+    deps.sagas.run(
+      restoreSnapshotSaga(deps),
+      { container: name, uuid, pool, snapshot, document: reserve(name, document) },
+      { signal, progress: () => {} },
+    ),
+  );
+  const after = deps.view.expanded(readyContainer(deps.records, name));
+  await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
+}
+
+function findSnapshot(
+  deps: Pick<StateDeps, 'records'>,
+  name: string,
+  { uuid }: ContainerDocument,
+  snapshot: string,
+): SnapshotDocument {
+  const document = deps.records.snapshots.get(snapshotKey(uuid, snapshot))?.document;
+  if (document === undefined) throw errors.notFound('snapshot', `${name}/${snapshot}`);
+  return document;
+}
+
+/** Of the server's keys only those of devices, of the image, and of whom the files belong to go back: what the daemon knows of
+ *  today stays. */
+function restored(
+  deps: Pick<StateDeps, 'records'>,
+  name: string,
+  now: ContainerDocument,
+  { snapshot, stateful }: Wanted,
+): ContainerDocument {
+  const then = findSnapshot(deps, name, now, snapshot);
+  if (stateful && !then.stateful) {
+    throw errors.badRequest(`The snapshot ${name}/${snapshot} holds no run state: restore it without stateful`);
+  }
+  const isToday = (key: string): boolean =>
+    key.startsWith('volatile.') && key !== idMapKeys.files && !/^volatile\.(.+)\.(hwaddr|name|host_name)$/.test(key);
+  const config = Object.fromEntries([
+    ...Object.entries(then.config).filter(([key]) => !isToday(key)),
+    ...Object.entries(now.config).filter(([key]) => isToday(key)),
+  ]);
+  const wanted: ContainerDocument = {
+    ...now,
+    architecture: then.architecture,
+    profiles: then.profiles,
+    ephemeral: then.ephemeral,
+    config,
+    devices: then.devices,
+    stateful,
+  };
+  const own = Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
+  checkDraft(deps.records, name, { ...wanted, config: own }, now);
+  const { devices } = expand(wanted, (profile) => deps.records.profiles.get(profile)?.document);
+  return { ...wanted, config: withHardwareAddresses(deps.records, config, devices) };
+}
+
+function logAs(deps: Pick<StateDeps, 'log'>, what: string): (error: unknown) => void {
+  return (error) => deps.log.error(`${what} failed: ${errorText(error)}`);
+}

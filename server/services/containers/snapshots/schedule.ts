@@ -1,0 +1,99 @@
+// What happens to snapshots by itself, once a minute: scheduled ones are taken, expired ones deleted (real system section 19).
+import { isTrue } from '../../../api/container/container-config.ts';
+import { isDue, parseSchedule, type Minute } from '../../../api/container/snapshot-schedule.ts';
+import { errorText } from '../../../lib/log.ts';
+import { daemonCaller } from '../../caller.ts';
+import type { ScheduledTask } from '../../server/scheduler.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import { isExpired } from './names.ts';
+import { snapshotKey, snapshotsOf } from './records.ts';
+import type { Snapshots } from './snapshots.ts';
+
+type ScheduleDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'view' | 'operations' | 'locks' | 'log'> & {
+  readonly snapshots: Snapshots;
+};
+
+/** A minute on the clock at the host's wall. */
+export function wallClock(at: Date): Minute {
+  return {
+    minute: at.getMinutes(),
+    hour: at.getHours(),
+    dayOfMonth: at.getDate(),
+    month: at.getMonth() + 1,
+    dayOfWeek: at.getDay(),
+  };
+}
+
+export function snapshotTasks(deps: ScheduleDeps): readonly ScheduledTask[] {
+  return [
+    { name: 'Taking scheduled snapshots', run: (minute) => takeScheduled(deps, minute) },
+    { name: 'Deleting expired snapshots', run: (minute) => pruneExpired(deps, minute) },
+  ];
+}
+
+/** Containers whose schedule, own or of a profile, names this minute. */
+function dueContainers(deps: ScheduleDeps, minute: Date): readonly string[] {
+  const at = wallClock(minute);
+  return deps.records.containers
+    .list()
+    .filter((entry) => {
+      if (entry.document.lifecycle !== 'ready') return false;
+      const { config } = deps.view.expanded(entry);
+      const schedule = parseSchedule(config['snapshots.schedule'] ?? '');
+      if (typeof schedule === 'string' || !isDue(schedule, at)) return false;
+      const isStopped = deps.runtime.probe(entry.name).status === 'stopped';
+      return !isStopped || isTrue(config['snapshots.schedule.stopped'] ?? '');
+    })
+    .map((entry) => entry.name);
+}
+
+async function takeScheduled(deps: ScheduleDeps, minute: Date): Promise<void> {
+  const names = dueContainers(deps, minute);
+  await inOneOperation(deps, 'Taking scheduled snapshots', names, async (name, signal) => {
+    await deps.snapshots.takeNow(daemonCaller, name, {}, signal);
+  });
+}
+
+async function pruneExpired(deps: ScheduleDeps, minute: Date): Promise<void> {
+  const expired = new Map<string, readonly string[]>();
+  for (const { name, document } of deps.records.containers.list()) {
+    if (document.lifecycle !== 'ready') continue;
+    const old = snapshotsOf(deps.records, document.uuid)
+      .filter((snapshot) => snapshot.document.lifecycle === 'ready' && isExpired(snapshot.document.expiresAt, minute))
+      .map((snapshot) => snapshot.name);
+    if (old.length > 0) expired.set(name, old);
+  }
+  await inOneOperation(deps, 'Deleting expired snapshots', [...expired.keys()], async (name, signal) => {
+    for (const snapshot of expired.get(name) ?? []) {
+      // Its expiry may have been put off while we waited for the container.
+      const uuid = deps.records.containers.get(name)?.document.uuid ?? '';
+      const found = deps.records.snapshots.get(snapshotKey(uuid, snapshot))?.document;
+      if (found === undefined || !isExpired(found.expiresAt, minute)) continue;
+      await deps.snapshots.dropNow(daemonCaller, name, snapshot, signal);
+    }
+  });
+}
+
+/** One operation for all containers; one that fails does not keep the others from their turn. */
+async function inOneOperation(
+  deps: ScheduleDeps,
+  description: string,
+  names: readonly string[],
+  work: (name: string, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  if (names.length === 0) return;
+  const operation = deps.operations.start({
+    description,
+    resources: { containers: names.map(urlOf) },
+    run: async (_handle, signal) => {
+      const failed: string[] = [];
+      for (const name of names) {
+        await deps.locks
+          .run(lockOf(name), () => work(name, signal))
+          .catch((error: unknown) => failed.push(`${name}: ${errorText(error)}`));
+      }
+      if (failed.length > 0) throw new Error(failed.join('; '));
+    },
+  });
+  await deps.operations.wait(operation.id, undefined);
+}

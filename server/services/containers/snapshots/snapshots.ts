@@ -1,0 +1,251 @@
+// Snapshots of containers: the use cases of the API (spec 2.7, 4.6). Putting one back is restore.ts, schedules are
+// snapshot-schedule.ts.
+import { errors } from '../../../api/errors.ts';
+import { snapshotName } from '../../../api/names.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import type { SnapshotDocument } from '../../../records/documents.ts';
+import type { Caller } from '../../caller.ts';
+import { expand } from '../../expand.ts';
+import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import { anyContainer, readyContainer } from '../find.ts';
+import { configuredExpiry, nextSnapshotName, sentExpiry } from './names.ts';
+import { snapshotKey, snapshotsOf, type SnapshotEntry } from './records.ts';
+import { needStateful } from '../life/checkpoint.ts';
+import {
+  createSnapshotSaga,
+  deleteSnapshotSaga,
+  renameSnapshotSaga,
+  restoreSnapshotSaga,
+  type SnapshotParams,
+} from './sagas.ts';
+
+export type SnapshotDeps = Pick<
+  ContainerDeps,
+  'records' | 'runtime' | 'pools' | 'view' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock'
+>;
+
+export const snapshotUrlOf = (container: string, name: string): string =>
+  `${urlOf(container)}/snapshots/${encodeURIComponent(name)}`;
+
+const quiet = (signal: AbortSignal) => ({ signal, progress: () => {} });
+
+export class Snapshots {
+  readonly #deps: SnapshotDeps;
+
+  constructor(deps: SnapshotDeps) {
+    this.#deps = deps;
+  }
+
+  sagas(): readonly Saga<never>[] {
+    return [
+      createSnapshotSaga(this.#deps),
+      deleteSnapshotSaga(this.#deps),
+      renameSnapshotSaga(this.#deps),
+      restoreSnapshotSaga(this.#deps),
+    ];
+  }
+
+  urls(container: string): readonly string[] {
+    return this.#all(container).map(({ name }) => snapshotUrlOf(container, name));
+  }
+
+  list(container: string): readonly Snapshot[] {
+    return this.#all(container).map((entry) => this.#render(entry));
+  }
+
+  get(container: string, name: string): Snapshot {
+    return this.#render(this.#find(container, name));
+  }
+
+  create(caller: Caller, container: string, body: SnapshotCreate): Operation {
+    const { document } = readyContainer(this.#deps.records, container);
+    if (body.stateful === true && this.#deps.runtime.probe(container).status === 'stopped')
+      throw errors.badRequest(`A stateful snapshot needs a running container: ${container} is stopped`);
+    const wanted = body.name === undefined || body.name === '' ? undefined : body.name;
+    if (wanted !== undefined) {
+      checkName(wanted);
+      if (this.#deps.records.snapshots.has(snapshotKey(document.uuid, wanted)))
+        throw errors.exists('snapshot', `${container}/${wanted}`);
+    }
+    checkExpiry(body.expires_at);
+    return this.#deps.operations.start({
+      description: 'Snapshotting container',
+      resources: { containers: [urlOf(container)] },
+      run: (handle, signal) =>
+        this.#deps.locks.run(lockOf(container), async () => {
+          const name = await this.takeNow(caller, container, { ...body, name: wanted }, signal);
+          handle.update({ snapshot_name: name });
+        }),
+    });
+  }
+
+  put(caller: Caller, container: string, name: string, body: SnapshotPut): Operation {
+    this.#find(container, name);
+    const expiry = checkExpiry(body.expires_at);
+    return this.#start('Updating snapshot', container, async () => {
+      await this.#deps.records.retry((changes) => {
+        const { uuid } = readyContainer(this.#deps.records, container).document;
+        const { document } = this.#find(container, name);
+        changes.put('snapshots', snapshotKey(uuid, name), {
+          ...document,
+          expiresAt: expiry ?? document.expiresAt,
+          description: body.description ?? document.description,
+        });
+      });
+      this.#deps.events.lifecycle('container-updated', snapshotUrlOf(container, name), undefined, caller.requestor);
+    });
+  }
+
+  /** An existing target answers 409 before anything else (spec 7.3). */
+  rename(caller: Caller, container: string, name: string, to: string): Operation {
+    this.#find(container, name);
+    const { uuid } = readyContainer(this.#deps.records, container).document;
+    if (this.#deps.records.snapshots.has(snapshotKey(uuid, to))) {
+      throw errors.exists('snapshot', `${container}/${to}`);
+    }
+    checkName(to);
+    return this.#start('Renaming snapshot', container, async (signal) => {
+      await this.#deps.locks.unshared(lockOf(container));
+      const params = { ...this.#params(container, name), to };
+      await this.#deps.sagas.run(renameSnapshotSaga(this.#deps), params, quiet(signal));
+      const context = { new_name: `${container}/${to}`, snapshot_name: `${container}/${name}` };
+      const url = snapshotUrlOf(container, name);
+      this.#deps.events.lifecycle('container-snapshot-renamed', url, context, caller.requestor);
+    });
+  }
+
+  delete(caller: Caller, container: string, name: string): Operation {
+    this.#find(container, name);
+    const { uuid } = readyContainer(this.#deps.records, container).document;
+    const key = snapshotKey(uuid, name);
+    return this.#start('Deleting snapshot', container, async (signal) => {
+      await this.#deps.sagas.settleHeld('snapshots', key);
+      if (this.#deps.records.snapshots.has(key)) await this.dropNow(caller, container, name, signal);
+    });
+  }
+
+  /** The caller holds the container's lock. Resolves to the name. */
+  async takeNow(
+    caller: Caller,
+    container: string,
+    wanted: { readonly name?: string | undefined } & Pick<SnapshotCreate, 'expires_at' | 'description' | 'stateful'>,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const entry = readyContainer(this.#deps.records, container);
+    const { document } = entry;
+    const { config } = this.#deps.view.expanded(entry);
+    const now = new Date(this.#deps.clock.nowMs());
+    const name = wanted.name ?? this.#nextName(document.uuid, config['snapshots.pattern'], now);
+    const withState = wanted.stateful === true;
+    const { status } = this.#deps.runtime.probe(container);
+    if (withState) {
+      if (status === 'stopped') throw errors.badRequest(`The run state of ${container} is gone: it has stopped`);
+      await needStateful(this.#deps.runtime, `A stateful snapshot of ${container}`);
+    }
+    const expiresAt = checkExpiry(wanted.expires_at) ?? configuredExpiry(config['snapshots.expiry'], now);
+    const params = {
+      container,
+      uuid: document.uuid,
+      pool: document.pool,
+      snapshot: name,
+      document: {
+        v: 1,
+        architecture: document.architecture,
+        profiles: document.profiles,
+        ephemeral: document.ephemeral,
+        config: document.config,
+        devices: document.devices,
+        description: wanted.description ?? '',
+        createdAt: this.#deps.clock.timestamp(),
+        lastUsedAt: document.lastUsedAt,
+        // What a stopped container has stored lies among its files.
+        stateful: withState || document.stateful,
+        expiresAt,
+        lifecycle: 'ready',
+      } satisfies SnapshotDocument,
+    };
+    const state = withState ? { state: { wasFrozen: status === 'frozen' } } : {};
+    await this.#deps.sagas.run(createSnapshotSaga(this.#deps), { ...params, ...state }, quiet(signal));
+    const context = { snapshot_name: `${container}/${name}` };
+    this.#deps.events.lifecycle('container-snapshot-created', urlOf(container), context, caller.requestor);
+    return name;
+  }
+
+  /** The caller holds the container's lock. Waits for what is being packed. */
+  async dropNow(caller: Caller, container: string, name: string, signal: AbortSignal): Promise<void> {
+    await this.#deps.locks.unshared(lockOf(container));
+    await this.#deps.sagas.run(deleteSnapshotSaga(this.#deps), this.#params(container, name), quiet(signal));
+    const context = { snapshot_name: `${container}/${name}` };
+    const url = snapshotUrlOf(container, name);
+    this.#deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
+  }
+
+  #start(description: string, container: string, work: (signal: AbortSignal) => Promise<void>): Operation {
+    return this.#deps.operations.start({
+      description,
+      resources: { containers: [urlOf(container)] },
+      run: (_handle, signal) => this.#deps.locks.run(lockOf(container), () => work(signal)),
+    });
+  }
+
+  #nextName(uuid: string, pattern: string | undefined, now: Date): string {
+    const taken = snapshotsOf(this.#deps.records, uuid).map((snapshot) => snapshot.name);
+    const next = nextSnapshotName(pattern ?? 'snap%d', taken, now);
+    if ('rule' in next) throw errors.invalid('snapshot', [{ path: 'config.snapshots.pattern', message: next.rule }]);
+    checkName(next.name);
+    return next.name;
+  }
+
+  #params(container: string, snapshot: string): SnapshotParams {
+    const { uuid, pool } = readyContainer(this.#deps.records, container).document;
+    return { container, uuid, pool, snapshot };
+  }
+
+  #all(container: string): readonly SnapshotEntry[] {
+    return snapshotsOf(this.#deps.records, anyContainer(this.#deps.records, container).document.uuid);
+  }
+
+  #find(container: string, name: string): SnapshotEntry {
+    const { uuid } = anyContainer(this.#deps.records, container).document;
+    const entry = this.#deps.records.snapshots.get(snapshotKey(uuid, name));
+    if (entry === undefined) throw errors.notFound('snapshot', `${container}/${name}`);
+    return { name, document: entry.document };
+  }
+
+  #render(entry: SnapshotEntry): Snapshot {
+    return renderSnapshot(this.#deps.records, entry);
+  }
+}
+
+export function renderSnapshot(records: ContainerDeps['records'], { name, document }: SnapshotEntry): Snapshot {
+  const expanded = expand(document, (profile) => records.profiles.get(profile)?.document);
+  return {
+    name,
+    architecture: document.architecture,
+    profiles: [...document.profiles],
+    ephemeral: document.ephemeral,
+    config: document.config,
+    devices: document.devices,
+    expanded_config: expanded.config,
+    expanded_devices: expanded.devices,
+    created_at: document.createdAt,
+    last_used_at: document.lastUsedAt,
+    stateful: document.stateful,
+    description: document.description,
+    expires_at: document.expiresAt,
+  };
+}
+
+function checkName(name: string): void {
+  const rule = snapshotName(name);
+  if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
+}
+
+function checkExpiry(sent: string | null | undefined): string | undefined {
+  const expiry = sentExpiry(sent);
+  if (expiry === undefined) return undefined;
+  if ('path' in expiry) throw errors.invalid('snapshot', [expiry]);
+  return expiry.at;
+}

@@ -1,0 +1,112 @@
+// Keeps the static leases and names of managed networks in step with the containers on them.
+import type { NetworkDriver, NetworkHost } from '../../drivers/network/driver.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import type { Records } from '../../records/records.ts';
+import { errors } from '../../api/errors.ts';
+import { containersWith } from '../used-by.ts';
+import { nicNetwork } from '../expand.ts';
+import { claimsOf, subnetProblems, takenProblems } from './nic-addresses.ts';
+import type { ContainerEntry, ContainerView } from '../containers/view.ts';
+
+export interface NetworkHostsDeps {
+  readonly records: Records;
+  readonly runtime: RuntimeDriver;
+  readonly network: NetworkDriver;
+  readonly view: ContainerView;
+  readonly log: Log;
+}
+
+/** On a network are: every nic with a fixed address (so that it is never given away), and the nics of containers that run
+ *  or are about to. */
+export class NetworkHosts {
+  readonly #deps: NetworkHostsDeps;
+  readonly #locks = new KeyedMutex();
+  readonly #starting = new Set<string>();
+
+  constructor(deps: NetworkHostsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Before and during a start: the container counts as up, so that its name and address wait for it. */
+  async whileStarting<T>(name: string, networks: readonly string[], start: () => Promise<T>): Promise<T> {
+    this.refuseAddresses(name);
+    this.#starting.add(name);
+    try {
+      for (const network of new Set(networks)) await this.#refresh(network);
+      return await start();
+    } finally {
+      this.#starting.delete(name);
+    }
+  }
+
+  /** A container may be recorded with an address that another one has (a copy, a restored snapshot, a profile of both): only one of
+   *  them can be up. Throws AppError badRequest. */
+  refuseAddresses(name: string): void {
+    const { records, view } = this.#deps;
+    const claims = records.containers.list().flatMap((entry) => {
+      if (entry.name !== name && !this.#isUp(entry.name)) return [];
+      const { devices, config } = view.expanded(entry);
+      return claimsOf(entry.name, devices, config);
+    });
+    const own = claims.filter(({ container }) => container === name);
+    const others = claims.filter(({ container }) => container !== name);
+    const problems = [...takenProblems(own, others), ...subnetProblems(records, own)];
+    if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+  }
+
+  #isUp(name: string): boolean {
+    return this.#starting.has(name) || this.#deps.runtime.probe(name).status !== 'stopped';
+  }
+
+  /** After a change that is done whatever happens here: a network that cannot be told is reported, and told at its next chance. */
+  async settle(networks: readonly string[]): Promise<void> {
+    for (const network of new Set(networks)) {
+      await this.#refresh(network).catch((error: unknown) => {
+        this.#deps.log.warn(`Telling the network ${network} of its containers failed: ${errorText(error)}`);
+      });
+    }
+  }
+
+  async #refresh(network: string): Promise<void> {
+    if (!this.#deps.records.networks.has(network)) return;
+    await this.#locks.run(network, () => this.#deps.network.setHosts(network, this.on(network)));
+  }
+
+  on(network: string): readonly NetworkHost[] {
+    // Of two with one address the one that is up has it: a stopped copy must not take it away.
+    const entries = containersWith(this.#deps.records, 'network', network).map((entry) => ({
+      entry,
+      isUp: this.#isUp(entry.name),
+    }));
+    const hosts = (wanted: boolean): readonly NetworkHost[] =>
+      entries.flatMap(({ entry, isUp }) => (isUp === wanted ? this.#hostsOf(entry, network) : []));
+    const up = hosts(true);
+    const has = (key: 'hwaddr' | 'ipv4' | 'ipv6', host: NetworkHost): boolean =>
+      host[key] !== undefined && up.some((other) => other[key] === host[key]);
+    const free = hosts(false).filter((host) => !has('hwaddr', host) && !has('ipv4', host) && !has('ipv6', host));
+    return [...up, ...free];
+  }
+
+  #hostsOf(entry: ContainerEntry, network: string): readonly NetworkHost[] {
+    const { devices } = this.#deps.view.expanded(entry);
+    const isUp = this.#isUp(entry.name);
+    return Object.entries(devices).flatMap(([device, properties]) => {
+      if (nicNetwork(properties) !== network) return [];
+      const hwaddr = properties['hwaddr'] || entry.document.config[`volatile.${device}.hwaddr`];
+      const ipv4 = properties['ipv4.address'] || undefined;
+      const ipv6 = properties['ipv6.address'] || undefined;
+      if (hwaddr === undefined || (!isUp && ipv4 === undefined && ipv6 === undefined)) return [];
+      return [
+        {
+          id: `${entry.name}.${device}`,
+          hwaddr,
+          hostname: entry.name,
+          ...(ipv4 === undefined ? {} : { ipv4 }),
+          ...(ipv6 === undefined ? {} : { ipv6 }),
+        },
+      ];
+    });
+  }
+}

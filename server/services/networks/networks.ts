@@ -1,0 +1,378 @@
+// Networks: use cases of the API. Managed bridges come from records, other host interfaces are shown as they are.
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../../api/network/network.ts';
+import { errors } from '../../api/errors.ts';
+import { networkName } from '../../api/names.ts';
+import { validateNetworkConfig } from '../../api/network/validate-network-config.ts';
+import type { NetworkDriver, NetworkState } from '../../drivers/network/driver.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import type { Saga, Sagas } from '../../operations/saga.ts';
+import type { NetworkDocument } from '../../records/documents.ts';
+import type { Changes, Entry, Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import type { NetworkHosts } from './network-hosts.ts';
+import type { ContainerView } from '../containers/view.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import { containersWith } from '../used-by.ts';
+import { nicNetwork } from '../expand.ts';
+import { takenAddresses } from './taken-addresses.ts';
+import { mergeConfig, replaceConfig } from '../patch.ts';
+
+export interface NetworksDeps {
+  readonly records: Records;
+  readonly driver: NetworkDriver;
+  readonly hosts: NetworkHosts;
+  readonly view: ContainerView;
+  readonly sagas: Sagas;
+  readonly events: EventHub;
+  readonly locks: KeyedMutex;
+  readonly log: Log;
+}
+
+interface NetworkParams {
+  readonly name: string;
+  readonly document: NetworkDocument;
+}
+
+const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
+export const lockOf = (name: string): string => `network/${name}`;
+const forever = (): AbortSignal => new AbortController().signal;
+
+export class Networks {
+  readonly #deps: NetworksDeps;
+
+  constructor(deps: NetworksDeps) {
+    this.#deps = deps;
+  }
+
+  sagas(): readonly Saga<never>[] {
+    return [this.#createSaga(), this.#deleteSaga(), this.#renameSaga()];
+  }
+
+  /** Managed ones and the host's other interfaces, container ends (veth…) left out. */
+  async names(): Promise<readonly string[]> {
+    return (await this.list()).map((network) => network.name);
+  }
+
+  async list(): Promise<readonly Network[]> {
+    const managed = this.#deps.records.networks.list().map((entry) => this.#render(entry));
+    const known = new Set(managed.map((network) => network.name));
+    const others = (await this.#deps.driver.interfaces()).filter(
+      ({ name }) => !known.has(name) && !name.startsWith('veth'),
+    );
+    const unmanaged = others.map(({ name, type }) => this.#renderUnmanaged(name, type));
+    return [...managed, ...unmanaged].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async get(name: string): Promise<{ readonly object: Network; readonly etag: string }> {
+    const entry = this.#deps.records.networks.get(name);
+    if (entry !== undefined) return { object: this.#render(entry), etag: etagOf.network(entry.document) };
+    const found = (await this.#deps.driver.interfaces()).find((candidate) => candidate.name === name);
+    if (found === undefined) throw errors.notFound('network', name);
+    const object = this.#renderUnmanaged(name, found.type);
+    return { object, etag: etagOf.network({ v: 1, description: '', type: 'bridge', config: {}, lifecycle: 'ready' }) };
+  }
+
+  async create(caller: Caller, body: NetworkCreate): Promise<void> {
+    const { name, type = '' } = body;
+    const rule = networkName(name);
+    if (rule !== undefined) throw errors.invalidName('network', name, rule);
+    if (type !== '' && type !== 'bridge') {
+      throw errors.invalid(`network ${name}`, [
+        { path: 'type', message: `only bridge networks can be created, is ${JSON.stringify(type)}` },
+      ]);
+    }
+    const sent = replaceConfig(body.config);
+    check(name, sent);
+    await this.#deps.locks.run(lockOf(name), async () => {
+      await this.#refuseTaken(name);
+      const config = await this.#deps.driver.fillConfig(sent, { creating: true, taken: this.#subnets() });
+      await this.#refuseTakenAddresses(name, config);
+      const document: NetworkDocument = {
+        v: 1,
+        description: body.description ?? '',
+        type: 'bridge',
+        config,
+        lifecycle: 'ready',
+      };
+      await this.#run(this.#createSaga(), { name, document });
+    });
+    this.#deps.events.lifecycle('network-created', urlOf(name), undefined, caller.requestor);
+  }
+
+  put(caller: Caller, name: string, body: NetworkPut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, name, ifMatch, (document) => ({
+      ...document,
+      config: replaceConfig(body.config),
+      description: body.description ?? '',
+    }));
+  }
+
+  patch(caller: Caller, name: string, body: NetworkPut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, name, ifMatch, (document) => ({
+      ...document,
+      config: mergeConfig(document.config, body.config),
+      description: body.description ?? document.description,
+    }));
+  }
+
+  async rename(caller: Caller, name: string, to: string): Promise<void> {
+    await this.#deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
+      const { document } = this.#managed(name);
+      if (this.#deps.records.networks.has(to)) throw errors.exists('network', to);
+      const rule = networkName(to);
+      if (rule !== undefined) throw errors.invalidName('network', to, rule);
+      await this.#refuseTaken(to);
+      this.#refuseUsed(name);
+      await this.#run(this.#renameSaga(), { name, to, document });
+    });
+    this.#deps.events.lifecycle('network-renamed', urlOf(name), { new_name: to }, caller.requestor);
+  }
+
+  async delete(caller: Caller, name: string): Promise<void> {
+    this.#managed(name);
+    await this.#deps.sagas.settle('networks', name);
+    // One that was being made is gone once that is undone.
+    if (!this.#deps.records.networks.has(name)) return;
+    await this.#deps.locks.run(lockOf(name), async () => {
+      const { document } = this.#managed(name);
+      this.#refuseUsed(name);
+      await this.#run(this.#deleteSaga(), { name, document });
+    });
+    this.#deps.events.lifecycle('network-deleted', urlOf(name), undefined, caller.requestor);
+  }
+
+  async state(name: string): Promise<NetworkState> {
+    const state = await this.#deps.driver.state(name);
+    if (state === undefined) throw errors.notFound('network', name);
+    return state;
+  }
+
+  /** Static ones from containers, then dynamic ones that are not the same. */
+  async leases(name: string): Promise<readonly NetworkLease[]> {
+    this.#managed(name);
+    const hosts = this.#deps.hosts.on(name);
+    const fixed = hosts.flatMap((host) =>
+      [host.ipv4, host.ipv6]
+        .filter((address): address is string => address !== undefined)
+        .map((address) => ({
+          hostname: host.hostname,
+          hwaddr: host.hwaddr,
+          address,
+          type: 'static',
+          location: 'none',
+        })),
+    );
+    const known = new Set(fixed.map((lease) => `${lease.hwaddr} ${lease.address}`));
+    const dynamic = (await this.#deps.driver.leases(name))
+      .filter((lease) => !known.has(`${lease.hwaddr} ${lease.address}`))
+      .map((lease) => ({ ...lease, type: 'dynamic', location: 'none' }));
+    return [...fixed, ...dynamic];
+  }
+
+  /** At daemon start. One that cannot come up is reported; the others still do. */
+  async upAll(): Promise<void> {
+    for (const { name, document } of this.#deps.records.networks.list()) {
+      try {
+        await this.#deps.driver.up({ name, config: document.config }, forever());
+        await this.#deps.hosts.settle([name]);
+      } catch (error) {
+        this.#deps.log.error(`The network ${name} cannot be brought up: ${errorText(error)}`);
+      }
+    }
+  }
+
+  usedBy(name: string): readonly string[] {
+    const uses = (devices: Readonly<Record<string, Readonly<Record<string, string>>>>): boolean =>
+      Object.values(devices).some((device) => nicNetwork(device) === name);
+    const { profiles } = this.#deps.records;
+    return [
+      ...containersWith(this.#deps.records, 'network', name).map(
+        (entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`,
+      ),
+      ...profiles
+        .list()
+        .filter((entry) => uses(entry.document.devices))
+        .map((entry) => `/1.0/profiles/${encodeURIComponent(entry.name)}`),
+    ];
+  }
+
+  async #change(
+    caller: Caller,
+    name: string,
+    ifMatch: string | undefined,
+    next: (document: NetworkDocument) => NetworkDocument,
+  ): Promise<void> {
+    await this.#deps.sagas.settle('networks', name);
+    await this.#deps.locks.run(lockOf(name), async () => {
+      const { document } = this.#managed(name);
+      checkIfMatch(ifMatch, etagOf.network(document), 'network', name);
+      const drafted = next(document);
+      check(name, drafted.config);
+      const config = await this.#deps.driver.fillConfig(drafted.config, {
+        creating: false,
+        taken: this.#subnets(name),
+      });
+      await this.#refuseTakenAddresses(name, config, document.config);
+      const wanted = { ...drafted, config };
+      // Recorded first: after a crash in between, the next start brings the host to what was recorded.
+      await this.#commit(name, wanted);
+      try {
+        await this.#deps.driver.up({ name, config }, forever());
+      } catch (error) {
+        await this.#commit(name, document);
+        await this.#deps.driver.up({ name, config: document.config }, forever());
+        throw error;
+      }
+    });
+    this.#deps.events.lifecycle('network-updated', urlOf(name), undefined, caller.requestor);
+  }
+
+  #commit(name: string, document: NetworkDocument): Promise<void> {
+    return this.#deps.records.retry((changes) => changes.put('networks', name, document));
+  }
+
+  #createSaga(): Saga<NetworkParams> {
+    return {
+      kind: 'network-create',
+      onRestart: 'unwind',
+      begin: (changes, { name, document }) => changes.put('networks', name, { ...document, lifecycle: 'creating' }),
+      steps: [this.#bridgeStep()],
+      commit: (changes, { name, document }) => changes.put('networks', name, document),
+      rollBack: (changes, { name }) => this.#dropRecord(changes, name),
+    };
+  }
+
+  #bridgeStep(): Saga<NetworkParams>['steps'][number] {
+    return {
+      name: 'bridge',
+      execute: ({ name, document }, context) => this.#deps.driver.up({ name, config: document.config }, context.signal),
+      undo: ({ name }) => this.#deps.driver.down(name),
+    };
+  }
+
+  #deleteSaga(): Saga<NetworkParams> {
+    return {
+      kind: 'network-delete',
+      onRestart: 'finish',
+      begin: (changes, { name, document }) => {
+        this.#refuseUsed(name);
+        changes.claim('networks', name);
+        changes.put('networks', name, { ...document, lifecycle: 'deleting' });
+      },
+      steps: [
+        {
+          name: 'bridge',
+          execute: ({ name }) => this.#deps.driver.down(name),
+          undo: ({ name, document }) => this.#deps.driver.up({ name, config: document.config }, forever()),
+        },
+      ],
+      commit: (changes, { name }) => this.#dropRecord(changes, name),
+      rollBack: (changes, { name, document }) => changes.put('networks', name, { ...document, lifecycle: 'ready' }),
+    };
+  }
+
+  #renameSaga(): Saga<NetworkParams & { readonly to: string }> {
+    return {
+      kind: 'network-rename',
+      onRestart: 'unwind',
+      begin: (changes, { name, to }) => {
+        this.#refuseUsed(name);
+        changes.claim('networks', name);
+        changes.claim('networks', to);
+      },
+      steps: [
+        {
+          name: 'old bridge',
+          execute: ({ name }) => this.#deps.driver.down(name),
+          undo: ({ name, document }) => this.#deps.driver.up({ name, config: document.config }, forever()),
+        },
+        {
+          name: 'new bridge',
+          execute: ({ to, document }, context) =>
+            this.#deps.driver.up({ name: to, config: document.config }, context.signal),
+          undo: ({ to }) => this.#deps.driver.down(to),
+        },
+      ],
+      commit: (changes, { name, to, document }) => {
+        changes.delete('networks', name);
+        changes.put('networks', to, document);
+      },
+      rollBack: () => {},
+    };
+  }
+
+  #dropRecord(changes: Changes, name: string): void {
+    if (this.#deps.records.networks.has(name)) changes.delete('networks', name);
+  }
+
+  #run<P>(saga: Saga<P>, params: P): Promise<void> {
+    return this.#deps.sagas.run(saga, params, { signal: forever(), progress: () => {} });
+  }
+
+  #subnets(except?: string): readonly string[] {
+    return this.#deps.records.networks
+      .list()
+      .filter((entry) => entry.name !== except)
+      .flatMap(({ document }) => [document.config['ipv4.address'], document.config['ipv6.address']])
+      .filter((address): address is string => address !== undefined && address.includes('/'));
+  }
+
+  async #refuseTaken(name: string): Promise<void> {
+    if (this.#deps.records.networks.has(name)) throw errors.exists('network', name);
+    if ((await this.#deps.driver.interfaces()).some((candidate) => candidate.name === name)) {
+      throw errors.badRequest(`The host already has an interface named ${name}: choose another name`, [
+        { path: 'name', message: 'is an interface of the host' },
+      ]);
+    }
+  }
+
+  async #refuseTakenAddresses(name: string, config: ConfigMap, before: ConfigMap = {}): Promise<void> {
+    const problems = takenAddresses(name, config, before, await this.#deps.driver.interfaces());
+    if (problems.length > 0) throw errors.invalid(`network ${name}`, problems);
+  }
+
+  #refuseUsed(name: string): void {
+    const users = this.usedBy(name);
+    if (users.length > 0) throw errors.inUse('network', name, users);
+  }
+
+  #managed(name: string): Entry<NetworkDocument> {
+    const entry = this.#deps.records.networks.get(name);
+    if (entry === undefined) throw errors.notFound('network', name);
+    return entry;
+  }
+
+  #render({ name, document }: Entry<NetworkDocument>): Network {
+    return {
+      name,
+      description: document.description,
+      type: document.type,
+      config: { ...document.config },
+      managed: true,
+      status: document.lifecycle === 'ready' ? 'Created' : 'Pending',
+      locations: ['none'],
+      used_by: [...this.usedBy(name)],
+    };
+  }
+
+  #renderUnmanaged(name: string, type: string): Network {
+    return {
+      name,
+      description: '',
+      type,
+      config: {},
+      managed: false,
+      status: '',
+      locations: [],
+      used_by: [...this.usedBy(name)],
+    };
+  }
+}
+
+function check(name: string, config: Readonly<Record<string, string>>): void {
+  const problems = validateNetworkConfig(name, config);
+  if (problems.length > 0) throw errors.invalid(`network ${name}`, problems);
+}

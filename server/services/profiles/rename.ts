@@ -1,0 +1,81 @@
+// Renaming a profile that more containers use than one transaction can hold: both names exist until the last one has moved.
+import { errors } from '../../api/errors.ts';
+import type { Saga } from '../../operations/saga.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import type { Changes, Entry, Records } from '../../records/records.ts';
+
+export interface ProfileRename {
+  readonly name: string;
+  readonly to: string;
+}
+
+/** Two records of the profile itself; the store takes 128 changes in one transaction. */
+export const maxUsersPerTransaction = 126;
+const batchSize = 100;
+
+type Users = readonly Entry<ContainerDocument>[];
+
+export function usersOfProfile(records: Records, name: string): Users {
+  return records.containers.list().filter(({ document }) => document.profiles.includes(name));
+}
+
+/** Records that name a profile: containers, and snapshots, which are to be put back under the new name. */
+export type Naming =
+  | { readonly kind: 'containers'; readonly entry: Entry<ContainerDocument> }
+  | { readonly kind: 'snapshots'; readonly entry: Entry<SnapshotDocument> };
+
+export function namingProfile(records: Records, name: string): readonly Naming[] {
+  const snapshots = records.snapshots.list().filter(({ document }) => document.profiles.includes(name));
+  return [
+    ...usersOfProfile(records, name).map((entry): Naming => ({ kind: 'containers', entry })),
+    ...snapshots.map((entry): Naming => ({ kind: 'snapshots', entry })),
+  ];
+}
+
+/** Puts the new name in the place of the old one. */
+export function moveNames(changes: Changes, naming: readonly Naming[], name: string, to: string): void {
+  const renamed = (profiles: readonly string[]): string[] =>
+    profiles.map((profile) => (profile === name ? to : profile));
+  for (const { kind, entry } of naming) {
+    const profiles = renamed(entry.document.profiles);
+    if (kind === 'containers') changes.put(kind, entry.name, { ...entry.document, profiles });
+    else changes.put(kind, entry.name, { ...entry.document, profiles });
+  }
+}
+
+export function profileRenameSaga(records: Records): Saga<ProfileRename> {
+  const moveAll = async (from: string, to: string): Promise<void> => {
+    while (namingProfile(records, from).length > 0) {
+      await records.retry((changes) => moveNames(changes, namingProfile(records, from).slice(0, batchSize), from, to));
+    }
+  };
+  return {
+    kind: 'profile-rename',
+    onRestart: 'finish',
+    begin: (changes, { name, to }) => {
+      const entry = records.profiles.get(name);
+      if (entry === undefined) throw errors.notFound('profile', name);
+      if (records.profiles.has(to)) throw errors.exists('profile', to);
+      changes.require('profiles', name);
+      changes.put('profiles', to, entry.document);
+    },
+    steps: [
+      {
+        name: 'containers',
+        execute: ({ name, to }) => moveAll(name, to),
+        undo: ({ name, to }) => moveAll(to, name),
+      },
+    ],
+    commit: (changes, { name, to }) => {
+      // The old name may have been edited, or used, since.
+      const entry = records.profiles.get(name);
+      if (entry === undefined) return;
+      moveNames(changes, namingProfile(records, name), name, to);
+      changes.put('profiles', to, entry.document);
+      changes.delete('profiles', name);
+    },
+    rollBack: (changes, { name, to }) => {
+      if (records.profiles.has(name) && records.profiles.has(to)) changes.delete('profiles', to);
+    },
+  };
+}

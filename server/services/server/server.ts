@@ -1,0 +1,192 @@
+// The server object and its config (spec 2.3): reading, changing, and what a change does to the TLS listener.
+import { hostname, machine, release, type as systemType } from 'node:os';
+import { createHash, X509Certificate } from 'node:crypto';
+import { architecturesOfHost } from '../../api/image/architectures.ts';
+import { errors } from '../../api/errors.ts';
+import { extensions } from '../../api/server/extensions.ts';
+import {
+  mergeServerConfig,
+  renderServerConfig,
+  serverConfigValue,
+  validateServerConfig,
+  type StoredServerConfig,
+} from '../../api/server/server-config.ts';
+import type { Server, ServerEnvironment, ServerPut } from '../../api/server/server.ts';
+import { version } from '../../api/version.ts';
+import { hashPassword } from '../../auth/secrets.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import type { EventHub } from '../../events/hub.ts';
+import { keepJson } from '../../lib/cached-json.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import type { LoopFigures } from '../../lib/event-loop-watch.ts';
+import type { Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import type { Pools } from '../storage/pools.ts';
+
+export interface ServerSettingsDeps {
+  readonly records: Records;
+  readonly events: EventHub;
+  readonly pools: Pools;
+  readonly runtime: RuntimeDriver;
+  /** PEM of the server certificate. */
+  readonly certificate: string;
+  readonly log: Log;
+  readonly loop: { readonly figures: LoopFigures };
+  /** Why writes are refused at the moment. */
+  readonly readOnly: () => string | undefined;
+}
+
+/** The TLS listener as this room sees it. */
+export interface AddressListener {
+  readonly address: string | undefined;
+  listen(address: string | undefined): Promise<void>;
+}
+
+const noConfig: StoredServerConfig = {};
+const untrustedView = { api_extensions: [...extensions], api_status: 'stable', api_version: '1.0', public: false };
+
+interface TrustedView {
+  /** What it was made from. */
+  readonly of: readonly unknown[];
+  readonly object: Partial<Server>;
+  readonly etag: string;
+}
+
+export class ServerSettings {
+  readonly #deps: ServerSettingsDeps;
+  readonly #fingerprint: string;
+  #view: TrustedView | undefined;
+  #listener: AddressListener | undefined;
+  /** The address given on the command line, over the config. */
+  #fixedAddress: string | undefined;
+
+  constructor(deps: ServerSettingsDeps) {
+    this.#deps = deps;
+    this.#fingerprint = createHash('sha256').update(new X509Certificate(deps.certificate).raw).digest('hex');
+  }
+
+  /** Opens the TLS listener where the config (or `fixed`) wants it. Only a fixed address must succeed: a daemon that cannot
+   *  be started because of a config key could not be told another one. */
+  async attachListener(listener: AddressListener, fixed: string | undefined): Promise<void> {
+    this.#listener = listener;
+    this.#fixedAddress = fixed;
+    if (fixed !== undefined) return listener.listen(fixed);
+    const wanted = serverConfigValue(this.#config(), 'core.https_address');
+    try {
+      await listener.listen(wanted);
+    } catch (error) {
+      this.#deps.log.error(`Listening on core.https_address ${wanted} failed: ${errorText(error)}`);
+    }
+  }
+
+  async get(caller: Caller): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
+    if (caller.class !== 'trusted') return { object: { ...untrustedView, auth: caller.class } };
+    return this.#trustedView();
+  }
+
+  /** Read by every client before anything else: made anew only when what it is made from has changed. */
+  #trustedView(): TrustedView {
+    const stored = this.#config();
+    const { generation } = this.#deps.records.pools;
+    const { longestMs, overLimit } = this.#deps.loop.figures;
+    const readOnly = this.#deps.readOnly();
+    const of = [stored, generation, this.#listener?.address, hostname(), longestMs, overLimit, readOnly];
+    if (this.#view === undefined || of.some((part, index) => part !== this.#view?.of[index])) {
+      const config = renderServerConfig(stored);
+      const object = keepJson({
+        ...untrustedView,
+        auth: 'trusted' as const,
+        config,
+        environment: this.#environment(readOnly),
+      });
+      this.#view = { of, object, etag: etagOf.serverConfig(config) };
+    }
+    return this.#view;
+  }
+
+  async change(caller: Caller, mode: 'put' | 'patch', body: ServerPut, ifMatch: string | undefined): Promise<void> {
+    if (body.config === undefined && mode === 'patch') return;
+    const sent = body.config ?? {};
+    const problems = validateServerConfig(sent);
+    if (problems.length > 0) throw errors.invalid('server config', problems);
+    const { secrets } = mergeServerConfig(this.#config(), sent, mode);
+    const hashed = Object.fromEntries(
+      await Promise.all(
+        Object.entries(secrets).map(async ([key, secret]) => [key, await hashPassword(secret)] as const),
+      ),
+    );
+    const changed = await this.#deps.records.retry((changes) => {
+      const current = this.#config();
+      checkIfMatch(ifMatch, etagOf.serverConfig(renderServerConfig(current)), 'server', 'config');
+      const merged = mergeServerConfig(current, sent, mode);
+      changes.put('server', 'config', { v: 1, config: { ...merged.config, ...hashed } });
+      return merged.changed;
+    });
+    this.#deps.events.lifecycle('config-updated', '/1.0', { keys: [...changed] }, caller.requestor);
+    const isSentAgain = (sent['core.https_address'] ?? '') !== '' && this.#listener?.address === undefined;
+    if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
+  }
+
+  /** Cross-origin headers (real system 1.2): the origin ones only to requests that come from one. */
+  commonHeaders(origin: string | undefined): Readonly<Record<string, string>> {
+    const config = this.#config();
+    const headers: Record<string, string> = { 'x-content-type-options': 'nosniff' };
+    const set = (header: string, value: string): void => {
+      if (value !== '') headers[header] = value;
+    };
+    if (origin !== undefined) {
+      set('access-control-allow-origin', serverConfigValue(config, 'core.https_allowed_origin'));
+      set('access-control-allow-methods', serverConfigValue(config, 'core.https_allowed_methods'));
+      set('access-control-allow-headers', serverConfigValue(config, 'core.https_allowed_headers'));
+    }
+    if (serverConfigValue(config, 'core.https_allowed_credentials') === 'true')
+      headers['access-control-allow-credentials'] = 'true';
+    return headers;
+  }
+
+  /** The value stays stored when binding fails, as in the real system: the next start tries again. */
+  async #moveListener(): Promise<void> {
+    if (this.#fixedAddress !== undefined) return;
+    const wanted = serverConfigValue(this.#config(), 'core.https_address');
+    try {
+      await this.#listener?.listen(wanted);
+    } catch (error) {
+      throw errors.internal(`core.https_address was saved, but listening on ${wanted} failed`, error);
+    }
+  }
+
+  #config(): StoredServerConfig {
+    return this.#deps.records.server.get('config')?.document.config ?? noConfig;
+  }
+
+  #environment(readOnly: string | undefined): ServerEnvironment {
+    const { runtime, pools, certificate, loop } = this.#deps;
+    const { limitMs, longestMs, overLimit } = loop.figures;
+    const drivers = pools.driversInUse();
+    const address = this.#listener?.address;
+    return {
+      addresses: address === undefined ? [] : [address],
+      architectures: architecturesOfHost(machine()),
+      certificate,
+      certificate_fingerprint: this.#fingerprint,
+      driver: runtime.name,
+      driver_version: runtime.version,
+      event_loop: { limit_ms: limitMs, longest_ms: longestMs, over_limit: overLimit },
+      kernel: systemType(),
+      kernel_architecture: machine(),
+      kernel_features: { idmapped_mounts: String(runtime.rootfsIdmapped) },
+      kernel_version: release(),
+      project: 'default',
+      ...(readOnly === undefined ? {} : { read_only: readOnly }),
+      server: 'gantry',
+      server_clustered: false,
+      server_name: hostname(),
+      server_pid: process.pid,
+      server_version: version,
+      storage: drivers.join(' | '),
+      storage_supported_drivers: pools.drivers().map((name) => ({ Name: name, Version: '1', Remote: name === 'ceph' })),
+      storage_version: drivers.map(() => '1').join(' | '),
+    };
+  }
+}

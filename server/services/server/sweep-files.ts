@@ -1,0 +1,22 @@
+// At daemon start, after recovery: removes files that no record knows and looks at those that records know.
+import { errorText, type Log } from '../../lib/log.ts';
+import type { Records } from '../../records/records.ts';
+import { sweepBackups } from '../backups/backup-files.ts';
+import { reportDamagedImages, sweepImageDir } from '../images/image-files.ts';
+import type { AddImageDeps } from '../images/add-image.ts';
+
+export interface SweepDeps {
+  readonly records: Records;
+  readonly imageDeps: Pick<AddImageDeps, 'dir' | 'damage'>;
+  readonly backupsDir: string;
+  readonly log: Log;
+}
+
+/** What fails is logged: it keeps no daemon from starting. */
+export async function sweepFiles({ records, imageDeps, backupsDir, log }: SweepDeps): Promise<void> {
+  const attempt = (what: string, work: Promise<void>): Promise<void> =>
+    work.catch((error: unknown) => log.warn(`${what} failed: ${errorText(error)}`));
+  await attempt('Removing left-over image files', sweepImageDir({ records, dir: imageDeps.dir }));
+  await attempt('Looking at the sizes of image files', reportDamagedImages({ ...imageDeps, records, log }));
+  await attempt('Removing left-over files of backups', sweepBackups({ records, dir: backupsDir }));
+}

@@ -1,0 +1,52 @@
+// Where custom volumes lie on the host, for the devices that attach them.
+import { isTrue } from '../../api/container/container-config.ts';
+import { errors } from '../../api/errors.ts';
+import type { HostVolume } from '../../drivers/devices/device.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import { parseIdMap, renderIdMap } from '../../drivers/runtime/idmap/plan.ts';
+import type { Records } from '../../records/records.ts';
+import type { Pools } from './pools.ts';
+import { runningUsers, volumeKey, type VolumeId } from './volume-users.ts';
+
+export type HostVolumes = (pool: string, name: string) => HostVolume | undefined;
+
+interface Deps {
+  readonly records: Records;
+  readonly runtime: RuntimeDriver;
+  readonly pools: Pools;
+}
+
+/** `user`: the container that is to have them now; throws AppError badRequest when it cannot. */
+export function hostVolumes(deps: Deps, user?: string): HostVolumes {
+  return (pool, name) => {
+    const document = deps.records.volumes.get(volumeKey({ pool, name }))?.document;
+    if (document?.lifecycle !== 'ready') return undefined;
+    const idmapped = !isTrue(document.config['security.unmapped'] ?? '');
+    if (idmapped && user !== undefined && !deps.runtime.rootfsIdmapped) checkMap(deps, { pool, name }, user);
+    return { path: deps.pools.volumePath(pool, { type: 'custom', name }), idmapped };
+  };
+}
+
+/** Where files are given to the ids of a container on disk, they cannot be another container's at the same time; and only the map
+ *  that all share is known again later. */
+function checkMap(deps: Deps, volume: VolumeId, user: string): void {
+  const refuse = (why: string): never => {
+    throw errors.badRequest(
+      `The volume ${volume.name} of pool ${volume.pool} cannot be given to ${user}: this host cannot mount it through an id map, and ${why}`,
+    );
+  };
+  const mapOf = (name: string) => parseIdMap(deps.records.containers.get(name)?.document.config[currentMap]) ?? [];
+  const map = mapOf(user);
+  const base = Number(deps.records.containers.get(user)?.document.config['volatile.idmap.base'] ?? '0');
+  if (base > 0 || map.length > 2)
+    refuse(
+      'the container has a map of its own (security.idmap.isolated, raw.idmap): take that away, or set security.unmapped of the volume',
+    );
+  const other = runningUsers(deps.records, deps.runtime, volume).find(
+    (name) => name !== user && renderIdMap(mapOf(name)) !== renderIdMap(map),
+  );
+  if (other !== undefined)
+    refuse(`${other} is using it with another one: stop ${other}, or set security.unmapped of the volume`);
+}
+
+const currentMap = 'volatile.idmap.current';

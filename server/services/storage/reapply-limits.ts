@@ -1,0 +1,59 @@
+// After a crash in the middle of a change of size: what is recorded is in force again. Changes of size themselves are made elsewhere.
+import { errorText, type Log } from '../../lib/log.ts';
+import type { StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { Records } from '../../records/records.ts';
+import { rootSize } from '../containers/devices/root-size.ts';
+import { expand } from '../expand.ts';
+import type { Pools } from './pools.ts';
+import { refOf, volumeSize } from './volume-sagas.ts';
+
+interface Deps {
+  readonly records: Records;
+  readonly pools: Pools;
+  readonly log: Log;
+}
+
+interface Wanted {
+  readonly volume: VolumeRef;
+  readonly bytes: number | undefined;
+}
+
+/** At daemon start, with everything recovered and nobody asking yet. What cannot be done is reported. */
+export async function settleLimits(deps: Deps): Promise<void> {
+  for (const { name } of deps.records.pools.list()) {
+    try {
+      const { driver, pool } = deps.pools.use(name);
+      if (driver.limitsIn === undefined) continue;
+      await settle(driver, pool, wantedIn(deps.records, name));
+    } catch (error) {
+      deps.log.warn(`Limits of the storage pool ${name} cannot be settled: ${errorText(error)}`);
+    }
+  }
+}
+
+async function settle(
+  driver: StorageDriver,
+  pool: Parameters<StorageDriver['limitVolume']>[0],
+  wanted: readonly Wanted[],
+): Promise<void> {
+  const limitOf = await driver.limitsIn?.(pool);
+  for (const { volume, bytes } of wanted) {
+    if (limitOf?.(volume) !== bytes) await driver.limitVolume(pool, volume, bytes);
+  }
+}
+
+function wantedIn(records: Records, pool: string): readonly Wanted[] {
+  const profileOf = (name: string) => records.profiles.get(name)?.document;
+  const containers = records.containers
+    .list()
+    .filter(({ document }) => document.pool === pool && document.lifecycle === 'ready')
+    .map(({ name, document }) => ({
+      volume: { type: 'container' as const, name },
+      bytes: rootSize(expand(document, profileOf).devices),
+    }));
+  const volumes = records.volumes
+    .list()
+    .filter(({ name, document }) => name.startsWith(`${pool}/`) && document.lifecycle === 'ready')
+    .map(({ name, document }) => ({ volume: refOf(name.slice(pool.length + 1)), bytes: volumeSize(document.config) }));
+  return [...containers, ...volumes];
+}

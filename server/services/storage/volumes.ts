@@ -1,0 +1,402 @@
+// Storage volumes: the use cases of the API on custom ones, and the list of all there are (spec 2.14, 4.12).
+import { randomUUID } from 'node:crypto';
+import { errors } from '../../api/errors.ts';
+import { volumeName } from '../../api/names.ts';
+import type { Operation } from '../../api/operation.ts';
+import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
+import type { StorageVolume, StorageVolumeCreate, StorageVolumePut } from '../../api/storage/volume.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Saga, Sagas } from '../../operations/saga.ts';
+import type { VolumeDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { lockOf as containerLock } from '../containers/deps.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import { isServerKey } from '../expand.ts';
+import { ownedBy } from '../owned-records.ts';
+import { mergeConfig, replaceConfig } from '../patch.ts';
+import type { Pools } from './pools.ts';
+import {
+  createVolumeSaga,
+  deleteVolumeSaga,
+  limitVolume,
+  moveVolumeSaga,
+  readyVolume,
+  readyVolumeSnapshot,
+  refOf,
+  renameVolumeSaga,
+  restoreVolumeSaga,
+  type CreateVolumeParams,
+} from './volume-sagas.ts';
+import { containersUsing, profilesUsing, runningUsers, volumeKey, volumeUsers, type VolumeId } from './volume-users.ts';
+
+export interface VolumesDeps {
+  readonly records: Records;
+  readonly runtime: RuntimeDriver;
+  readonly pools: Pools;
+  readonly operations: Operations;
+  readonly sagas: Sagas;
+  readonly events: EventHub;
+  readonly locks: KeyedMutex;
+  readonly clock: Clock;
+}
+
+const types = ['container', 'image', 'custom'] as const;
+type VolumeType = (typeof types)[number];
+
+/** Records of a volume, its users and two of its own must fit into one transaction. */
+const mostUsers = 100;
+
+export const volumeUrl = (pool: string, type: string, name: string): string =>
+  `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/${type}/${encodeURIComponent(name)}`;
+export const customUrl = ({ pool, name }: VolumeId): string => volumeUrl(pool, 'custom', name);
+export const volumeLock = (volume: VolumeId): string => `volume/${volumeKey(volume)}`;
+
+const never = new AbortController().signal;
+const quiet = (signal: AbortSignal = never) => ({ signal, progress: () => {} });
+
+export class Volumes {
+  readonly #deps: VolumesDeps;
+
+  constructor(deps: VolumesDeps) {
+    this.#deps = deps;
+  }
+
+  sagas(): readonly Saga<never>[] {
+    return [
+      createVolumeSaga(this.#deps),
+      deleteVolumeSaga(this.#deps),
+      renameVolumeSaga(this.#deps),
+      moveVolumeSaga(this.#deps),
+      restoreVolumeSaga(this.#deps),
+    ];
+  }
+
+  async urls(pool: string, type?: string): Promise<readonly string[]> {
+    const volumes = await this.list(pool, type);
+    return volumes.flatMap((volume) => {
+      const url = volumeUrl(pool, volume.type, volume.name);
+      if (volume.type !== 'custom') return [url];
+      const uuid = this.#deps.records.volumes.get(volumeKey({ pool, name: volume.name }))?.document.uuid ?? '';
+      const snapshots = ownedBy(this.#deps.records, 'volumeSnapshots', uuid);
+      return [url, ...snapshots.map((snapshot) => `${url}/snapshots/${encodeURIComponent(snapshot.name)}`)];
+    });
+  }
+
+  /** Containers and custom volumes as recorded, images as unpacked in the pool. */
+  async list(pool: string, type?: string): Promise<readonly StorageVolume[]> {
+    const { records, pools } = this.#deps;
+    const { driver, pool: spec } = pools.use(pool);
+    const wanted = type === undefined ? types : [checkType(type)];
+    const found: StorageVolume[] = [];
+    if (wanted.includes('container')) {
+      const inPool = records.containers.list().filter(({ document }) => document.pool === pool);
+      found.push(...inPool.map(({ name }) => this.#render(pool, 'container', name)));
+    }
+    if (wanted.includes('image')) {
+      const images = (await driver.listVolumes(spec)).filter((volume) => volume.type === 'image');
+      found.push(...images.map(({ name }) => this.#render(pool, 'image', name)));
+    }
+    if (wanted.includes('custom')) {
+      const own = records.volumes.list().filter((entry) => entry.name.startsWith(`${pool}/`));
+      found.push(...own.map((entry) => this.#render(pool, 'custom', entry.name.slice(pool.length + 1))));
+    }
+    return found;
+  }
+
+  async get(
+    pool: string,
+    type: string,
+    name: string,
+  ): Promise<{ readonly object: StorageVolume; readonly etag: string }> {
+    const known = checkType(type);
+    const { driver, pool: spec } = this.#deps.pools.use(pool);
+    if (known === 'custom') {
+      const document = this.#find({ pool, name });
+      return { object: this.#render(pool, known, name), etag: etagOf.volume(document) };
+    }
+    const isThere =
+      known === 'container'
+        ? this.#deps.records.containers.get(name)?.document.pool === pool
+        : /^[0-9a-f]{64}$/.test(name) && (await driver.hasVolume(spec, { type: 'image', name }));
+    if (!isThere) throw errors.notFound('storage volume', `${pool}/${type}/${name}`);
+    return { object: this.#render(pool, known, name), etag: etagOf.volume({ config: {}, description: '' }) };
+  }
+
+  /** A copy is an operation, an empty volume is there when this resolves (undefined). */
+  async create(
+    caller: Caller,
+    pool: string,
+    type: string | undefined,
+    body: StorageVolumeCreate,
+  ): Promise<Operation | undefined> {
+    if (type === undefined) throw errors.invalid('storage volume', [{ path: 'type', message: 'is required: custom' }]);
+    if (checkType(type) !== 'custom')
+      throw errors.badRequest(
+        `Volumes of type ${type} are made with what they belong to; only custom ones are made here`,
+      );
+    const volume: VolumeId = { pool, name: body.name };
+    const rule = volumeName(body.name);
+    if (rule !== undefined) throw errors.invalidName('storage volume', body.name, rule);
+    this.#deps.pools.use(pool);
+    if (this.#deps.records.volumes.has(volumeKey(volume))) throw errors.exists('storage volume', volumeKey(volume));
+    const sourceName = body.source?.name ?? '';
+    if ((body.source?.type || 'copy') !== 'copy')
+      throw errors.invalid('storage volume', [{ path: 'source.type', message: 'must be copy or migration' }]);
+    if (sourceName === '') {
+      const config = this.#checked(pool, replaceConfig(body.config));
+      const document = this.#draft(config, body.description ?? '');
+      await this.#createNow(caller, { volume, document, source: { kind: 'empty' } }, never, []);
+      return undefined;
+    }
+    return this.#copy(caller, volume, { pool: body.source?.pool ?? pool, name: sourceName }, body);
+  }
+
+  put(
+    caller: Caller,
+    pool: string,
+    type: string,
+    name: string,
+    body: StorageVolumePut,
+    ifMatch?: string,
+  ): Promise<void> {
+    const volume = this.#custom(pool, type, name);
+    if (body.restore !== undefined && body.restore !== '') {
+      return this.#restore(caller, volume, body.restore, ifMatch);
+    }
+    return this.#change(caller, volume, ifMatch, (document) => {
+      const kept = Object.entries(document.config).filter(([key]) => isServerKey(key));
+      const config = { ...Object.fromEntries(kept), ...replaceConfig(body.config) };
+      return { ...document, config, description: body.description ?? '' };
+    });
+  }
+
+  patch(
+    caller: Caller,
+    pool: string,
+    type: string,
+    name: string,
+    body: StorageVolumePut,
+    ifMatch?: string,
+  ): Promise<void> {
+    if (body.restore !== undefined) throw errors.badRequest('restore is only possible with PUT');
+    return this.#change(caller, this.#custom(pool, type, name), ifMatch, (document) => ({
+      ...document,
+      config: mergeConfig(document.config, body.config),
+      description: body.description ?? document.description,
+    }));
+  }
+
+  async delete(caller: Caller, pool: string, type: string, name: string): Promise<void> {
+    const known = checkType(type);
+    if (known === 'container') throw errors.badRequest(`The volume of container ${name} is deleted with the container`);
+    if (known === 'image') {
+      await this.get(pool, type, name);
+      await this.#deps.pools.deleteVolume(pool, { type: 'image', name });
+    } else {
+      const volume = { pool, name };
+      this.#find(volume);
+      await this.#deps.sagas.settle('volumes', volumeKey(volume));
+      // One that was being made is gone once that is undone.
+      if (!this.#deps.records.volumes.has(volumeKey(volume))) return;
+      await this.#locked([volume], async () => {
+        await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume, quiet());
+      });
+    }
+    const { requestor } = caller;
+    this.#deps.events.lifecycle('storage-volume-deleted', volumeUrl(pool, known, name), undefined, requestor);
+  }
+
+  /** An existing target answers 409 before anything else. Within the pool it is done when it resolves. */
+  async rename(caller: Caller, pool: string, type: string, name: string, to: string): Promise<string> {
+    const [from, target] = [this.#custom(pool, type, name), { pool, name: to }];
+    this.#checkTarget(from, target);
+    await this.#locked([from, target], async () => {
+      this.#refuseRunning(from, 'renaming it');
+      await this.#deps.sagas.run(renameVolumeSaga(this.#deps), { from, to: target }, quiet());
+    });
+    this.#moved(caller, from, target);
+    return customUrl(target);
+  }
+
+  move(caller: Caller, pool: string, type: string, name: string, to: VolumeId): Operation {
+    const from = this.#custom(pool, type, name);
+    const { config } = this.#find(from);
+    this.#checkTarget(from, to);
+    this.#checked(to.pool, config);
+    return this.#deps.operations.start({
+      description: 'Moving storage volume',
+      resources: { storage_volumes: [customUrl(from)] },
+      run: (_handle, signal) =>
+        this.#locked([from, to], async () => {
+          this.#refuseRunning(from, 'moving it');
+          // Not a step: after a crash what is there is our own copy.
+          await this.#deps.pools.refuseVolume(to.pool, refOf(to.name));
+          const snapshots = ownedBy(this.#deps.records, 'volumeSnapshots', readyVolume(this.#deps.records, from).uuid);
+          await this.#deps.sagas.run(moveVolumeSaga(this.#deps), { from, to, snapshots }, quiet(signal));
+          this.#moved(caller, from, to);
+        }),
+    });
+  }
+
+  #copy(caller: Caller, volume: VolumeId, source: VolumeId, body: StorageVolumeCreate): Operation {
+    const slash = source.name.indexOf('/');
+    const from = slash < 0 ? source : { pool: source.pool, name: source.name.slice(0, slash) };
+    const snapshot = slash < 0 ? undefined : source.name.slice(slash + 1);
+    const origin = readyVolume(this.#deps.records, from);
+    if (snapshot !== undefined) readyVolumeSnapshot(this.#deps.records, { volume: from, uuid: origin.uuid, snapshot });
+    const sent = body.config === undefined || body.config === null ? userConfig(origin) : replaceConfig(body.config);
+    const document = this.#draft(this.#checked(volume.pool, sent), body.description ?? origin.description);
+    return this.#deps.operations.start({
+      description: 'Copying storage volume',
+      resources: { storage_volumes: [customUrl(volume)] },
+      run: async (_handle, signal) => {
+        const { uuid } = readyVolume(this.#deps.records, from);
+        const isAlone = snapshot !== undefined || body.source?.volume_only === true;
+        const snapshots = isAlone ? [] : ownedBy(this.#deps.records, 'volumeSnapshots', uuid);
+        const params: CreateVolumeParams = {
+          volume,
+          document,
+          source: this.#deps.pools.copySource(from.pool, refOf(from.name), snapshot, volume.pool),
+          copied: { from, snapshots: snapshots.filter((each) => each.document.lifecycle === 'ready') },
+        };
+        await this.#createNow(caller, params, signal, [volumeLock(from)]);
+      },
+    });
+  }
+
+  async #createNow(
+    caller: Caller,
+    params: CreateVolumeParams,
+    signal: AbortSignal,
+    locks: readonly string[],
+  ): Promise<void> {
+    await this.#deps.locks.runAll([volumeLock(params.volume), ...locks], () =>
+      this.#deps.sagas.run(createVolumeSaga(this.#deps), params, quiet(signal)),
+    );
+    this.#deps.events.lifecycle('storage-volume-created', customUrl(params.volume), undefined, caller.requestor);
+  }
+
+  async #restore(caller: Caller, volume: VolumeId, snapshot: string, ifMatch: string | undefined): Promise<void> {
+    const { uuid } = this.#find(volume);
+    readyVolumeSnapshot(this.#deps.records, { volume, uuid, snapshot });
+    await this.#locked([volume], async () => {
+      checkIfMatch(ifMatch, etagOf.volume(this.#find(volume)), 'storage volume', volumeKey(volume));
+      this.#refuseRunning(volume, 'restoring it');
+      await this.#deps.sagas.run(restoreVolumeSaga(this.#deps), { volume, uuid, snapshot }, quiet());
+    });
+    const context = { snapshot };
+    this.#deps.events.lifecycle('storage-volume-restored', customUrl(volume), context, caller.requestor);
+  }
+
+  async #change(
+    caller: Caller,
+    volume: VolumeId,
+    ifMatch: string | undefined,
+    next: (document: VolumeDocument) => VolumeDocument,
+  ): Promise<void> {
+    this.#find(volume);
+    await this.#locked([volume], async () => {
+      const before = readyVolume(this.#deps.records, volume);
+      checkIfMatch(ifMatch, etagOf.volume(before), 'storage volume', volumeKey(volume));
+      const wanted = next(before);
+      this.#checked(volume.pool, wanted.config, before.config);
+      const isResized = before.config['size'] !== wanted.config['size'];
+      // A daemon that dies before it is recorded: settleLimits.
+      if (isResized) await limitVolume(this.#deps.pools, volume, wanted.config, { mustHold: true });
+      try {
+        await this.#deps.records.retry((changes) => changes.put('volumes', volumeKey(volume), wanted));
+      } catch (error) {
+        if (isResized) await limitVolume(this.#deps.pools, volume, before.config);
+        throw error;
+      }
+    });
+    this.#deps.events.lifecycle('storage-volume-updated', customUrl(volume), undefined, caller.requestor);
+  }
+
+  /** Nobody starts a container that uses one of the volumes meanwhile. */
+  async #locked<T>(volumes: readonly VolumeId[], work: () => Promise<T>): Promise<T> {
+    const users = volumes.flatMap((volume) => containersUsing(this.#deps.records, volume));
+    return this.#deps.locks.runAll([...volumes.map(volumeLock), ...users.map(containerLock)], work);
+  }
+
+  #refuseRunning(volume: VolumeId, what: string): void {
+    const running = runningUsers(this.#deps.records, this.#deps.runtime, volume);
+    if (running.length === 0) return;
+    throw errors.badRequest(
+      `The storage volume ${volumeKey(volume)} is used by running containers (${running.join(', ')}): stop them before ${what}`,
+    );
+  }
+
+  #checkTarget(from: VolumeId, to: VolumeId): void {
+    const { records } = this.#deps;
+    this.#find(from);
+    this.#deps.pools.use(to.pool);
+    if (records.volumes.has(volumeKey(to))) throw errors.exists('storage volume', volumeKey(to));
+    const rule = volumeName(to.name);
+    if (rule !== undefined) throw errors.invalidName('storage volume', to.name, rule);
+    const count = containersUsing(records, from).length + profilesUsing(records, from).length;
+    if (count > mostUsers)
+      throw errors.badRequest(
+        `The storage volume ${volumeKey(from)} has ${count} users; at most ${mostUsers} can follow it`,
+      );
+  }
+
+  #moved(caller: Caller, from: VolumeId, to: VolumeId): void {
+    const context = { new_name: to.name, ...(from.pool === to.pool ? {} : { new_pool: to.pool }) };
+    this.#deps.events.lifecycle('storage-volume-renamed', customUrl(from), context, caller.requestor);
+  }
+
+  #checked(pool: string, config: Record<string, string> | VolumeDocument['config'], old?: VolumeDocument['config']) {
+    const driver = this.#deps.pools.use(pool).driver.name as PoolDriver;
+    const problems = validateVolumeConfig(driver, config, old);
+    if (problems.length > 0) throw errors.invalid('storage volume', problems);
+    return config;
+  }
+
+  #draft(config: VolumeDocument['config'], description: string): VolumeDocument {
+    const createdAt = this.#deps.clock.timestamp();
+    return { v: 1, uuid: randomUUID(), description, config, createdAt, lifecycle: 'ready' };
+  }
+
+  #custom(pool: string, type: string, name: string): VolumeId {
+    if (checkType(type) !== 'custom')
+      throw errors.badRequest(
+        `Volumes of type ${type} change with what they belong to; only custom ones can be changed here`,
+      );
+    return { pool, name };
+  }
+
+  #find(volume: VolumeId): VolumeDocument {
+    this.#deps.pools.use(volume.pool);
+    const document = this.#deps.records.volumes.get(volumeKey(volume))?.document;
+    if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
+    return document;
+  }
+
+  #render(pool: string, type: VolumeType, name: string): StorageVolume {
+    if (type !== 'custom') {
+      const user = type === 'container' ? 'containers' : 'images';
+      const used_by = [`/1.0/${user}/${encodeURIComponent(name)}`];
+      return { name, type, description: '', config: {}, location: 'none', used_by };
+    }
+    const { description, config } = this.#find({ pool, name });
+    const used_by = [...volumeUsers(this.#deps.records, { pool, name })];
+    return { name, type, description, config: { ...config }, location: 'none', used_by };
+  }
+}
+
+const userConfig = ({ config }: VolumeDocument): Record<string, string> =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
+
+function checkType(type: string): VolumeType {
+  const known = types.find((each) => each === type);
+  if (known !== undefined) return known;
+  throw errors.invalid('storage volume', [
+    { path: 'type', message: `must be one of ${types.join(', ')}, is ${JSON.stringify(type)}` },
+  ]);
+}
