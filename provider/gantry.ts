@@ -1,5 +1,5 @@
 // The provider as a whole: its settings, and the tables of everything it has.
-import { explain } from './connection/explain.ts';
+import { explain } from './connection/explain-errors.ts';
 import { openLink } from './connection/connect.ts';
 import type { Link } from './connection/link.ts';
 import { readRemotes, remotesAttribute } from './connection/remotes.ts';
@@ -19,23 +19,23 @@ import { clusterData, resourcesData, serverData } from './datasources/server.ts'
 import { containerExecEphemeral } from './ephemeral/container-exec.ts';
 import { containerFileEphemeral } from './ephemeral/container-file.ts';
 import { functions } from './functions/functions.ts';
-import { movedState } from './moving/peers.ts';
+import { movedState } from './moving/other-providers.ts';
 import { certificate } from './resources/certificate.ts';
 import { clusterMember } from './resources/cluster-member.ts';
-import { container } from './resources/container.ts';
-import { containerExec } from './resources/container-exec-resource.ts';
-import { containerFile } from './resources/container-file.ts';
-import { containerDevice } from './resources/devices/container-device.ts';
-import { image } from './resources/image.ts';
-import { imageAlias } from './resources/image-alias.ts';
+import { container } from './resources/container/container.ts';
+import { containerExec } from './resources/container/container-exec-resource.ts';
+import { containerFile } from './resources/container/container-file-resource.ts';
+import { containerDevice } from './resources/container/container-device.ts';
+import { image } from './resources/image/image.ts';
+import { imageAlias } from './resources/image/image-alias.ts';
 import { network } from './resources/network.ts';
 import { profile } from './resources/profile.ts';
 import { project } from './resources/project.ts';
 import { serverConfig } from './resources/server-config.ts';
-import { snapshot } from './resources/snapshot.ts';
-import { storagePool } from './resources/storage-pool.ts';
-import { storageVolume } from './resources/storage-volume.ts';
-import { volumeSnapshot } from './resources/volume-snapshot.ts';
+import { snapshot } from './resources/container/snapshot.ts';
+import { storagePool } from './resources/storage/storage-pool.ts';
+import { storageVolume } from './resources/storage/storage-volume.ts';
+import { volumeSnapshot } from './resources/storage/volume-snapshot.ts';
 import type { Log } from './wire/log.ts';
 
 /** Where registries and mirrors have it. */

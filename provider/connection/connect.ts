@@ -10,7 +10,7 @@ import { at } from '../framework/path.ts';
 import type { Configured } from '../framework/provider.ts';
 import { Activity } from './activity.ts';
 import type { Link, Reach, Scope } from './link.ts';
-import { needed } from './needed.ts';
+import { needed } from './entry-or-create.ts';
 import { ObjectReader } from './reader.ts';
 import type { ReadSettings, Settings } from './settings.ts';
 

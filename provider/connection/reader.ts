@@ -3,7 +3,7 @@ import type { Container, ContainerState } from '../../server/api/container/conta
 import type { Client } from '../../server/client/client.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
 import { collections, type ClientKind, type KindTypes } from '../../server/client/kind-paths.ts';
-import { needed } from './needed.ts';
+import { needed } from './entry-or-create.ts';
 
 export interface Seen<T> {
   readonly object: T;

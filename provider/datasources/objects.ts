@@ -10,8 +10,8 @@ import { lacking } from '../connection/link.ts';
 import { flag, integer, objects, text, shownTextMaps, textMap, texts } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { addressIn } from '../resources/network.ts';
-import { gantryData, serverWideData, shownMap, shownMaps } from '../resources/shared.ts';
-import { find, nameToFind, shownText } from './find.ts';
+import { gantryData, serverWideData, shownMap, shownMaps } from '../resources/shared/common-attributes.ts';
+import { find, nameToFind, shownText } from './read-existing.ts';
 
 const description = shownText('Description.');
 const config = textMap({ doc: 'Config as the server has it.', computed: true });

@@ -4,8 +4,8 @@ import type { Cluster, ClusterMember } from '../../server/api/cluster/cluster.ts
 import type { Resources } from '../../server/api/server/server.ts';
 import { isClustered } from '../connection/link.ts';
 import { flag, integer, objects, text, textMap, texts } from '../framework/attribute.ts';
-import { serverWideData } from '../resources/shared.ts';
-import { shownText } from './find.ts';
+import { serverWideData } from '../resources/shared/common-attributes.ts';
+import { shownText } from './read-existing.ts';
 
 export const serverData = serverWideData({
   typeName: 'gantry_server',

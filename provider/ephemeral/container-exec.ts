@@ -4,8 +4,8 @@ import { flag, integer, text, textMap, texts } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { durationCheck } from '../framework/duration.ts';
 import { at } from '../framework/path.ts';
-import { absolutePath, commandCheck } from '../resources/container-attributes.ts';
-import { runOne } from '../resources/container-exec.ts';
+import { absolutePath, commandCheck } from '../resources/container/container-attributes.ts';
+import { runOne } from '../resources/container/container-commands.ts';
 import { containerToOpen, gantryEphemeral, triggersToOpen } from './shared.ts';
 
 /** What closing needs, in private data. */

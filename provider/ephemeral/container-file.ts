@@ -6,8 +6,8 @@ import { discard } from '../../server/client/files/file-helpers.ts';
 import { integer, text } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import { absolutePath } from '../resources/container-attributes.ts';
-import { filesIn } from '../resources/container-files.ts';
+import { absolutePath } from '../resources/container/container-attributes.ts';
+import { filesIn } from '../resources/container/container-files.ts';
 import { containerToOpen, gantryEphemeral, triggersToOpen } from './shared.ts';
 
 const maxBytes = 1024 * 1024;

@@ -2,8 +2,8 @@
 import { parseBytes } from '../../server/api/text/byte-size.ts';
 import { objectType } from '../framework/attribute.ts';
 import { FunctionError, type ProviderFunction } from '../framework/provider.ts';
-import { sourceAttributes } from '../resources/container-attributes.ts';
-import { parseImageReference } from '../resources/container-state.ts';
+import { sourceAttributes } from '../resources/container/container-attributes.ts';
+import { parseImageReference } from '../resources/container/container-state.ts';
 
 const parseSize: ProviderFunction = {
   name: 'parse_size',

@@ -7,10 +7,10 @@ import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { deleteKind, readKind } from './by-kind.ts';
-import { oneOf, pemCheck } from './container-attributes.ts';
-import { serverResource } from './shared.ts';
-import { edit, editOf, performCreate } from './write.ts';
+import { deleteKind, readKind } from './shared/read-by-kind.ts';
+import { oneOf, pemCheck } from './container/container-attributes.ts';
+import { serverResource } from './shared/common-attributes.ts';
+import { edit, editOf, performCreate } from './shared/write.ts';
 
 const fingerprintOf = (pem: string): string =>
   new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();

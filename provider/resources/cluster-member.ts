@@ -7,9 +7,9 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { readPath, segment } from './by-path.ts';
-import { serverResource } from './shared.ts';
-import { perform, performDelete } from './write.ts';
+import { readPath, segment } from './shared/read-by-path.ts';
+import { serverResource } from './shared/common-attributes.ts';
+import { perform, performDelete } from './shared/write.ts';
 
 const attributes = {
   name: text({ doc: 'Name of the member. Another name renames it.', required: true }),

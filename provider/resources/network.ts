@@ -7,14 +7,20 @@ import { text, textMap, texts, type StateOf, type TextMap } from '../framework/a
 import { endImport, isImported, markImport } from '../framework/import-mark.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { unknownValue } from '../framework/value.ts';
-import { deleteKind, readKind } from './by-kind.ts';
-import { completedConfigAttribute, describedChange } from './described.ts';
-import { nameIn } from './ids.ts';
-import { readMap, type MapRules } from './maps.ts';
-import { createOnMembers, memberOverridesAttribute } from './members.ts';
-import { descriptionAttribute, gantryResource, nameAttribute, problemsIn, shownMap } from './shared.ts';
-import { renameKind } from './rename.ts';
-import { edit, editOf } from './write.ts';
+import { deleteKind, readKind } from './shared/read-by-kind.ts';
+import { completedConfigAttribute, describedChange } from './shared/completed-config.ts';
+import { nameIn } from './shared/import-ids.ts';
+import { readMap, type MapRules } from './shared/config-maps.ts';
+import { createOnMembers, memberOverridesAttribute } from './shared/member-overrides.ts';
+import {
+  descriptionAttribute,
+  gantryResource,
+  nameAttribute,
+  problemsIn,
+  shownMap,
+} from './shared/common-attributes.ts';
+import { renameKind } from './shared/rename.ts';
+import { edit, editOf } from './shared/write.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
 const computed = new Set(['bridge.mtu', 'ipv4.address', 'ipv4.nat', 'ipv6.address', 'ipv6.nat']);

@@ -6,19 +6,19 @@ import type { StateOf } from '../framework/attribute.ts';
 import { failure, DiagnosticError } from '../framework/diagnostic.ts';
 import type { Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { deleteKind, readKind } from './by-kind.ts';
+import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { at } from '../framework/path.ts';
-import { nameIn } from './ids.ts';
-import { renameKind } from './rename.ts';
-import { present, readMap, readMaps, writtenMap, writtenMaps } from './maps.ts';
+import { nameIn } from './shared/import-ids.ts';
+import { renameKind } from './shared/rename.ts';
+import { present, readMap, readMaps, writtenMap, writtenMaps } from './shared/config-maps.ts';
 import {
   containerConfigAttribute,
   descriptionAttribute,
   devicesAttribute,
   gantryResource,
   nameAttribute,
-} from './shared.ts';
-import { conflicting, edit, editOf, perform, performCreate } from './write.ts';
+} from './shared/common-attributes.ts';
+import { conflicting, edit, editOf, perform, performCreate } from './shared/write.ts';
 
 const attributes = {
   name: nameAttribute('Name, at most 64 characters.', profileName),

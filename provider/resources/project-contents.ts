@@ -4,8 +4,8 @@ import type { Client } from '../../server/client/client.ts';
 import type { Link } from '../connection/link.ts';
 import type { Context } from '../framework/provider.ts';
 import type { Static } from 'typebox';
-import { segment } from './by-path.ts';
-import { performDelete } from './write.ts';
+import { segment } from './shared/read-by-path.ts';
+import { performDelete } from './shared/write.ts';
 
 /** Containers first, which use the rest. What the project shares with `default` is not its own. */
 export async function emptyProject(context: Context<Link>, name: string): Promise<void> {

@@ -8,12 +8,12 @@ import { flag, textMap, type StateOf, type TextMap } from '../framework/attribut
 import { at } from '../framework/path.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import type { ValueMap } from '../framework/value.ts';
-import { deletePath, editPath, readPath, segment } from './by-path.ts';
-import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './maps.ts';
-import { descriptionAttribute, serverResource, nameAttribute, shownMap } from './shared.ts';
+import { deletePath, editPath, readPath, segment } from './shared/read-by-path.ts';
+import { isFulfilled, present, readMap, sameMap, writtenMap, type MapRules } from './shared/config-maps.ts';
+import { descriptionAttribute, serverResource, nameAttribute, shownMap } from './shared/common-attributes.ts';
 import { emptyProject } from './project-contents.ts';
-import { renamePath } from './rename.ts';
-import { differing, keepEtag, performCreate } from './write.ts';
+import { renamePath } from './shared/rename.ts';
+import { differing, keepEtag, performCreate } from './shared/write.ts';
 
 const rules: MapRules = { isComputed: (key) => key.startsWith('features.') };
 const attributes = {

@@ -8,8 +8,8 @@ import type { ConfigOf, Context } from '../framework/provider.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import { serverResource } from './shared.ts';
-import { editPath } from './by-path.ts';
+import { serverResource } from './shared/common-attributes.ts';
+import { editPath } from './shared/read-by-path.ts';
 
 const isHidden = (key: string): boolean =>
   (serverConfigKeys as Readonly<Record<string, ServerConfigKey>>)[key]?.hidden ?? false;

@@ -1,10 +1,10 @@
 // Walks the steps of a plan: each as soon as what it needs is done, no more at once than allowed. What a step does is in steps/.
 import type { Operation } from '../../server/api/operation.ts';
 import { DeadlineError, pause, within } from '../../server/client/transport/deadline.ts';
-import type { KeyHash } from '../core/ownership.ts';
-import type { Plan, Step } from '../core/plan.ts';
-import type { EngineEvent, Failure } from './events.ts';
-import { bindImages, type Made } from './bind.ts';
+import type { KeyHash } from '../core/ownership/owner-records.ts';
+import type { Plan, Step } from '../core/plan/plan.ts';
+import type { EngineEvent, Failure } from './steps/events.ts';
+import { bindImages, type Made } from './bind-images.ts';
 import { failureOf, StepTimeoutError } from './failure.ts';
 import type { EngineClient, Note, StepContext } from './steps/context.ts';
 import { StepQueue } from './step-queue.ts';

@@ -1,8 +1,8 @@
 // Turns what a step threw into words for people: what was tried, why it failed, what to do. Pure.
 import { ClientError } from '../../server/client/client-error.ts';
-import { pathText } from '../core/inside.ts';
-import type { Step } from '../core/plan.ts';
-import type { Failure, FailureCode } from './events.ts';
+import { pathText } from '../core/documents/inside.ts';
+import type { Step } from '../core/plan/plan.ts';
+import type { Failure, FailureCode } from './steps/events.ts';
 import { NotReadyError } from '../../server/client/wait/readiness.ts';
 import { StaleError } from './steps/context.ts';
 

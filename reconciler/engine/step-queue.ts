@@ -1,6 +1,6 @@
 // Which step of a plan may begin next, and which never will because one before it did not succeed. In the plan's order, and in time
 // that grows with the steps and what they need, not with their square. Performs nothing.
-import type { Step } from '../core/plan.ts';
+import type { Step } from '../core/plan/plan.ts';
 
 /** Lives as long as one run. A step is waiting, then either taken or dropped. */
 export class StepQueue {

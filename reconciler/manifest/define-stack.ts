@@ -1,8 +1,8 @@
 // Documents written in TypeScript: typed, with references that cannot be misspelt, printed as the YAML that gantry reads. Applies nothing.
 import { stringify } from 'yaml';
 import type { KindName } from '../../server/api/kinds.ts';
-import type { JsonObject } from '../core/document.ts';
-import { scopedName } from '../core/scoped-name.ts';
+import type { JsonObject } from '../core/documents/document.ts';
+import { scopedName } from '../core/text/scoped-name.ts';
 
 type Text = string | number | boolean;
 /** A value, where to take a secret from, or null for: must be absent. */

@@ -6,18 +6,18 @@ import { hostsSchema } from '../../server/api/schema/hosts-schema.ts';
 import { hint } from '../../server/api/text/nearest-word.ts';
 import { validateBody } from '../../server/api/schema/validate-json.ts';
 import { parseEndpoint } from '../../server/client/transport/host-endpoint.ts';
-import type { Diagnostic } from '../core/diagnostic.ts';
-import type { Json, JsonObject } from '../core/document.ts';
-import type { HostFacts } from '../core/host-pattern.ts';
-import { asText, mapOf, textOf, textsOf } from '../core/kinds/values.ts';
-import { labelProblems, presentLabels } from '../core/labels.ts';
-import { wrong, type Finding } from './finding.ts';
-import { isHostsFile } from './for-host.ts';
-import { PlacedText, placedDiagnostic } from './located.ts';
-import { parseYaml } from './parse-yaml.ts';
-import { variableName } from './read-variables.ts';
-import { readSources } from './sources.ts';
-import { expandVariables, type Variables } from './variables.ts';
+import type { Diagnostic } from '../core/documents/diagnostic.ts';
+import type { Json, JsonObject } from '../core/documents/document.ts';
+import type { HostFacts } from '../core/documents/host-pattern.ts';
+import { asText, mapOf, textOf, textsOf } from '../core/documents/json-values.ts';
+import { labelProblems, presentLabels } from '../core/documents/labels.ts';
+import { wrong, type Finding } from './text/finding.ts';
+import { isHostsFile } from './documents/for-host.ts';
+import { PlacedText, placedDiagnostic } from './text/locate-diagnostics.ts';
+import { parseYaml } from './text/parse-yaml.ts';
+import { variableName } from './variables/read-variables.ts';
+import { readSources } from './text/sources.ts';
+import { expandVariables, type Variables } from './variables/variables.ts';
 
 export interface Host extends HostFacts {
   /** As `--host` takes it. */

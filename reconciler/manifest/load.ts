@@ -1,30 +1,30 @@
 // Loads a set of manifests: reads, parses, puts variables in, checks every document, and reports all problems at once.
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
-import type { Diagnostic } from '../core/diagnostic.ts';
-import type { Address, Document, ImageFiles, Json, JsonObject } from '../core/document.ts';
-import type { WrittenDocument } from '../core/history.ts';
-import { duplicate } from '../core/normalize.ts';
-import { compareText } from '../core/order.ts';
-import type { Finding } from './finding.ts';
-import { isHostsFile, partsForHost } from './for-host.ts';
-import { readImageFiles } from './image-files.ts';
-import { locateDocument, PlacedText, placedDiagnostic } from './located.ts';
-import { applyOverlays, writerOf, type Part } from './overlays.ts';
-import { parseText } from './parse-json.ts';
-import { parseYaml } from './parse-yaml.ts';
-import { undeclaredVariables } from './messages/undeclared-variables.ts';
-import { isPreseed, readPreseed } from './preseed-parts.ts';
-import { flatForm, readDocument } from './read-document.ts';
-import { readInside } from './read-inside.ts';
-import { resolveSecrets } from './secret-references.ts';
-import { readSources } from './sources.ts';
-import type { Loaded, LoadInput } from './types.ts';
+import type { Diagnostic } from '../core/documents/diagnostic.ts';
+import type { Address, Document, ImageFiles, Json, JsonObject } from '../core/documents/document.ts';
+import type { WrittenDocument } from '../core/history/revisions.ts';
+import { duplicate } from '../core/graph/normalize.ts';
+import { compareText } from '../core/text/listing-order.ts';
+import type { Finding } from './text/finding.ts';
+import { isHostsFile, partsForHost } from './documents/for-host.ts';
+import { readImageFiles } from './documents/image-files.ts';
+import { locateDocument, PlacedText, placedDiagnostic } from './text/locate-diagnostics.ts';
+import { applyOverlays, writerOf, type Part } from './documents/overlays.ts';
+import { parseText } from './text/parse-json.ts';
+import { parseYaml } from './text/parse-yaml.ts';
+import { undeclaredVariables } from './variables/undeclared-variables.ts';
+import { isPreseed, readPreseed } from './text/preseed-parts.ts';
+import { flatForm, readDocument } from './documents/read-document.ts';
+import { readInside } from './documents/read-inside.ts';
+import { resolveSecrets } from './variables/secret-references.ts';
+import { readSources } from './text/sources.ts';
+import type { Loaded, LoadInput } from './load-contract.ts';
 import { isTerraform } from './terraform/is-terraform.ts';
-import { expandVariables, type Variables } from './variables.ts';
-import type { TerraformParts } from './terraform/parts.ts';
-import { readVarFile } from './read-var-file.ts';
-import { readVariables } from './read-variables.ts';
+import { expandVariables, type Variables } from './variables/variables.ts';
+import type { TerraformParts } from './terraform/terraform-parts.ts';
+import { readVarFile } from './variables/read-var-file.ts';
+import { readVariables } from './variables/read-variables.ts';
 
 const noVariables: Variables = new Map();
 
@@ -127,7 +127,7 @@ async function terraformParts(
   signal: AbortSignal | undefined,
 ): Promise<TerraformParts> {
   if (!parts.some(isTerraform)) return { others: parts, parts: [], diagnostics: [], files: [] };
-  const { readTerraformParts } = await import('./terraform/parts.ts');
+  const { readTerraformParts } = await import('./terraform/terraform-parts.ts');
   const valueFiles = variables.flatMap((source) => ('file' in source && isTfvars(source.file) ? [source.file] : []));
   return readTerraformParts(parts, { vars, env, offered, valueFiles, ...(live === undefined ? {} : { live }) }, signal);
 }

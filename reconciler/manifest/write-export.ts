@@ -1,13 +1,13 @@
 // Spells exported objects as YAML that loads again: what the manifest rules refuse stands as a comment, secrets as variables when
 // asked for. Reads no server.
 import { Document as YamlDocument, isMap as isYamlMap, isPair, isScalar, stringify, type YAMLMap } from 'yaml';
-import type { Json, JsonObject } from '../core/document.ts';
-import type { Exported } from '../core/export.ts';
-import { isMap, mapOf } from '../core/kinds/values.ts';
-import { printable } from '../core/paint.ts';
-import { isSecret } from '../core/secret.ts';
-import { readDocument } from './read-document.ts';
-import { quotedText } from './yaml-text.ts';
+import type { Json, JsonObject } from '../core/documents/document.ts';
+import type { Exported } from '../core/adoption/export.ts';
+import { isMap, mapOf } from '../core/documents/json-values.ts';
+import { printable } from '../core/text/terminal-text.ts';
+import { isSecret } from '../core/documents/secret.ts';
+import { readDocument } from './documents/read-document.ts';
+import { quotedText } from './text/yaml-text.ts';
 
 export interface Written {
   /** In the order given; each begins with `---` when it is a document. */

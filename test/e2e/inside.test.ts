@@ -4,7 +4,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordsIn } from '../../reconciler/core/ownership.ts';
+import { recordsIn } from '../../reconciler/core/ownership/owner-records.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
 import { filesOf, type Files } from '../../server/client/files/container-files.ts';
 import { cli } from '../support/cli-io.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { parseWindow, restMs, untilOpenMs } from '../../reconciler/core/heal-pace.ts';
+import { parseWindow, restMs, untilOpenMs } from '../../reconciler/core/drift/repair-pace.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import type { TestDaemon } from '../support/daemon.ts';
 import { containerWith, openBench, type Bench } from '../support/e2e-bench.ts';

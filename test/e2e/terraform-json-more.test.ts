@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Json } from '../../reconciler/core/document.ts';
+import type { Json } from '../../reconciler/core/documents/document.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon, type TestDaemon } from '../support/daemon.ts';
 import { daemonState } from '../support/daemon-state.ts';

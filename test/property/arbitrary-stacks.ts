@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { stringify } from 'yaml';
-import type { JsonObject } from '../../reconciler/core/document.ts';
+import type { JsonObject } from '../../reconciler/core/documents/document.ts';
 import { defineStack, type Stack } from '../../reconciler/manifest/define-stack.ts';
 import { packImage } from '../support/e2e-bench.ts';
 

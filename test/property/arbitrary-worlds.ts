@@ -1,10 +1,10 @@
 // Generated pairs of documents and worlds: small sets of names, so that documents, references and live objects meet often.
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
-import type { Document, JsonObject } from '../../reconciler/core/document.ts';
-import { asText } from '../../reconciler/core/kinds/values.ts';
-import type { Content } from '../../reconciler/core/inside.ts';
-import type { Observed } from '../../reconciler/core/observed.ts';
+import type { Document, JsonObject } from '../../reconciler/core/documents/document.ts';
+import { asText } from '../../reconciler/core/documents/json-values.ts';
+import type { Content } from '../../reconciler/core/documents/inside.ts';
+import type { Observed } from '../../reconciler/core/documents/observed.ts';
 import {
   document,
   fingerprintOf,

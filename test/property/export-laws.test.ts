@@ -2,13 +2,13 @@
 // redacted export holds no secret.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ownedOf, planAdoption, planRelease } from '../../reconciler/core/adopt.ts';
-import { checkPlan } from '../../reconciler/core/check.ts';
-import { exportWorld } from '../../reconciler/core/export.ts';
-import type { Document } from '../../reconciler/core/document.ts';
-import type { Observed } from '../../reconciler/core/observed.ts';
-import { planChanges } from '../../reconciler/core/plan-changes.ts';
-import type { SetOwner } from '../../reconciler/core/plan.ts';
+import { ownedOf, planAdoption, planRelease } from '../../reconciler/core/adoption/adopt.ts';
+import { checkPlan } from '../../reconciler/core/decide/check-plan.ts';
+import { exportWorld } from '../../reconciler/core/adoption/export.ts';
+import type { Document } from '../../reconciler/core/documents/document.ts';
+import type { Observed } from '../../reconciler/core/documents/observed.ts';
+import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
+import type { SetOwner } from '../../reconciler/core/plan/plan.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
 import { writeExport } from '../../reconciler/manifest/write-export.ts';
 import { applyPlan } from '../support/model-daemon.ts';

@@ -1,19 +1,19 @@
 // Laws of ownership, for any documents and worlds: what is dropped vanishes, what is others' stays, records hold no values.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkPlan } from '../../reconciler/core/check.ts';
-import type { Document, JsonObject } from '../../reconciler/core/document.ts';
-import { parseIgnore } from '../../reconciler/core/ignore.ts';
-import { isInside } from '../../reconciler/core/inside.ts';
+import { checkPlan } from '../../reconciler/core/decide/check-plan.ts';
+import type { Document, JsonObject } from '../../reconciler/core/documents/document.ts';
+import { parseIgnore } from '../../reconciler/core/ownership/ignored-paths.ts';
+import { isInside } from '../../reconciler/core/documents/inside.ts';
 import { coreKind } from '../../reconciler/core/kinds/index.ts';
-import type { Observed } from '../../reconciler/core/observed.ts';
-import { isNote, ownedAt, recordKey, recordsIn } from '../../reconciler/core/ownership.ts';
-import { planChanges } from '../../reconciler/core/plan-changes.ts';
-import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
-import { planJson } from '../../reconciler/core/plan-json.ts';
-import type { Plan, PlanOptions, SetOwner } from '../../reconciler/core/plan.ts';
-import { renderPlan } from '../../reconciler/core/render-plan.ts';
-import { hasChanges } from '../../reconciler/core/summary.ts';
+import type { Observed } from '../../reconciler/core/documents/observed.ts';
+import { isNote, ownedAt, recordKey, recordsIn } from '../../reconciler/core/ownership/owner-records.ts';
+import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
+import { planDestroy } from '../../reconciler/core/decide/plan-destroy.ts';
+import { planJson } from '../../reconciler/core/render/plan-json.ts';
+import type { Plan, PlanOptions, SetOwner } from '../../reconciler/core/plan/plan.ts';
+import { renderPlan } from '../../reconciler/core/render/render-plan.ts';
+import { hasChanges } from '../../reconciler/core/plan/summary.ts';
 import { applyPlan } from '../support/model-daemon.ts';
 import { scenes, secretText } from './arbitrary-worlds.ts';
 

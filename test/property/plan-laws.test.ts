@@ -1,15 +1,15 @@
 // The laws of plans, over generated worlds and a daemon made of plain data.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkPlan } from '../../reconciler/core/check.ts';
-import type { Document, JsonObject } from '../../reconciler/core/document.ts';
-import type { Observed } from '../../reconciler/core/observed.ts';
-import { planChanges } from '../../reconciler/core/plan-changes.ts';
-import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
-import { planJson } from '../../reconciler/core/plan-json.ts';
-import type { Plan } from '../../reconciler/core/plan.ts';
-import { renderPlan } from '../../reconciler/core/render-plan.ts';
-import { hasChanges } from '../../reconciler/core/summary.ts';
+import { checkPlan } from '../../reconciler/core/decide/check-plan.ts';
+import type { Document, JsonObject } from '../../reconciler/core/documents/document.ts';
+import type { Observed } from '../../reconciler/core/documents/observed.ts';
+import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
+import { planDestroy } from '../../reconciler/core/decide/plan-destroy.ts';
+import { planJson } from '../../reconciler/core/render/plan-json.ts';
+import type { Plan } from '../../reconciler/core/plan/plan.ts';
+import { renderPlan } from '../../reconciler/core/render/render-plan.ts';
+import { hasChanges } from '../../reconciler/core/plan/summary.ts';
 import { applyPlan } from '../support/model-daemon.ts';
 import { scenes, secretText } from './arbitrary-worlds.ts';
 

@@ -8,11 +8,11 @@ import {
   namesApart,
   withNamesApart,
   withoutApart,
-} from '../../provider/resources/devices/apart.ts';
-import { inTurn } from '../../provider/resources/devices/in-turn.ts';
+} from '../../provider/resources/shared/separate-devices.ts';
+import { inTurn } from '../../provider/resources/container/container-queue.ts';
 import { Activity } from '../../provider/connection/activity.ts';
 import type { Link } from '../../provider/connection/link.ts';
-import { movedState } from '../../provider/moving/peers.ts';
+import { movedState } from '../../provider/moving/other-providers.ts';
 import type { Container } from '../../server/api/container/container.ts';
 import { ClientError, isPreconditionFailed } from '../../server/client/client-error.ts';
 

@@ -1,6 +1,6 @@
 // What a stock LXD has beside gantryd passes the validation of configurations, since the server that has it judges it; mistakes do not.
 import { expect, test } from 'vitest';
-import { containerConfigAttribute, devicesAttribute } from '../../provider/resources/shared.ts';
+import { containerConfigAttribute, devicesAttribute } from '../../provider/resources/shared/common-attributes.ts';
 
 const keys = (config: Readonly<Record<string, string>>): readonly string[] =>
   ((containerConfigAttribute(false).check?.(config) ?? []) as readonly { readonly message: string }[]).map(

@@ -1,7 +1,7 @@
 // Files on a server that keeps mode and owner of what is there: what is removed first, what is refused, what is tried again.
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { replacingFiles } from '../../provider/resources/replacing-files.ts';
+import { replacingFiles } from '../../provider/resources/container/replace-files.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import type { FileEntry, Files } from '../../server/client/files/container-files.ts';
 

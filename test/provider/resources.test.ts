@@ -8,10 +8,16 @@ import {
 } from '../../provider/connection/settings.ts';
 import { unknownValue } from '../../provider/framework/value.ts';
 import { functions } from '../../provider/functions/functions.ts';
-import { costOf } from '../../provider/resources/container-state.ts';
-import { dueCommands } from '../../provider/resources/container-exec.ts';
-import { parseImportId } from '../../provider/resources/ids.ts';
-import { isFulfilled, readMap, sameMap, writtenMap, type MapRules } from '../../provider/resources/maps.ts';
+import { costOf } from '../../provider/resources/container/container-state.ts';
+import { dueCommands } from '../../provider/resources/container/container-commands.ts';
+import { parseImportId } from '../../provider/resources/shared/import-ids.ts';
+import {
+  isFulfilled,
+  readMap,
+  sameMap,
+  writtenMap,
+  type MapRules,
+} from '../../provider/resources/shared/config-maps.ts';
 
 const rules: MapRules = {
   isComputed: (key) => key.startsWith('volatile.') || key === 'ipv4.address',

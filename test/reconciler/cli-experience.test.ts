@@ -4,8 +4,8 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { processIo } from '../../reconciler/cli/io.ts';
-import { buildProgram } from '../../reconciler/cli/program.ts';
+import { processIo } from '../../reconciler/cli/output/process-io.ts';
+import { buildProgram } from '../../reconciler/cli/program/program.ts';
 import { cli } from '../support/cli-io.ts';
 
 describe('help', () => {

@@ -14,10 +14,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formatManifest } from '../../reconciler/manifest/format.ts';
-import { clockFinding, serverFindings, trustFinding } from '../../reconciler/cli/commands/doctor.ts';
-import { buildProgram } from '../../reconciler/cli/program.ts';
-import { commandNodes } from '../../reconciler/cli/completion.ts';
+import { formatManifest } from '../../reconciler/manifest/text/format.ts';
+import { clockFinding, serverFindings, trustFinding } from '../../reconciler/cli/verbs/setup/doctor.ts';
+import { buildProgram } from '../../reconciler/cli/program/program.ts';
+import { commandNodes } from '../../reconciler/cli/program/completion-scripts.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon, seed, type TestDaemon } from '../support/daemon.ts';
 import { repository } from '../support/e2e-programs.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isSelectorProblem, matchesSelector, parseSelector } from '../../reconciler/core/label-selector.ts';
+import { isSelectorProblem, matchesSelector, parseSelector } from '../../reconciler/core/documents/label-selector.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon, type TestDaemon } from '../support/daemon.ts';
 

@@ -1,18 +1,18 @@
 // The progress reducer and its three renderers, on one scripted run with fixed times; the goldens show what users see.
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import type { Step } from '../../reconciler/core/plan.ts';
-import type { EngineEvent } from '../../reconciler/engine/events.ts';
-import { progressOf } from '../../reconciler/engine/events.ts';
+import type { Step } from '../../reconciler/core/plan/plan.ts';
+import type { EngineEvent } from '../../reconciler/engine/steps/events.ts';
+import { progressOf } from '../../reconciler/engine/steps/events.ts';
 import type { Operation } from '../../server/api/operation.ts';
-import { paintFor } from '../../reconciler/cli/paint.ts';
-import { reduceProgress, renderElapsed, startProgress } from '../../reconciler/cli/progress.ts';
-import { eventLine } from '../../reconciler/cli/render-json.ts';
-import { renderPlainEvent, renderStill } from '../../reconciler/cli/render-plain.ts';
-import { renderFrame } from '../../reconciler/cli/render-tty.ts';
-import { canRepaint, hasColor, processIo } from '../../reconciler/cli/io.ts';
-import { openIo } from '../../reconciler/cli/shown-io.ts';
-import { reporterFor } from '../../reconciler/cli/reporter.ts';
+import { paintFor } from '../../reconciler/cli/output/paint.ts';
+import { reduceProgress, renderElapsed, startProgress } from '../../reconciler/cli/output/progress.ts';
+import { eventLine } from '../../reconciler/cli/output/render-json.ts';
+import { renderPlainEvent, renderStill } from '../../reconciler/cli/output/render-plain.ts';
+import { renderFrame } from '../../reconciler/cli/output/render-tty.ts';
+import { canRepaint, hasColor, processIo } from '../../reconciler/cli/output/process-io.ts';
+import { openIo } from '../../reconciler/cli/output/safe-io.ts';
+import { reporterFor } from '../../reconciler/cli/output/reporter.ts';
 import { until } from '../support/until.ts';
 
 const base = { needs: [], timeoutMs: 1000 };

@@ -2,10 +2,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { normalizeArgv } from '../../reconciler/cli/argv.ts';
-import { daemonLibrary } from '../../reconciler/cli/embedded.ts';
-import { hostOf } from '../../reconciler/cli/host.ts';
-import { parseAddress, parseDuration, parseVars } from '../../reconciler/cli/options.ts';
+import { normalizeArgv } from '../../reconciler/cli/flags/single-dash-flags.ts';
+import { daemonLibrary } from '../../reconciler/cli/session/embedded.ts';
+import { hostOf } from '../../reconciler/cli/session/host.ts';
+import { parseAddress, parseDuration, parseVars } from '../../reconciler/cli/flags/options.ts';
 import { cli, type CliSetting } from '../support/cli-io.ts';
 import { useCliWorld } from '../support/cli-world.ts';
 

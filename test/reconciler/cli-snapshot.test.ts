@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseMoment } from '../../reconciler/cli/commands/snapshot.ts';
+import { parseMoment } from '../../reconciler/cli/verbs/containers/snapshot.ts';
 import { busyboxMissing } from '../support/busybox-rootfs.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon, realRuntimeMissing, seed, setState, statusOf, type TestDaemon } from '../support/daemon.ts';

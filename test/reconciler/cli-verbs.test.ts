@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { unifiedDiff } from '../../reconciler/core/unified-diff.ts';
+import { unifiedDiff } from '../../reconciler/core/text/unified-diff.ts';
 import { kindNames } from '../../server/api/kinds.ts';
 import { containerConfigKeys } from '../../server/api/container/container-config.ts';
 import { networkConfigKeys } from '../../server/api/network/network-config.ts';

@@ -1,12 +1,12 @@
 // What counts as a difference between a document and a live object.
 import { describe, expect, test } from 'vitest';
-import { diffObject } from '../../reconciler/core/diff.ts';
-import type { JsonObject } from '../../reconciler/core/document.ts';
-import { isStale, putBody } from '../../reconciler/core/edit.ts';
+import { diffObject } from '../../reconciler/core/diff/diff.ts';
+import type { JsonObject } from '../../reconciler/core/documents/document.ts';
+import { isStale, putBody } from '../../reconciler/core/plan/apply-edits.ts';
 import { sameText } from '../../server/api/text/equality.ts';
-import { parseIgnore } from '../../reconciler/core/ignore.ts';
+import { parseIgnore } from '../../reconciler/core/ownership/ignored-paths.ts';
 import { coreKind } from '../../reconciler/core/kinds/index.ts';
-import { isSecret } from '../../reconciler/core/secret.ts';
+import { isSecret } from '../../reconciler/core/documents/secret.ts';
 import type { KindName } from '../../server/api/kinds.ts';
 import { liveContainer, liveNetwork, livePool, liveProfile } from '../support/worlds.ts';
 

@@ -1,15 +1,15 @@
 // What plans decide about the inside of containers: where files, commands and snapshots stand among the steps, and why a command is due.
 import { describe, expect, test } from 'vitest';
-import { defaultManage, type Document, type JsonObject } from '../../reconciler/core/document.ts';
+import { defaultManage, type Document, type JsonObject } from '../../reconciler/core/documents/document.ts';
 
-import { fileIdentity, isTriggeredBy, pathText, triggerOf } from '../../reconciler/core/inside.ts';
-import type { Observed } from '../../reconciler/core/observed.ts';
-import { planChanges } from '../../reconciler/core/plan-changes.ts';
-import { planJson } from '../../reconciler/core/plan-json.ts';
-import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
-import type { Plan, SetOwner } from '../../reconciler/core/plan.ts';
-import { keyHash } from '../../reconciler/engine/key-hash.ts';
-import { renderPlan } from '../../reconciler/core/render-plan.ts';
+import { fileIdentity, isTriggeredBy, pathText, triggerOf } from '../../reconciler/core/documents/inside.ts';
+import type { Observed } from '../../reconciler/core/documents/observed.ts';
+import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
+import { planJson } from '../../reconciler/core/render/plan-json.ts';
+import { planDestroy } from '../../reconciler/core/decide/plan-destroy.ts';
+import type { Plan, SetOwner } from '../../reconciler/core/plan/plan.ts';
+import { keyHash } from '../../reconciler/engine/runs/key-hash.ts';
+import { renderPlan } from '../../reconciler/core/render/render-plan.ts';
 import { applyPlan } from '../support/model-daemon.ts';
 import { document, liveContainer, liveProfile, world } from '../support/worlds.ts';
 

@@ -1,17 +1,17 @@
 // What plans say and do, case by case; the laws that hold for all of them are in test/property.
 import { describe, expect, test } from 'vitest';
-import { checkPlan } from '../../reconciler/core/check.ts';
-import type { Document, JsonObject } from '../../reconciler/core/document.ts';
-import type { Observed } from '../../reconciler/core/observed.ts';
-import { exportAcls, exportWorld } from '../../reconciler/core/export.ts';
+import { checkPlan } from '../../reconciler/core/decide/check-plan.ts';
+import type { Document, JsonObject } from '../../reconciler/core/documents/document.ts';
+import type { Observed } from '../../reconciler/core/documents/observed.ts';
+import { exportAcls, exportWorld } from '../../reconciler/core/adoption/export.ts';
 import { writeExport } from '../../reconciler/manifest/write-export.ts';
-import { planChanges } from '../../reconciler/core/plan-changes.ts';
-import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
-import { planJson } from '../../reconciler/core/plan-json.ts';
-import type { Plan, PlanOptions, Step } from '../../reconciler/core/plan.ts';
-import { renderPlan } from '../../reconciler/core/render-plan.ts';
-import { summaryLine } from '../../reconciler/core/summary.ts';
-import { validateDocuments } from '../../reconciler/core/validate.ts';
+import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
+import { planDestroy } from '../../reconciler/core/decide/plan-destroy.ts';
+import { planJson } from '../../reconciler/core/render/plan-json.ts';
+import type { Plan, PlanOptions, Step } from '../../reconciler/core/plan/plan.ts';
+import { renderPlan } from '../../reconciler/core/render/render-plan.ts';
+import { summaryLine } from '../../reconciler/core/plan/summary.ts';
+import { validateDocuments } from '../../reconciler/core/graph/check-documents.ts';
 import { expectGolden } from '../support/golden.ts';
 import {
   document,

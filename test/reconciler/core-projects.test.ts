@@ -1,12 +1,12 @@
 // Plans across projects, made of nothing but data: whose names are meant, what an edit reaches, what goes in which order.
 import { describe, expect, test } from 'vitest';
-import { checkPlan } from '../../reconciler/core/check.ts';
-import type { Document, JsonObject } from '../../reconciler/core/document.ts';
-import type { Observed } from '../../reconciler/core/observed.ts';
-import type { Plan } from '../../reconciler/core/plan.ts';
-import { planChanges } from '../../reconciler/core/plan-changes.ts';
-import { planDestroy } from '../../reconciler/core/plan-destroy.ts';
-import { scopedName } from '../../reconciler/core/scoped-name.ts';
+import { checkPlan } from '../../reconciler/core/decide/check-plan.ts';
+import type { Document, JsonObject } from '../../reconciler/core/documents/document.ts';
+import type { Observed } from '../../reconciler/core/documents/observed.ts';
+import type { Plan } from '../../reconciler/core/plan/plan.ts';
+import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
+import { planDestroy } from '../../reconciler/core/decide/plan-destroy.ts';
+import { scopedName } from '../../reconciler/core/text/scoped-name.ts';
 import {
   document,
   fingerprintOf,

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { asideKey } from '../../reconciler/core/image-roll.ts';
+import { asideKey } from '../../reconciler/core/live/image-updates.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import type { FakeDaemon } from '../support/fake-daemon.ts';
 import { FakeWorld } from '../support/fake-client.ts';

@@ -5,10 +5,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Document } from '../../reconciler/core/document.ts';
+import type { Document } from '../../reconciler/core/documents/document.ts';
 import { defineStack } from '../../reconciler/manifest/define-stack.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
-import type { Loaded } from '../../reconciler/manifest/types.ts';
+import type { Loaded } from '../../reconciler/manifest/load-contract.ts';
 
 let folder: string;
 beforeAll(() => {

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { renderDiagnostics } from '../../reconciler/core/render-diagnostics.ts';
-import { planChanges } from '../../reconciler/core/plan-changes.ts';
-import { validateDocuments } from '../../reconciler/core/validate.ts';
-import { masked } from '../../reconciler/manifest/located.ts';
+import { renderDiagnostics } from '../../reconciler/core/render/render-diagnostics.ts';
+import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
+import { validateDocuments } from '../../reconciler/core/graph/check-documents.ts';
+import { masked } from '../../reconciler/manifest/text/locate-diagnostics.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
-import type { Loaded, LoadInput } from '../../reconciler/manifest/types.ts';
+import type { Loaded, LoadInput } from '../../reconciler/manifest/load-contract.ts';
 import { expectGolden } from '../support/golden.ts';
 import { world, liveProfile } from '../support/worlds.ts';
 

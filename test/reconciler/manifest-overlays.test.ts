@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
-import type { Loaded } from '../../reconciler/manifest/types.ts';
+import type { Loaded } from '../../reconciler/manifest/load-contract.ts';
 import { cli } from '../support/cli-io.ts';
 
 let folder = '';

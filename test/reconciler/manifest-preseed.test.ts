@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
-import type { Loaded } from '../../reconciler/manifest/types.ts';
+import type { Loaded } from '../../reconciler/manifest/load-contract.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon, type TestDaemon } from '../support/daemon.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Json } from '../../reconciler/core/document.ts';
-import { resolveSecrets, type ResolvedSecrets } from '../../reconciler/manifest/secret-references.ts';
+import type { Json } from '../../reconciler/core/documents/document.ts';
+import { resolveSecrets, type ResolvedSecrets } from '../../reconciler/manifest/variables/secret-references.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { makeDaemon, type TestDaemon } from '../support/daemon.ts';
 

@@ -3,8 +3,8 @@
 import { expect, test } from 'vitest';
 import type { Operation } from '../../server/api/operation.ts';
 import { ClientError } from '../../server/client/client-error.ts';
-import { codeOf } from '../../reconciler/cli/error-outcome.ts';
-import { observeAll, type WholeClient } from '../../reconciler/engine/observe-all.ts';
+import { codeOf } from '../../reconciler/cli/errors/error-outcome.ts';
+import { observeAll, type WholeClient } from '../../reconciler/engine/observe/observe-all.ts';
 import { FakeWorld } from '../support/fake-client.ts';
 import { document, liveContainer } from '../support/worlds.ts';
 

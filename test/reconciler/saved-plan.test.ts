@@ -2,8 +2,8 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { planChanges } from '../../reconciler/core/plan-changes.ts';
-import { renderMarkdown } from '../../reconciler/core/render-markdown.ts';
+import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
+import { renderMarkdown } from '../../reconciler/core/render/render-markdown.ts';
 import { cli, type CliRun } from '../support/cli-io.ts';
 import { useCliWorld } from '../support/cli-world.ts';
 import { document, liveProfile, world as worldOf } from '../support/worlds.ts';

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import type { CliIo } from '../../reconciler/cli/io.ts';
-import { runCli } from '../../reconciler/cli/run.ts';
+import type { CliIo } from '../../reconciler/cli/output/process-io.ts';
+import { runCli } from '../../reconciler/cli/program/run.ts';
 
 export interface CliRun {
   readonly code: number;

@@ -1,6 +1,6 @@
 // Everything that users have on a daemon, such that two daemons with the same can be compared: without moments, random values, paths
 // of the state directory, and the notes by which gantry knows what it owns.
-import { notePrefix } from '../../reconciler/core/ownership.ts';
+import { notePrefix } from '../../reconciler/core/ownership/owner-records.ts';
 import type { Json, TestDaemon } from './daemon.ts';
 
 const moments = /(?:^|_)(?:at|on)$/;

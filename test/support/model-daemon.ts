@@ -2,11 +2,11 @@
 import type { Container } from '../../server/api/container/container.ts';
 import type { Profile } from '../../server/api/container/profile.ts';
 import type { KindName } from '../../server/api/kinds.ts';
-import { joinMark, startedAt } from '../../reconciler/core/decide-inside.ts';
-import type { Json, JsonObject } from '../../reconciler/core/document.ts';
-import { isStale, putBody } from '../../reconciler/core/edit.ts';
-import type { Live, Observed } from '../../reconciler/core/observed.ts';
-import { mapOf } from '../../reconciler/core/kinds/values.ts';
+import { joinMark, startedAt } from '../../reconciler/core/decide/decide-inside.ts';
+import type { Json, JsonObject } from '../../reconciler/core/documents/document.ts';
+import { isStale, putBody } from '../../reconciler/core/plan/apply-edits.ts';
+import type { Live, Observed } from '../../reconciler/core/documents/observed.ts';
+import { mapOf } from '../../reconciler/core/documents/json-values.ts';
 import {
   hasConfig,
   isRelease,
@@ -15,7 +15,7 @@ import {
   recordsIn,
   renderRecord,
   withOwnership,
-} from '../../reconciler/core/ownership.ts';
+} from '../../reconciler/core/ownership/owner-records.ts';
 import type {
   CreateStep,
   ExecStep,
@@ -25,8 +25,8 @@ import type {
   Step,
   UpdateStep,
   SnapshotStep,
-} from '../../reconciler/core/plan.ts';
-import { emptySetState, type SetState } from '../../reconciler/core/set-state.ts';
+} from '../../reconciler/core/plan/plan.ts';
+import { emptySetState, type SetState } from '../../reconciler/core/ownership/set-state.ts';
 import {
   expanded,
   liveAlias,

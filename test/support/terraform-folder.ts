@@ -3,15 +3,15 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Diagnostic } from '../../reconciler/core/diagnostic.ts';
-import type { Json } from '../../reconciler/core/document.ts';
-import { isMap } from '../../reconciler/core/kinds/values.ts';
-import { parseJson } from '../../reconciler/manifest/parse-json.ts';
-import { readSources } from '../../reconciler/manifest/sources.ts';
+import type { Diagnostic } from '../../reconciler/core/documents/diagnostic.ts';
+import type { Json } from '../../reconciler/core/documents/document.ts';
+import { isMap } from '../../reconciler/core/documents/json-values.ts';
+import { parseJson } from '../../reconciler/manifest/text/parse-json.ts';
+import { readSources } from '../../reconciler/manifest/text/sources.ts';
 import type { TerraformLoad } from '../../reconciler/manifest/terraform-json/load-terraform.ts';
 import { readModuleFiles } from '../../reconciler/manifest/terraform/module-files.ts';
-import { loadWithData, type LiveData } from '../../reconciler/manifest/terraform/rounds.ts';
-import { declaredIn, givenValues } from '../../reconciler/manifest/terraform/values.ts';
+import { loadWithData, type LiveData } from '../../reconciler/manifest/terraform/load-with-data.ts';
+import { declaredIn, givenValues } from '../../reconciler/manifest/terraform/variable-values.ts';
 
 const quiet = { CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_CLI_CONFIG_FILE: '/dev/null' };
 

@@ -7,8 +7,8 @@ import type { KindName } from '../../server/api/kinds.ts';
 import type { Network } from '../../server/api/network/network.ts';
 import type { StoragePool } from '../../server/api/storage/pool.ts';
 import type { Profile } from '../../server/api/container/profile.ts';
-import { addressOf, defaultManage, type Document, type JsonObject } from '../../reconciler/core/document.ts';
-import type { Live, Observed, PooledVolume } from '../../reconciler/core/observed.ts';
+import { addressOf, defaultManage, type Document, type JsonObject } from '../../reconciler/core/documents/document.ts';
+import type { Live, Observed, PooledVolume } from '../../reconciler/core/documents/observed.ts';
 
 type Extra = Partial<Omit<Document, 'manage' | 'values'>> & { readonly manage?: Partial<Document['manage']> };
 

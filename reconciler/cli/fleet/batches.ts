@@ -1,6 +1,6 @@
 // In which order and how many at a time hosts are rolled out to: canaries first, then batches. Pure.
-import { usageError } from '../usage-error.ts';
-import type { CliOptions } from '../options.ts';
+import { usageError } from '../errors/usage-error.ts';
+import type { CliOptions } from '../flags/options.ts';
 
 export interface Batch<T> {
   readonly isCanary: boolean;

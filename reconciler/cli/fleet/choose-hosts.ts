@@ -1,12 +1,12 @@
 // Which hosts of the hosts file a command works on: those of --host and --selector, in the order of the file.
-import { matchesHost, parseHostPattern, strangeTo, type HostPattern } from '../../core/host-pattern.ts';
-import { matchesSelector } from '../../core/label-selector.ts';
+import { matchesHost, parseHostPattern, strangeTo, type HostPattern } from '../../core/documents/host-pattern.ts';
+import { matchesSelector } from '../../core/documents/label-selector.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import type { CliContext } from '../context.ts';
-import { nothingFits, readSelector } from '../label-options.ts';
-import { parseVars } from '../options.ts';
-import { throwOnErrors } from '../session.ts';
-import { usageError } from '../usage-error.ts';
+import type { CliContext } from '../session/context.ts';
+import { nothingFits, readSelector } from '../flags/label-options.ts';
+import { parseVars } from '../flags/options.ts';
+import { throwOnErrors } from '../session/session.ts';
+import { usageError } from '../errors/usage-error.ts';
 
 export interface Fleet {
   /** Never empty. */

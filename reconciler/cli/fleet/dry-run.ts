@@ -1,11 +1,11 @@
 // `--dry-run=server --hosts`: each host's plan carried out on a copy of that host in this process, and what became of them together.
-import { countOf, dryRunSummary, refusalsOf, renderDryRun, type Verdict } from '../../core/dry-run.ts';
-import type { OpenContext } from '../context.ts';
-import { showTried, tryPlan } from '../dry-run.ts';
-import { paintFor } from '../paint.ts';
-import { jsonLine } from '../render-json.ts';
-import { withClient } from '../session.ts';
-import { renderTable } from '../table.ts';
+import { countOf, dryRunSummary, refusalsOf, renderDryRun, type Verdict } from '../../core/plan/dry-run.ts';
+import type { OpenContext } from '../session/context.ts';
+import { showTried, tryPlan } from '../verbs/planning/dry-run.ts';
+import { paintFor } from '../output/paint.ts';
+import { jsonLine } from '../output/render-json.ts';
+import { withClient } from '../session/session.ts';
+import { renderTable } from '../output/table.ts';
 import { eachHost, wordOf } from './each-host.ts';
 import { showDiagnostics, type PlannedHost } from './plan-hosts.ts';
 import { firstLine, groupsOf, hostCount, namesOf, type PlanOutcome } from './render-plans.ts';

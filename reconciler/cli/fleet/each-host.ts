@@ -1,8 +1,8 @@
 // Does something for several hosts at once, a bounded number of them, and keeps what came of each: a value or why there is none.
 import type { Host } from '../../manifest/hosts-file.ts';
-import { codeOf, messageOf } from '../error-outcome.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { CliError } from '../usage-error.ts';
+import { codeOf, messageOf } from '../errors/error-outcome.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { CliError } from '../errors/usage-error.ts';
 
 export interface HostFailure {
   readonly code: ExitCode;

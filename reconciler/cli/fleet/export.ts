@@ -1,11 +1,11 @@
 // `gantry export --hosts -o DIR`: each host as manifests in a directory of its own below DIR.
 import { join } from 'node:path';
-import { exportHost, type ExportCommandOptions } from '../commands/export.ts';
-import type { OpenContext } from '../context.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import { usageError } from '../usage-error.ts';
+import { exportHost, type ExportCommandOptions } from '../verbs/objects/export.ts';
+import type { OpenContext } from '../session/context.ts';
+import type { ExitCode } from '../errors/exit-codes.ts';
+import { usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { codeOfAll, hear, hostsToHear } from './hear.ts';
+import { codeOfAll, hear, hostsToHear } from './ask-hosts.ts';
 
 export async function exportFleet(
   context: OpenContext,

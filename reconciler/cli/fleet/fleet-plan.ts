@@ -1,12 +1,12 @@
 // A kept plan of several hosts: one file with the plan of each, bound to its server, applied through the same hosts file.
 import { readFile } from 'node:fs/promises';
-import type { Plan } from '../../core/plan.ts';
-import type { SavedPlan } from '../../core/saved-plan.ts';
-import { resume } from '../commands/apply.ts';
-import type { OpenContext } from '../context.ts';
-import { checkedPlan, fleetPlanFormat, planAgain, startsAs } from '../saved-plan.ts';
-import { withClient } from '../session.ts';
-import { usageError } from '../usage-error.ts';
+import type { Plan } from '../../core/plan/plan.ts';
+import type { SavedPlan } from '../../core/history/saved-plan.ts';
+import { resume } from '../verbs/applying/apply.ts';
+import type { OpenContext } from '../session/context.ts';
+import { checkedPlan, fleetPlanFormat, planAgain, startsAs } from '../verbs/planning/saved-plan.ts';
+import { withClient } from '../session/session.ts';
+import { usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost, type HostOutcome } from './each-host.ts';
 import { hostContext, scopeOf } from './host-context.ts';

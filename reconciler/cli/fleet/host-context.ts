@@ -2,12 +2,12 @@
 // said, its diagnostics kept until all hosts have been heard.
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import type { Diagnostic } from '../../core/diagnostic.ts';
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import type { HostView } from '../../manifest/types.ts';
-import type { HostScope, OpenContext } from '../context.ts';
-import { hasColor } from '../io.ts';
-import type { CliOptions } from '../options.ts';
+import type { HostView } from '../../manifest/load-contract.ts';
+import type { HostScope, OpenContext } from '../session/context.ts';
+import { hasColor } from '../output/process-io.ts';
+import type { CliOptions } from '../flags/options.ts';
 
 export interface HostContext extends OpenContext {
   /** What stands before its lines. */

@@ -1,11 +1,11 @@
 // `gantry lock|force-unlock --hosts`: the lock of the set on each host, each on its own; what could not be locked is told.
-import { forceUnlock, lock } from '../commands/lock.ts';
-import type { OpenContext } from '../context.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import { isApproved, type CliOptions } from '../options.ts';
-import { usageError } from '../usage-error.ts';
+import { forceUnlock, lock } from '../verbs/applying/lock.ts';
+import type { OpenContext } from '../session/context.ts';
+import type { ExitCode } from '../errors/exit-codes.ts';
+import { isApproved, type CliOptions } from '../flags/options.ts';
+import { usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { codeOfAll, errorOf, hear, hostsToHear, type HeardHost } from './hear.ts';
+import { codeOfAll, errorOf, hear, hostsToHear, type HeardHost } from './ask-hosts.ts';
 
 export async function lockFleet(context: OpenContext, fleet: Fleet, options: CliOptions): Promise<ExitCode> {
   const { for: duration, reason } = options as { readonly for?: string; readonly reason?: string };

@@ -1,11 +1,11 @@
 // What a command does with --hosts: some work on several hosts at once, all others on the one that is chosen.
-import type { Plan } from '../../core/plan.ts';
-import type { OpenContext } from '../context.ts';
-import type { DriftCommandOptions } from '../drift-options.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import { dryRunKind, type CliOptions } from '../options.ts';
-import { savedPlanAt } from '../saved-plan.ts';
-import { usageError } from '../usage-error.ts';
+import type { Plan } from '../../core/plan/plan.ts';
+import type { OpenContext } from '../session/context.ts';
+import type { DriftCommandOptions } from '../verbs/planning/drift-options.ts';
+import type { ExitCode } from '../errors/exit-codes.ts';
+import { dryRunKind, type CliOptions } from '../flags/options.ts';
+import { savedPlanAt } from '../verbs/planning/saved-plan.ts';
+import { usageError } from '../errors/usage-error.ts';
 import { chooseHosts, type Fleet } from './choose-hosts.ts';
 import { oneHostContext, scopeOf } from './host-context.ts';
 
@@ -55,16 +55,16 @@ const commands: Readonly<Record<string, FleetCommand>> = {
   drift: async (context, fleet, args, options) =>
     (options as DriftCommandOptions).watch === true
       ? (await import('./watch.ts')).watchFleet(context, fleet, args, options)
-      : (await import('./read.ts')).driftFleet(context, fleet, args, options),
-  status: async (context, fleet, args) => (await import('./read.ts')).statusFleet(context, fleet, args),
-  get: async (context, fleet, args) => (await import('./read.ts')).getFleet(context, fleet, args),
-  diff: async (context, fleet, args) => (await import('./look.ts')).diffFleet(context, fleet, args),
-  history: async (context, fleet) => (await import('./look.ts')).historyFleet(context, fleet),
+      : (await import('./drift-status-get.ts')).driftFleet(context, fleet, args, options),
+  status: async (context, fleet, args) => (await import('./drift-status-get.ts')).statusFleet(context, fleet, args),
+  get: async (context, fleet, args) => (await import('./drift-status-get.ts')).getFleet(context, fleet, args),
+  diff: async (context, fleet, args) => (await import('./diff-history-doctor.ts')).diffFleet(context, fleet, args),
+  history: async (context, fleet) => (await import('./diff-history-doctor.ts')).historyFleet(context, fleet),
   lock: async (context, fleet, _args, options) => (await import('./lock.ts')).lockFleet(context, fleet, options),
   'force-unlock': async (context, fleet, args) => (await import('./lock.ts')).unlockFleet(context, fleet, args[0]),
   export: async (context, fleet, args, options) =>
     (await import('./export.ts')).exportFleet(context, fleet, args, options),
-  doctor: async (context, fleet) => (await import('./look.ts')).doctorFleet(context, fleet),
+  doctor: async (context, fleet) => (await import('./diff-history-doctor.ts')).doctorFleet(context, fleet),
   validate: async (context, fleet, args) => (await import('./validate.ts')).validateFleet(context, fleet, args),
 };
 

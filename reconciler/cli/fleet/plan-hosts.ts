@@ -1,15 +1,15 @@
 // Makes the plans of several hosts: reads the manifests once a host, all problems told before any host is reached, then asks the
 // hosts side by side. Who could not be planned for has a failure in the place of a plan.
-import type { Diagnostic } from '../../core/diagnostic.ts';
-import type { Plan } from '../../core/plan.ts';
-import { hasDifferences } from '../../core/summary.ts';
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { Plan } from '../../core/plan/plan.ts';
+import { hasDifferences } from '../../core/plan/summary.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import type { Loaded } from '../../manifest/types.ts';
-import type { OpenContext } from '../context.ts';
-import type { TriedPlan } from '../dry-run.ts';
-import { nothingFits, selectedAddresses } from '../label-options.ts';
-import { manifestPaths } from '../options.ts';
-import { loadQuietly, planOf, throwOnErrors, withClient, type Planned, type ReadClient } from '../session.ts';
+import type { Loaded } from '../../manifest/load-contract.ts';
+import type { OpenContext } from '../session/context.ts';
+import type { TriedPlan } from '../verbs/planning/dry-run.ts';
+import { nothingFits, selectedAddresses } from '../flags/label-options.ts';
+import { manifestPaths } from '../flags/options.ts';
+import { loadQuietly, planOf, throwOnErrors, withClient, type Planned, type ReadClient } from '../session/session.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost, type HostOutcome } from './each-host.ts';
@@ -31,7 +31,7 @@ export async function loadHosts(
   readImages = true,
 ): Promise<readonly LoadedHost[]> {
   const paths = manifestPaths(args, context.options);
-  const { readStdin } = await import('../../manifest/sources.ts');
+  const { readStdin } = await import('../../manifest/text/sources.ts');
   const scope = scopeOf(all, paths.includes('-') ? await readStdin(context.stop) : undefined);
   const width = Math.max(...chosen.map(({ name }) => name.length));
   const found: LoadedHost[] = [];

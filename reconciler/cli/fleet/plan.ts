@@ -1,11 +1,11 @@
 // `gantry plan --hosts`: the plans of several hosts, side by side; changes nothing.
-import type { Plan } from '../../core/plan.ts';
-import type { OpenContext } from '../context.ts';
-import { exitCodeOf, exitCodes, type ExitCode } from '../exit-codes.ts';
-import { dryRunKind } from '../options.ts';
-import type { SavedPlan } from '../../core/saved-plan.ts';
-import { planToSave, writeWhole } from '../saved-plan.ts';
-import { CliError, usageError } from '../usage-error.ts';
+import type { Plan } from '../../core/plan/plan.ts';
+import type { OpenContext } from '../session/context.ts';
+import { exitCodeOf, exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { dryRunKind } from '../flags/options.ts';
+import type { SavedPlan } from '../../core/history/saved-plan.ts';
+import { planToSave, writeWhole } from '../verbs/planning/saved-plan.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
 import { fleetPlanOf, type FleetPlan } from './fleet-plan.ts';
@@ -112,8 +112,8 @@ export async function showPlans(
     return;
   }
   const [{ jsonLine, planLines }, { summaryLine }] = await Promise.all([
-    import('../render-json.ts'),
-    import('../../core/summary.ts'),
+    import('../output/render-json.ts'),
+    import('../../core/plan/summary.ts'),
   ]);
   for (const outcome of outcomes) {
     if (outcome.failure === undefined) {

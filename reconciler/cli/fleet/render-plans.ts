@@ -1,13 +1,13 @@
 // The plans of several hosts for people, pull requests and programs: equal plans once, a table of all hosts. Pure.
-import { dryRunJson, dryRunMarkdown } from '../../core/dry-run.ts';
-import { planJson } from '../../core/plan-json.ts';
-import { printable, type MarkedColor } from '../../core/paint.ts';
-import type { PlanSummary } from '../../core/plan.ts';
-import { renderMarkdown } from '../../core/render-markdown.ts';
-import { renderPlan } from '../../core/render-plan.ts';
-import { hasChanges, hasDifferences, isTakeoverOnly, summaryLine } from '../../core/summary.ts';
-import { paintFor } from '../paint.ts';
-import { renderTable } from '../table.ts';
+import { dryRunJson, dryRunMarkdown } from '../../core/plan/dry-run.ts';
+import { planJson } from '../../core/render/plan-json.ts';
+import { printable, type MarkedColor } from '../../core/text/terminal-text.ts';
+import type { PlanSummary } from '../../core/plan/plan.ts';
+import { renderMarkdown } from '../../core/render/render-markdown.ts';
+import { renderPlan } from '../../core/render/render-plan.ts';
+import { hasChanges, hasDifferences, isTakeoverOnly, summaryLine } from '../../core/plan/summary.ts';
+import { paintFor } from '../output/paint.ts';
+import { renderTable } from '../output/table.ts';
 import { wordOf, type HostOutcome } from './each-host.ts';
 import type { PlannedHost } from './plan-hosts.ts';
 

@@ -1,12 +1,12 @@
 // What came of a rollout: a table of hosts, the line that sums it up, the same for programs.
-import type { Plan } from '../../core/plan.ts';
+import type { Plan } from '../../core/plan/plan.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import type { OpenContext } from '../context.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import type { Counts } from '../outcome.ts';
-import { paintFor } from '../paint.ts';
-import { jsonLine } from '../render-json.ts';
-import { renderTable } from '../table.ts';
+import type { OpenContext } from '../session/context.ts';
+import type { ExitCode } from '../errors/exit-codes.ts';
+import type { Counts } from '../output/outcome.ts';
+import { paintFor } from '../output/paint.ts';
+import { jsonLine } from '../output/render-json.ts';
+import { renderTable } from '../output/table.ts';
 import { wordOf } from './each-host.ts';
 import { firstLine } from './render-plans.ts';
 

@@ -1,19 +1,19 @@
 // `gantry rollback --hosts`: plans on each host the documents of a revision of its own, asks once, and rolls back batch by batch as
 // `apply` rolls out.
 import type { Host } from '../../manifest/hosts-file.ts';
-import { namedInFleet, previousOfFleet, type FleetRevision } from '../../core/fleet-revision.ts';
-import { planBack, readBack, wantedRevision, type Back } from '../commands/rollback.ts';
-import type { OpenContext } from '../context.ts';
-import { confirm } from '../confirm.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { dryRunKind } from '../options.ts';
-import { messageOf } from '../revision.ts';
-import { readRevisions } from '../revisions.ts';
-import { withClient } from '../session.ts';
-import { CliError, usageError } from '../usage-error.ts';
+import { namedInFleet, previousOfFleet, type FleetRevision } from '../../core/history/fleet-revision.ts';
+import { planBack, readBack, wantedRevision, type Back } from '../verbs/applying/rollback.ts';
+import type { OpenContext } from '../session/context.ts';
+import { confirm } from '../session/confirm.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { dryRunKind } from '../flags/options.ts';
+import { messageOf } from '../session/revision.ts';
+import { readRevisions } from '../verbs/applying/revisions.ts';
+import { withClient } from '../session/session.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost } from './each-host.ts';
-import { hostsToHear } from './hear.ts';
+import { hostsToHear } from './ask-hosts.ts';
 import { loadHosts, showDiagnostics, type LoadedHost, type PlannedHost } from './plan-hosts.ts';
 import { refuseFleetChanges, showMaybeTried, showPlans } from './plan.ts';
 import { carryOutAll, checkRolloutFlags, wherein } from './rollout.ts';

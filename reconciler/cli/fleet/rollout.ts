@@ -1,24 +1,24 @@
 // `gantry apply --hosts` and `gantry destroy --hosts`: plans all hosts, asks once, then works batch by batch. The first bad host ends
 // it: nobody after its batch is begun, unless --keep-going says so.
-import { hasChanges } from '../../core/summary.ts';
-import type { Plan } from '../../core/plan.ts';
+import { hasChanges } from '../../core/plan/summary.ts';
+import type { Plan } from '../../core/plan/plan.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import { carryOutOr, resume } from '../commands/apply.ts';
-import { confirm } from '../confirm.ts';
-import type { OpenContext } from '../context.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { parseCount, parseDuration } from '../options.ts';
-import type { Counts } from '../outcome.ts';
-import { withClient, type Planned } from '../session.ts';
-import { setNameOf } from '../set-name.ts';
-import { CliError } from '../usage-error.ts';
+import { carryOutOr, resume } from '../verbs/applying/apply.ts';
+import { confirm } from '../session/confirm.ts';
+import type { OpenContext } from '../session/context.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { parseCount, parseDuration } from '../flags/options.ts';
+import type { Counts } from '../output/outcome.ts';
+import { withClient, type Planned } from '../session/session.ts';
+import { setNameOf } from '../flags/set-name.ts';
+import { CliError } from '../errors/usage-error.ts';
 import { batchesOf, checkBatchFlags, type Batch } from './batches.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { outcomeOf, worstCode } from './each-host.ts';
 import { planSaved, type FleetPlan } from './fleet-plan.ts';
 import { codeOfPlans, refuseFleetChanges, showPlans } from './plan.ts';
 import { loadHosts, planHosts, type PlannedHost } from './plan-hosts.ts';
-import { whyRefused } from '../refused.ts';
+import { whyRefused } from '../verbs/applying/refused-parts.ts';
 import { hostCount, type PlanOutcome } from './render-plans.ts';
 import { showRollout, type HostResult } from './render-rollout.ts';
 

@@ -1,21 +1,21 @@
 // `gantry run --hosts`: brings the hosts to what is declared batch by batch, then keeps each as it is. New manifests go out like a rollout:
 // no batch is begun while a host of the ones before is not well, unless --keep-going.
 import { pause } from '../../../server/client/transport/deadline.ts';
-import type { Loaded } from '../../manifest/types.ts';
-import { firstOf, Keeper, runSettings, type RunOptions, type RunSettings } from '../commands/run.ts';
-import type { OpenContext } from '../context.ts';
-import { messageOf } from '../error-outcome.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { jsonLine } from '../render-json.ts';
-import { toldOnce } from '../told-once.ts';
-import { endOf } from '../watch-times.ts';
+import type { Loaded } from '../../manifest/load-contract.ts';
+import { firstOf, Keeper, runSettings, type RunOptions, type RunSettings } from '../verbs/applying/run.ts';
+import type { OpenContext } from '../session/context.ts';
+import { messageOf } from '../errors/error-outcome.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { jsonLine } from '../output/render-json.ts';
+import { toldOnce } from '../watch/report-once.ts';
+import { endOf } from '../watch/watch-times.ts';
 import { batchesOf } from './batches.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { worstCode, wordOf } from './each-host.ts';
 import { stayingContext } from './host-context.ts';
 import { loadHosts, type LoadedHost } from './plan-hosts.ts';
 import { checkRolloutFlags, tellBatch } from './rollout.ts';
-import { stayAt } from './stay.ts';
+import { stayAt } from './keep-connected.ts';
 
 export async function runFleet(
   context: OpenContext,

@@ -1,8 +1,8 @@
 // `gantry validate --hosts`: the hosts file, and the manifests as each host would have them; reaches no host.
-import { validateDocuments } from '../../core/validate.ts';
-import type { OpenContext } from '../context.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
-import { throwOnErrors } from '../session.ts';
+import { validateDocuments } from '../../core/graph/check-documents.ts';
+import type { OpenContext } from '../session/context.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { throwOnErrors } from '../session/session.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { loadHosts, showDiagnostics } from './plan-hosts.ts';
 

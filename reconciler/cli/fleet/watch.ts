@@ -1,14 +1,14 @@
 // `gantry drift --watch --hosts`: a watch at each host, their lines together as they come, until Ctrl-C or the end of --for.
-import { watchHost, watchTimes } from '../commands/drift-watch.ts';
-import type { OpenContext } from '../context.ts';
-import type { DriftCommandOptions } from '../drift-options.ts';
-import type { ExitCode } from '../exit-codes.ts';
-import { endOf } from '../watch-times.ts';
+import { watchHost, watchTimes } from '../verbs/planning/drift-watch.ts';
+import type { OpenContext } from '../session/context.ts';
+import type { DriftCommandOptions } from '../verbs/planning/drift-options.ts';
+import type { ExitCode } from '../errors/exit-codes.ts';
+import { endOf } from '../watch/watch-times.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
 import { stayingContext } from './host-context.ts';
 import { loadHosts } from './plan-hosts.ts';
-import { stayAt } from './stay.ts';
+import { stayAt } from './keep-connected.ts';
 
 export async function watchFleet(
   context: OpenContext,

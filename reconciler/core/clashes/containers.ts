@@ -2,8 +2,8 @@
 import type { DeviceConfig } from '../../../server/api/devices/index.ts';
 import { parseProxyAddress } from '../../../server/api/devices/index.ts';
 import { formatIp, parseIp } from '../../../server/api/text/ip.ts';
-import type { Diagnostic } from '../diagnostic.ts';
-import { resolved, type Expected } from './expected.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import { resolved, type Expected } from './expected-containers.ts';
 
 interface Claim {
   /** What two containers cannot both have. */

@@ -1,11 +1,11 @@
 // What documents ask for that cannot be, or cannot all be, and that the server would refuse or break on only in the middle of an apply.
 import { isRoot } from '../../../server/api/devices/index.ts';
-import type { Diagnostic } from '../diagnostic.ts';
-import type { Document } from '../document.ts';
-import { mapOf } from '../kinds/values.ts';
-import type { Observed } from '../observed.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import type { Document } from '../documents/document.ts';
+import { mapOf } from '../documents/json-values.ts';
+import type { Observed } from '../documents/observed.ts';
 import { containerClashes } from './containers.ts';
-import { expectedContainers, type Expected } from './expected.ts';
+import { expectedContainers, type Expected } from './expected-containers.ts';
 import { overlappingSubnets } from './networks.ts';
 
 /** Things that two objects want and one can have. Of an empty world: as far as the documents alone say. */

@@ -1,9 +1,9 @@
 // Networks whose subnets overlap. A warning, since a host may keep them apart in its own ways. Pure.
 import { cidrsOverlap, parseCidr, type Cidr } from '../../../server/api/text/ip.ts';
-import type { Diagnostic } from '../diagnostic.ts';
-import { addressOf, type Address, type Document } from '../document.ts';
-import { asText, mapOf, textOf } from '../kinds/values.ts';
-import type { Observed } from '../observed.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import { addressOf, type Address, type Document } from '../documents/document.ts';
+import { asText, mapOf, textOf } from '../documents/json-values.ts';
+import type { Observed } from '../documents/observed.ts';
 
 interface Subnet {
   readonly address: Address;

@@ -1,7 +1,7 @@
 // The container kind: what it refers to, what its changes cost, which of its keys belong to the server.
 import { architectureName } from '../../../server/api/image/architectures.ts';
 import type { Effect } from '../../../server/api/schema/field.ts';
-import type { Document, Json } from '../document.ts';
+import type { Document, Json } from '../documents/document.ts';
 import {
   configEffect,
   configProblems,
@@ -9,10 +9,10 @@ import {
   deviceProblems,
   isComputedConfig,
   isRootDisk,
-} from '../effects.ts';
+} from '../settings/setting-effects.ts';
 import { deviceReferences } from './devices.ts';
 import type { CoreKind, Reference } from './kind.ts';
-import { isMap, mapOf, presentDevices, presentTexts, textOf, textsOf } from './values.ts';
+import { isMap, mapOf, presentDevices, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
 
 export const container: CoreKind = {
   fields: {

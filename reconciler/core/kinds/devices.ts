@@ -1,7 +1,7 @@
 // What devices of containers and profiles refer to. Their properties are judged by server/api/devices.
-import type { Json } from '../document.ts';
+import type { Json } from '../documents/document.ts';
 import type { Reference } from './kind.ts';
-import { isMap, mapOf, textOf } from './values.ts';
+import { isMap, mapOf, textOf } from '../documents/json-values.ts';
 
 export function deviceReferences(devices: Json | undefined): readonly Reference[] {
   const references: Reference[] = [];

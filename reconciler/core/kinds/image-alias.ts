@@ -1,6 +1,6 @@
 // The image alias kind: moving one to another image changes what new containers get, never existing ones.
 import type { CoreKind } from './kind.ts';
-import { textOf } from './values.ts';
+import { textOf } from '../documents/json-values.ts';
 
 export const imageAlias: CoreKind = {
   fields: { description: 'scalar', target: 'scalar' },

@@ -1,7 +1,7 @@
 // Where an image is fetched from: its name in messages and gantry.lock, and the rules that a schema cannot say. Pure.
 import type { Problem } from '../../../server/api/problem.ts';
-import type { JsonObject } from '../document.ts';
-import { mapOf, textOf } from './values.ts';
+import type { JsonObject } from '../documents/document.ts';
+import { mapOf, textOf } from '../documents/json-values.ts';
 
 /** Where it is from, as gantry.lock and messages name it: `simplestreams:https://images.example#debian/12`. */
 export function sourceName(source: JsonObject): string {

@@ -1,7 +1,7 @@
 // The image kind: a local file, or what another server has; known to the server by its fingerprint. Another file or source is another
 // image beside the old one.
 import { sourceProblems } from './image-source.ts';
-import { scopedName } from '../scoped-name.ts';
+import { scopedName } from '../text/scoped-name.ts';
 import type { CoreKind } from './kind.ts';
 
 export const image: CoreKind = {

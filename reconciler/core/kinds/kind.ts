@@ -2,9 +2,9 @@
 import type { Effect } from '../../../server/api/schema/field.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Problem } from '../../../server/api/problem.ts';
-import type { Change } from '../change.ts';
-import type { Document, Json, JsonObject } from '../document.ts';
-import type { Live, Observed } from '../observed.ts';
+import type { Change } from '../documents/change.ts';
+import type { Document, Json, JsonObject } from '../documents/document.ts';
+import type { Live, Observed } from '../documents/observed.ts';
 
 export interface Reference {
   readonly kind: KindName;

@@ -1,9 +1,9 @@
 // What `member_overrides` of networks and pools may hold, and which of them a cluster has begun to make and not ended. Pure.
 import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import type { Problem } from '../../../server/api/problem.ts';
-import type { Json } from '../document.ts';
-import type { Observed } from '../observed.ts';
-import { mapOf } from './values.ts';
+import type { Json } from '../documents/document.ts';
+import type { Observed } from '../documents/observed.ts';
+import { mapOf } from '../documents/json-values.ts';
 
 /** Told to some members only: making it goes on from there. */
 export const isHalfMade = ({ members }: Observed, status: string | undefined): boolean =>

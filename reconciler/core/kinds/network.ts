@@ -1,10 +1,10 @@
 // The network kind: managed bridges. `auto` is fulfilled by whatever the server picked.
 import type { Problem } from '../../../server/api/problem.ts';
-import type { JsonObject } from '../document.ts';
-import { networkProblems } from '../effects.ts';
+import type { JsonObject } from '../documents/document.ts';
+import { networkProblems } from '../settings/setting-effects.ts';
 import type { CoreKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
-import { asText, mapOf, presentTexts, textOf } from './values.ts';
+import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
 const computed = new Set(['bridge.mtu', 'ipv4.address', 'ipv4.nat', 'ipv6.address', 'ipv6.nat']);

@@ -1,11 +1,11 @@
 // The profile kind. What a profile edit costs is decided where its users are known: in reach.ts.
 import { hasExtension } from '../../../server/api/server/capability.ts';
 import type { Profile } from '../../../server/api/container/profile.ts';
-import type { Live, Observed } from '../observed.ts';
-import { configProblems, deviceProblems } from '../effects.ts';
+import type { Live, Observed } from '../documents/observed.ts';
+import { configProblems, deviceProblems } from '../settings/setting-effects.ts';
 import { deviceReferences } from './devices.ts';
 import type { CoreKind } from './kind.ts';
-import { presentDevices, presentTexts } from './values.ts';
+import { presentDevices, presentTexts } from '../documents/json-values.ts';
 
 export const profile: CoreKind = {
   fields: { description: 'scalar', config: 'map', devices: 'devices' },

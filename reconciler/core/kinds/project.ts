@@ -1,8 +1,8 @@
 // The project kind: a name space on servers that have them. Its features can be changed only while nothing is in it.
-import { projectProblems } from '../effects.ts';
-import type { JsonObject } from '../document.ts';
+import { projectProblems } from '../settings/setting-effects.ts';
+import type { JsonObject } from '../documents/document.ts';
 import type { CoreKind } from './kind.ts';
-import { presentTexts, textsOf } from './values.ts';
+import { presentTexts, textsOf } from '../documents/json-values.ts';
 
 export const project: CoreKind = {
   fields: { description: 'scalar', config: 'map' },

@@ -1,8 +1,8 @@
 // The server config kind: one object that is always there. What is not written of it is nobody's business.
 import { sameText } from '../../../server/api/text/equality.ts';
-import { serverConfigProblems, serverDefault } from '../effects.ts';
+import { serverConfigProblems, serverDefault } from '../settings/setting-effects.ts';
 import type { CoreKind } from './kind.ts';
-import { presentTexts } from './values.ts';
+import { presentTexts } from '../documents/json-values.ts';
 
 export const serverConfig: CoreKind = {
   fields: { config: 'map' },

@@ -1,10 +1,10 @@
 // The storage pool kind. Where a pool lies is said at its creation and rewritten by the server, which keeps what was said first:
 // that is compared.
-import { poolEffect, poolProblems } from '../effects.ts';
+import { poolEffect, poolProblems } from '../settings/setting-effects.ts';
 import type { CoreKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
-import type { JsonObject } from '../document.ts';
-import { asText, mapOf, presentTexts, textOf } from './values.ts';
+import type { JsonObject } from '../documents/document.ts';
+import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
 const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
 /** Of the pool, or of one member. */

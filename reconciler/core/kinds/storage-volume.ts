@@ -1,9 +1,9 @@
 // The storage volume kind: custom volumes, which containers get as disks. Named `POOL/VOLUME`.
-import { volumeEffect, volumeProblems } from '../effects.ts';
-import type { Json, JsonObject } from '../document.ts';
-import type { Live, Observed } from '../observed.ts';
+import { volumeEffect, volumeProblems } from '../settings/setting-effects.ts';
+import type { Json, JsonObject } from '../documents/document.ts';
+import type { Live, Observed } from '../documents/observed.ts';
 import type { CoreKind, Reference } from './kind.ts';
-import { mapOf, presentTexts, textOf } from './values.ts';
+import { mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
 /** `POOL/VOLUME`. */
 export const poolOfVolume = (name: string): string => name.slice(0, Math.max(0, name.indexOf('/')));

@@ -2,8 +2,8 @@
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
-import type { KeyHash } from '../../core/ownership.ts';
-import { progressOf, type CommandOutput } from '../events.ts';
+import type { KeyHash } from '../../core/ownership/owner-records.ts';
+import { progressOf, type CommandOutput } from './events.ts';
 
 /** The part of the client that the engine uses: small, so that a test can stand in for it. */
 export type EngineClient = Pick<

@@ -1,9 +1,9 @@
 // Uploads the files of an image, unless the server has them already; the fingerprint was computed when the manifest was read.
 import { isNotFound } from '../../../server/client/client-error.ts';
-import type { ImageFiles, JsonObject } from '../../core/document.ts';
-import type { CreateStep } from '../../core/plan.ts';
+import type { ImageFiles, JsonObject } from '../../core/documents/document.ts';
+import type { CreateStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
-import { keepOnlyProperties } from './keep-written.ts';
+import { keepOnlyProperties } from './remove-undeclared.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
 
 export async function createImage(

@@ -4,12 +4,12 @@ import type { ImageCreate } from '../../../server/api/image/image.ts';
 import { createClient, type Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Operation } from '../../../server/api/operation.ts';
-import type { JsonObject } from '../../core/document.ts';
+import type { JsonObject } from '../../core/documents/document.ts';
 import { sourceName } from '../../core/kinds/image-source.ts';
-import { asText, mapOf, textOf } from '../../core/kinds/values.ts';
-import type { CreateStep } from '../../core/plan.ts';
+import { asText, mapOf, textOf } from '../../core/documents/json-values.ts';
+import type { CreateStep } from '../../core/plan/plan.ts';
 import { imageExists, reportUpload } from './create-image.ts';
-import { keepOnlyProperties } from './keep-written.ts';
+import { keepOnlyProperties } from './remove-undeclared.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 
 export async function createRemoteImage(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {

@@ -1,11 +1,11 @@
 // Creates any object that is described by JSON alone; images with files are create-image.ts.
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
-import { withOwnership } from '../../core/ownership.ts';
-import type { CreateStep } from '../../core/plan.ts';
+import { withOwnership } from '../../core/ownership/owner-records.ts';
+import type { CreateStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { mayExist, recogniseExisting } from './existing.ts';
-import { keepOnlyWritten } from './keep-written.ts';
+import { keepOnlyWritten } from './remove-undeclared.ts';
 import { createOnMembers } from './member-config.ts';
 
 export async function createObject(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {

@@ -1,6 +1,6 @@
 // Deletes an object; that it is gone already counts as done, and a container that was started since the plan is stopped first.
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
-import type { DeleteStep } from '../../core/plan.ts';
+import type { DeleteStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
 

@@ -2,9 +2,9 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
 import type { Operations } from '../../../server/client/operations.ts';
-import type { Json, JsonObject } from '../../core/document.ts';
-import { isMap } from '../../core/kinds/values.ts';
-import type { CreateStep } from '../../core/plan.ts';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import type { CreateStep } from '../../core/plan/plan.ts';
 import { StaleError, type EngineClient } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
 

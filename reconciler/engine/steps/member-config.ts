@@ -1,9 +1,9 @@
 // Networks and pools of clusters: made by telling each member its part first, and changed on single members.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
-import type { Json, JsonObject } from '../../core/document.ts';
-import { mapOf } from '../../core/kinds/values.ts';
-import type { UpdateStep } from '../../core/plan.ts';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { mapOf } from '../../core/documents/json-values.ts';
+import type { UpdateStep } from '../../core/plan/plan.ts';
 import { perform, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
 

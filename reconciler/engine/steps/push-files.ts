@@ -16,9 +16,9 @@ import {
   type FileEntry,
   type Files,
 } from '../../../server/client/files/container-files.ts';
-import type { Content } from '../../core/inside.ts';
-import type { FilesStep, FileWrite } from '../../core/plan.ts';
-import { posix } from '../../core/posix.ts';
+import type { Content } from '../../core/documents/inside.ts';
+import type { FilesStep, FileWrite } from '../../core/plan/plan.ts';
+import { posix } from '../../core/text/posix-paths.ts';
 import { StaleError, type Note, type StepContext } from './context.ts';
 
 export async function pushFiles(context: StepContext, step: FilesStep, signal: AbortSignal): Promise<Note> {

@@ -5,10 +5,17 @@ import type { Container, ContainerPut } from '../../../server/api/container/cont
 import { statusCodes } from '../../../server/api/status.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { ContainerCreate } from '../../../server/api/container/container.ts';
-import type { JsonObject } from '../../core/document.ts';
-import { asideKey, asideName, configBefore, keptConfig, readAside, type AsideNote } from '../../core/image-roll.ts';
-import { withOwnership } from '../../core/ownership.ts';
-import type { RebuildStep, Step } from '../../core/plan.ts';
+import type { JsonObject } from '../../core/documents/document.ts';
+import {
+  asideKey,
+  asideName,
+  configBefore,
+  keptConfig,
+  readAside,
+  type AsideNote,
+} from '../../core/live/image-updates.ts';
+import { withOwnership } from '../../core/ownership/owner-records.ts';
+import type { RebuildStep, Step } from '../../core/plan/plan.ts';
 import { targetPart } from './create.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
 

@@ -3,11 +3,11 @@ import type { ContainerPut } from '../../../server/api/container/container.ts';
 import { isPreconditionFailed } from '../../../server/client/client-error.ts';
 import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
 import { filesOf } from '../../../server/client/files/container-files.ts';
-import { joinMark, startedAt } from '../../core/decide-inside.ts';
-import { pathText } from '../../core/inside.ts';
-import { putBody } from '../../core/edit.ts';
-import { recordKey, recordsIn, renderRecord } from '../../core/ownership.ts';
-import type { ExecStep } from '../../core/plan.ts';
+import { joinMark, startedAt } from '../../core/decide/decide-inside.ts';
+import { pathText } from '../../core/documents/inside.ts';
+import { putBody } from '../../core/plan/apply-edits.ts';
+import { recordKey, recordsIn, renderRecord } from '../../core/ownership/owner-records.ts';
+import type { ExecStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { lastLines, Tail } from '../../../server/client/wait/last-lines.ts';
 

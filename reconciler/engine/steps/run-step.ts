@@ -1,9 +1,9 @@
 // Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
-import type { Step } from '../../core/plan.ts';
+import type { Step } from '../../core/plan/plan.ts';
 import { isBusy, remedyFor } from '../../../server/client/client-error.ts';
 import { waitFor } from '../../../server/client/wait/wait-for.ts';
-import { plainName } from '../../core/scoped-name.ts';
-import { assertNever } from '../assert-never.ts';
+import { plainName } from '../../core/text/scoped-name.ts';
+import { assertNever } from './assert-never.ts';
 import type { Note, StepContext } from './context.ts';
 import { createImage } from './create-image.ts';
 import { createRemoteImage } from './create-remote-image.ts';

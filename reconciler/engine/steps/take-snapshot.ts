@@ -1,6 +1,6 @@
 // Takes a declared snapshot that is not there, or gives one that is the expiry and description of its document. Deletes none.
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../server/api/container/snapshot.ts';
-import type { SnapshotStep } from '../../core/plan.ts';
+import type { SnapshotStep } from '../../core/plan/plan.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';

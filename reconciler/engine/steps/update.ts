@@ -2,12 +2,12 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import { isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { KindTypes } from '../../../server/client/kind-paths.ts';
-import type { JsonObject } from '../../core/document.ts';
-import { isStale, putBody, stalePaths } from '../../core/edit.ts';
+import type { JsonObject } from '../../core/documents/document.ts';
+import { isStale, putBody, stalePaths } from '../../core/plan/apply-edits.ts';
 import { withoutAddress } from '../../core/kinds/server-config.ts';
-import { mapOf } from '../../core/kinds/values.ts';
-import { recordsIn, renderRecord, withOwnership } from '../../core/ownership.ts';
-import type { UpdateStep } from '../../core/plan.ts';
+import { mapOf } from '../../core/documents/json-values.ts';
+import { recordsIn, renderRecord, withOwnership } from '../../core/ownership/owner-records.ts';
+import type { UpdateStep } from '../../core/plan/plan.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
 import { updateMembers } from './member-config.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';

@@ -1,9 +1,9 @@
 // Members and keys that servers compute and print (`lxc ... show`, `lxd init --dump`): they are left out of a document, with a note.
 import { kinds, type KindName } from '../../../server/api/kinds.ts';
 import { documentSchema } from '../../../server/api/schema/manifest-schema.ts';
-import type { Json, JsonObject } from '../../core/document.ts';
-import { isMap } from '../../core/kinds/values.ts';
-import { wrong, type Finding } from '../finding.ts';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import { wrong, type Finding } from '../text/finding.ts';
 
 /** What LXD prints beside the objects of the contract. */
 const ofLxd = [

@@ -1,9 +1,9 @@
 // What to say of a document whose kind is missing, is not a word, or is a word of another tool.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isKindName, kindNames, kinds, type KindName } from '../../../server/api/kinds.ts';
-import type { Json, JsonObject } from '../../core/document.ts';
-import { wrong, type Finding } from '../finding.ts';
-import { preseedKeys } from '../preseed-parts.ts';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { wrong, type Finding } from '../text/finding.ts';
+import { preseedKeys } from '../text/preseed-parts.ts';
 import { shownValue } from './shown-value.ts';
 
 /** Words of other tools, and plurals, for kinds that are here. */

@@ -1,6 +1,6 @@
 // How a value of a manifest is quoted in a message: short, on one line, and never a secret.
-import { hidden, isSecret } from '../../core/secret.ts';
-import type { Json } from '../../core/document.ts';
+import { hidden, isSecret } from '../../core/documents/secret.ts';
+import type { Json } from '../../core/documents/document.ts';
 
 const longest = 60;
 

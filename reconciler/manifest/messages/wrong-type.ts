@@ -1,9 +1,9 @@
 // Values of the wrong shape: names the value, what the place takes, and how the most common mistakes are written.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Problem } from '../../../server/api/problem.ts';
-import type { Json, JsonObject } from '../../core/document.ts';
-import { isMap } from '../../core/kinds/values.ts';
-import { wrong, type Finding } from '../finding.ts';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import { wrong, type Finding } from '../text/finding.ts';
 import { shownValue } from './shown-value.ts';
 
 /** A problem of the schema in the words of a manifest: lists and maps instead of arrays and objects, with the value that is there. */

@@ -1,6 +1,6 @@
 // What is wrong with a resource before anything of it is evaluated: its type, its arguments, its lifecycle.
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import type { Json } from '../../core/document.ts';
+import type { Json } from '../../core/documents/document.ts';
 import { listOf, metaArguments, type Resource } from './config/blocks.ts';
 import { dataTypeNames, dataTypeOf } from './types/data-types.ts';
 import { gantryRefused } from './types/gantry-types.ts';

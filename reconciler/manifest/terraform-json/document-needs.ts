@@ -2,8 +2,8 @@
 // The rest a plan sees itself.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import type { Json } from '../../core/document.ts';
-import { isMap } from '../../core/kinds/values.ts';
+import type { Json } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
 import { bareName } from './config/blocks.ts';
 import type { Evaluation } from './evaluation/evaluation.ts';
 import type { Instance } from './evaluation/instance.ts';

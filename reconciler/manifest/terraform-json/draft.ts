@@ -1,6 +1,6 @@
 // A document while it is made: an object of the configuration, and what is put inside of it.
-import { addressOf, type Address, type Json } from '../../core/document.ts';
-import { scopedName } from '../../core/scoped-name.ts';
+import { addressOf, type Address, type Json } from '../../core/documents/document.ts';
+import { scopedName } from '../../core/text/scoped-name.ts';
 import type { Instance } from './evaluation/instance.ts';
 import type { ProviderSettings } from './provider-blocks.ts';
 import { isSet, wordOf, type ObjectType } from './types/resource-type.ts';

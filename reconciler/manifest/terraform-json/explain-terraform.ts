@@ -1,5 +1,5 @@
 // What Terraform JSON may hold and what is refused, in the words of `gantry explain terraform`: the same tables that refuse.
-import type { Explanation } from '../../core/explain.ts';
+import type { Explanation } from '../../core/kinds/explain-kinds.ts';
 import { resourceTypeNames } from './types/resource-types.ts';
 import { rows, subsetVersion, type Code } from './unsupported.ts';
 

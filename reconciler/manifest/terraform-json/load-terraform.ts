@@ -1,6 +1,6 @@
 // From Terraform JSON files to manifest documents: all of them, or every reason why not. What a document means is not known here.
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import type { Json } from '../../core/document.ts';
+import type { Json } from '../../core/documents/document.ts';
 import { checkResource } from './check-resource.ts';
 import { bareName, type ConfigFile, type Piece } from './config/blocks.ts';
 import { readModules, type ModuleFiles, type ModuleTree } from './config/module-tree.ts';

@@ -2,8 +2,8 @@
 // waits for whom. Or says which resources cannot be carried over.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { projectKinds } from '../../../server/api/schema/manifest-schema.ts';
-import { addressOf, type Json, type JsonObject } from '../../core/document.ts';
-import { scopedName } from '../../core/scoped-name.ts';
+import { addressOf, type Json, type JsonObject } from '../../core/documents/document.ts';
+import { scopedName } from '../../core/text/scoped-name.ts';
 import { listOf, type Resource } from './config/blocks.ts';
 import { addNeeds, dependedOn } from './document-needs.ts';
 import { documentAddress, PartError, type Draft } from './draft.ts';

@@ -1,6 +1,6 @@
 // What the provider blocks say of all resources: project and target. Where the server is, is said on the command line; one
 // configuration is for one server.
-import type { Json } from '../../core/document.ts';
+import type { Json } from '../../core/documents/document.ts';
 import type { Piece } from './config/blocks.ts';
 import type { Instance } from './evaluation/instance.ts';
 import { providerBlock, providerName, type ProviderBlock } from './evaluation/provider-of.ts';

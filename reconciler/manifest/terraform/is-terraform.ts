@@ -1,5 +1,5 @@
 // Tells Terraform JSON among the manifests: by its name, or by blocks that no manifest has. Cheap, since every text is asked.
-import { isMap } from '../../core/kinds/values.ts';
+import { isMap } from '../../core/documents/json-values.ts';
 import type { Part } from './module-files.ts';
 
 export const isTerraform = ({ source, raw }: Part): boolean =>

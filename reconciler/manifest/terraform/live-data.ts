@@ -10,7 +10,7 @@ import type { Profile } from '../../../server/api/container/profile.ts';
 import type { Resources } from '../../../server/api/server/server.ts';
 import type { Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
-import type { Json, JsonObject } from '../../core/document.ts';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
 import type { DataAnswer, DataRequest } from '../terraform-json/evaluation/instance.ts';
 import { fromJson } from '../terraform-json/expression/json-text.ts';
 

@@ -1,13 +1,13 @@
 // Reads the folders that local modules are in, and those that they call: every *.tf.json of each, or why a folder is no module.
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { isMap } from '../../core/kinds/values.ts';
-import type { Json } from '../../core/document.ts';
-import { PlacedText } from '../located.ts';
-import { parseJson } from '../parse-json.ts';
-import type { RawDocument } from '../parse-yaml.ts';
-import { readSources } from '../sources.ts';
-import type { Diagnostic } from '../../core/diagnostic.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import type { Json } from '../../core/documents/document.ts';
+import { PlacedText } from '../text/locate-diagnostics.ts';
+import { parseJson } from '../text/parse-json.ts';
+import type { RawDocument } from '../text/parse-yaml.ts';
+import { readSources } from '../text/sources.ts';
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import { listOf, type ConfigFile } from '../terraform-json/config/blocks.ts';
 import { isLocalSource } from '../terraform-json/config/module-tree.ts';
 

@@ -2,10 +2,10 @@
 // are, in which order they win, and what is wrong with them.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import type { Diagnostic } from '../../core/diagnostic.ts';
-import type { Json } from '../../core/document.ts';
-import { isMap } from '../../core/kinds/values.ts';
-import { limits } from '../parse-yaml.ts';
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { Json } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import { limits } from '../text/parse-yaml.ts';
 import { evaluate, type Scope } from '../terraform-json/expression/evaluate.ts';
 import { toPlain } from '../terraform-json/expression/json-text.ts';
 import { parseAssignments } from '../terraform-json/expression/assignments.ts';

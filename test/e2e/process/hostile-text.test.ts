@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { buildProgram } from '../../../reconciler/cli/program.ts';
+import { buildProgram } from '../../../reconciler/cli/program/program.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli-io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { packImage } from '../../support/e2e-bench.ts';

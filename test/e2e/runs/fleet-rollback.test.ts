@@ -3,8 +3,8 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { previousOfFleet } from '../../../reconciler/core/fleet-revision.ts';
-import type { Revision } from '../../../reconciler/core/history.ts';
+import { previousOfFleet } from '../../../reconciler/core/history/fleet-revision.ts';
+import type { Revision } from '../../../reconciler/core/history/revisions.ts';
 import { cli, type CliRun } from '../../support/cli-io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
 

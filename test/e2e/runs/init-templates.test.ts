@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { templates } from '../../../reconciler/cli/commands/init-templates.ts';
+import { templates } from '../../../reconciler/cli/verbs/setup/init-templates.ts';
 import { cli, type CliRun } from '../../support/cli-io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { spellRanges } from '../../../reconciler/core/equal-changes.ts';
+import { spellRanges } from '../../../reconciler/core/render/equal-changes.ts';
 import { cli, type CliRun } from '../../support/cli-io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
 import { buildPrograms, runGantry, runOnTerminal, withoutEscapes, type Programs } from '../../support/e2e-programs.ts';

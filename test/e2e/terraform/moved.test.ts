@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { text, type Attributes } from '../../../provider/framework/attribute.ts';
 import { resource, type AnyProvider, type AnyResource } from '../../../provider/framework/provider.ts';
 import { ProviderServer } from '../../../provider/framework/server.ts';
-import { movedState } from '../../../provider/moving/peers.ts';
+import { movedState } from '../../../provider/moving/other-providers.ts';
 import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
 import { providerMethods } from '../../../provider/wire/rpcs.ts';
 import { packImage } from '../../support/e2e-bench.ts';

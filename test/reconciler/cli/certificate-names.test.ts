@@ -1,7 +1,13 @@
 // Who did it, by the name of the certificate: what watchers tell, what a later look reads of their log, and what is said without a name.
 import { expect, test } from 'vitest';
-import { describeSeen, nameSeen, seenIn, userText, type Seen } from '../../../reconciler/core/seen.ts';
-import { CertificateBook } from '../../../reconciler/engine/certificate-names.ts';
+import {
+  describeSeen,
+  nameSeen,
+  seenIn,
+  userText,
+  type Seen,
+} from '../../../reconciler/core/drift/lifecycle-changes.ts';
+import { CertificateBook } from '../../../reconciler/engine/observe/certificate-names.ts';
 import type { Client } from '../../../server/client/client.ts';
 
 const print = 'ab'.repeat(32);

@@ -1,6 +1,6 @@
 // How often a command that stays looks at everything.
 import { describe, expect, test } from 'vitest';
-import { pacedIntervalMs, timesOf } from '../../../reconciler/cli/watch-times.ts';
+import { pacedIntervalMs, timesOf } from '../../../reconciler/cli/watch/watch-times.ts';
 
 const usual = timesOf({}, 60_000);
 

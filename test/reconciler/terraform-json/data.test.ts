@@ -8,7 +8,7 @@ import type { Link } from '../../../provider/connection/link.ts';
 import type { Context } from '../../../provider/framework/provider.ts';
 import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
 import { providersSchema } from '../../../provider/schema-json/providers-schema.ts';
-import type { Json } from '../../../reconciler/core/document.ts';
+import type { Json } from '../../../reconciler/core/documents/document.ts';
 import { readData } from '../../../reconciler/manifest/terraform/live-data.ts';
 import { dataTypes } from '../../../reconciler/manifest/terraform-json/types/data-types.ts';
 import { createClient } from '../../../server/client/client.ts';

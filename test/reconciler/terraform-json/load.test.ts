@@ -1,7 +1,7 @@
 // Terraform JSON as documents: what synthesizers write, references in every form, and all that is refused, with code and place.
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../../reconciler/core/document.ts';
-import { readDocument } from '../../../reconciler/manifest/read-document.ts';
+import type { Json } from '../../../reconciler/core/documents/document.ts';
+import { readDocument } from '../../../reconciler/manifest/documents/read-document.ts';
 import { loadTerraform, type TerraformLoad } from '../../../reconciler/manifest/terraform-json/load-terraform.ts';
 import { pointerOf } from '../../../reconciler/manifest/terraform-json/problem.ts';
 import { rows } from '../../../reconciler/manifest/terraform-json/unsupported.ts';

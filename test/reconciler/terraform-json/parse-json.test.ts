@@ -1,7 +1,7 @@
 // JSON with places: values as JSON.parse makes them, numbers among them, and everything that Terraform would refuse told where it is.
 import { assert, jsonValue, nat, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJson, parseText } from '../../../reconciler/manifest/parse-json.ts';
+import { parseJson, parseText } from '../../../reconciler/manifest/text/parse-json.ts';
 
 const valueOf = (text: string): unknown => parseJson(text).documents[0]?.value;
 const problemOf = (text: string): readonly unknown[] =>

@@ -1,5 +1,5 @@
 // What a configuration consists of, block by block, before anything is evaluated. No code but the small helpers of its shapes.
-import type { Json, JsonObject } from '../../../core/document.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
 
 export interface ConfigFile {
   readonly file: string;

@@ -1,8 +1,8 @@
 // Override files (`override.tf.json`, `*_override.tf.json`): laid over the blocks of the other files as Terraform does it, argument by
 // argument; what Terraform refuses in them is refused. Pure.
 import { basename } from 'node:path';
-import type { Json, JsonObject } from '../../../core/document.ts';
-import { isMap } from '../../../core/kinds/values.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
 import type { ConfigFile } from './blocks.ts';
 
 export const isOverride = ({ file }: Pick<ConfigFile, 'file'>): boolean =>

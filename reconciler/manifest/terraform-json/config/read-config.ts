@@ -1,7 +1,7 @@
 // Takes the blocks of Terraform JSON files apart into variables, locals, resources and outputs of one configuration; evaluates nothing.
 import { hint } from '../../../../server/api/text/nearest-word.ts';
-import type { Json, JsonObject } from '../../../core/document.ts';
-import { isMap } from '../../../core/kinds/values.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
 import type { Problem, Report } from '../problem.ts';
 import type { Check, Config, ConfigFile, Local, ModuleCall, Piece, Resource } from './blocks.ts';
 import { isOverride, overridden, refusedOverride } from './overrides.ts';

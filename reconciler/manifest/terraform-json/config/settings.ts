@@ -1,8 +1,8 @@
 // What `terraform` blocks say: which versions the configuration takes, where its state would be. Versions are checked, a state is kept
 // by no backend.
 import { version } from '../../../../server/api/version.ts';
-import type { Json } from '../../../core/document.ts';
-import { isMap } from '../../../core/kinds/values.ts';
+import type { Json } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
 import type { Report } from '../problem.ts';
 import type { Piece } from './blocks.ts';
 import { allows, languageVersion } from './version.ts';

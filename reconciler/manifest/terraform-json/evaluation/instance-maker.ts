@@ -1,5 +1,5 @@
 // Makes the instances of one resource or data source: arguments in their shapes, what references see, conditions.
-import type { Json } from '../../../core/document.ts';
+import type { Json } from '../../../core/documents/document.ts';
 import { below, metaArguments, type Resource } from '../config/blocks.ts';
 import { toPlain } from '../expression/json-text.ts';
 import { isWhole, mapFrom, unknown, type Value, type ValueMap } from '../expression/values.ts';

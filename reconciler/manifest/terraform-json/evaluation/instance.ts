@@ -1,5 +1,5 @@
 // What evaluation gives: instances of resources with their values. No code but what their names are.
-import type { Json } from '../../../core/document.ts';
+import type { Json } from '../../../core/documents/document.ts';
 import type { Piece, Resource } from '../config/blocks.ts';
 import type { Value } from '../expression/values.ts';
 import type { Members } from '../types/argument-shapes.ts';

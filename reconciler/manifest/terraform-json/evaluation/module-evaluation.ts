@@ -1,7 +1,7 @@
 // One instance of a module: its variables, locals, resources, data sources and calls are evaluated when they are first asked for, each
 // once; circles are told.
 import { hint } from '../../../../server/api/text/nearest-word.ts';
-import type { Json, JsonObject } from '../../../core/document.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { below, listOf, moduleArguments, type ModuleCall, type Piece, type Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
 import { evaluate, type Scope } from '../expression/evaluate.ts';

@@ -1,5 +1,5 @@
 // Which provider block a resource has: its own module's, or what the call of the module passes down to it.
-import { isMap } from '../../../core/kinds/values.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
 import { bareName, below, type Piece, type Resource } from '../config/blocks.ts';
 import type { ModuleEvaluation } from './module-evaluation.ts';
 

@@ -1,6 +1,6 @@
 // Who refers to whom in a configuration, read off its expressions without evaluating them: what a sensitive variable taints, and which
 // resources a resource needs; through locals, variables and outputs of modules, too.
-import type { Json, JsonObject } from '../../../core/document.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import type { Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
 import { parseTemplate } from '../expression/parse.ts';

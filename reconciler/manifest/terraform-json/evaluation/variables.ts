@@ -1,5 +1,5 @@
 // The value of a variable: given or by default, in its type, and by its rules.
-import type { Json } from '../../../core/document.ts';
+import type { Json } from '../../../core/documents/document.ts';
 import { listOf, type Piece } from '../config/blocks.ts';
 import { evaluate, type Scope } from '../expression/evaluate.ts';
 import { fromJson } from '../expression/json-text.ts';

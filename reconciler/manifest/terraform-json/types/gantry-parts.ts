@@ -1,6 +1,6 @@
 // What all types of our own provider have in common, and those that go into the documents of others: files, commands and snapshots of
 // containers, snapshots of volumes.
-import type { JsonObject } from '../../../core/document.ts';
+import type { JsonObject } from '../../../core/documents/document.ts';
 import type { ReferableType } from '../evaluation/instance.ts';
 import type { Members } from './argument-shapes.ts';
 import {

@@ -1,8 +1,8 @@
 // The resource types of our own provider and how they are said in documents. What a type takes is the provider's schema, which a test
 // compares; what a document cannot say is refused.
 import type { KindName } from '../../../../server/api/kinds.ts';
-import type { Json, JsonObject } from '../../../core/document.ts';
-import { isMap } from '../../../core/kinds/values.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
 import type { Members } from './argument-shapes.ts';
 import type { Value } from '../expression/values.ts';
 import {

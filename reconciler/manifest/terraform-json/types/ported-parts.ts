@@ -1,7 +1,7 @@
 // What is inside of containers in the words of the well-known providers for LXD and Incus: where they come from, files, commands,
 // snapshots. Defaults are those of the providers.
-import type { Json, JsonObject } from '../../../core/document.ts';
-import { isMap } from '../../../core/kinds/values.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
 import type { Members } from './argument-shapes.ts';
 import type { Remote } from '../provider-blocks.ts';
 import {

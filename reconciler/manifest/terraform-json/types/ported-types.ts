@@ -2,8 +2,8 @@
 // arguments have words in documents.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import { projectKinds } from '../../../../server/api/schema/manifest-schema.ts';
-import type { Json, JsonObject } from '../../../core/document.ts';
-import { isMap } from '../../../core/kinds/values.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
 import type { Members } from './argument-shapes.ts';
 import {
   ArgumentError,

@@ -1,8 +1,8 @@
 // What the configuration's types of resources have in common: how their arguments become documents, or parts of the document of a
 // container. Which types there are is in resource-types.ts.
 import type { KindName } from '../../../../server/api/kinds.ts';
-import type { Json, JsonObject } from '../../../core/document.ts';
-import { isMap } from '../../../core/kinds/values.ts';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
 import type { ReferableType } from '../evaluation/instance.ts';
 import { unknown, type Value } from '../expression/values.ts';
 import type { ProviderSettings } from '../provider-blocks.ts';

@@ -1,7 +1,7 @@
 // Whole configurations without resources, loaded by gantry and applied by Terraform: modules, override files, values of variables,
 // conditions and settings give the same outputs, or are refused by both.
 import { afterAll, describe, expect, test } from 'vitest';
-import type { Json } from '../../../../reconciler/core/document.ts';
+import type { Json } from '../../../../reconciler/core/documents/document.ts';
 import { TerraformFolder } from '../../../support/terraform-folder.ts';
 import { oracleMissing } from '../../../support/terraform-oracle.ts';
 

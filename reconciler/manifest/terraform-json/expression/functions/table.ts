@@ -7,7 +7,7 @@ import { encodings } from './encodings.ts';
 import type { FileReader } from './file-reader.ts';
 import { files } from './files.ts';
 import { numbers } from './numbers.ts';
-import { ownFunctions } from './own.ts';
+import { ownFunctions } from './provider-functions.ts';
 import { refusedFunctions } from './refused.ts';
 import { regexes } from './regex.ts';
 import { texts } from './texts.ts';

@@ -1,0 +1,99 @@
+// Containers made of a backup file: what the file holds, in which pool its container belongs, and the upload.
+import { createReadStream } from 'node:fs';
+import { importBackup } from '../../../server/client/files/backups.ts';
+import { ClientError } from '../../../server/client/client-error.ts';
+import { sha256Of } from '../../../server/client/files/file-helpers.ts';
+import { rootDisk } from '../../../server/api/devices/index.ts';
+import { needExtension, type Link } from '../../connection/link.ts';
+import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import type { Context, CreateContext } from '../../framework/provider.ts';
+import { isMap, isUnknown, unknownValue, type Value } from '../../framework/value.ts';
+import type { ContainerState, Source } from './container-attributes.ts';
+import { performCreate } from '../shared/write.ts';
+
+/** SHA-256 of the file. Throws DiagnosticError when it cannot be read. */
+export async function backupHash(file: string): Promise<string> {
+  try {
+    return await sha256Of(createReadStream(file));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const detail = `${why}. Relative paths start at the directory in which Terraform runs.`;
+    throw new DiagnosticError([failure(`Cannot read the backup file ${file}`, detail, at('source', 'file'))], error);
+  }
+}
+
+/**
+ * The source with the hash of its file. The file of a container that is there may be gone: then it is the one of before. Throws
+ * DiagnosticError when a file that is needed cannot be read.
+ */
+export async function withBackupHash(planned: Value, prior: Source | null): Promise<Value> {
+  if (!isMap(planned) || isUnknown(planned['type'])) return planned;
+  if (planned['type'] !== 'backup') return { ...planned, sha256: null };
+  const { file } = planned;
+  if (typeof file !== 'string') return { ...planned, sha256: unknownValue };
+  try {
+    return { ...planned, sha256: await backupHash(file) };
+  } catch (error) {
+    if (prior?.type !== 'backup' || prior.file !== file) throw error;
+    return { ...planned, sha256: prior.sha256 };
+  }
+}
+
+/** By content; an import knows the path only. Where the file lies and what it may bring make no other backup. */
+export const isSameBackup = (before: Source, after: Source): boolean =>
+  before.sha256 === null || after.sha256 === null ? before.file === after.file : before.sha256 === after.sha256;
+
+/** Uploads the file and waits until the container is there. Resolves to its source with the hash of what was read. */
+export async function createFromBackup(
+  context: CreateContext<Link>,
+  planned: ContainerState,
+  source: Source,
+  target: string | undefined,
+): Promise<Source> {
+  const { client } = context;
+  needExtension(client, 'container_backup', 'make containers of backups');
+  const file = source.file ?? '';
+  const sha256 = await backupHash(file);
+  if (source.sha256 !== null && source.sha256 !== sha256) {
+    const detail = 'Plan again, so that the plan shows which backup the container is made from.';
+    throw new DiagnosticError([
+      failure(`The backup file ${file} was changed since the plan was made`, detail, at('source', 'file')),
+    ]);
+  }
+  const pool = await poolOf(context, planned);
+  const wanted = {
+    source: file,
+    name: planned.name,
+    allowHostAccess: source.allow_host_access === true,
+    ...(pool === undefined ? {} : { pool }),
+    ...(target === undefined ? {} : { target }),
+  };
+  try {
+    await performCreate(context, () => importBackup(client.client.http, wanted, context.signal));
+  } catch (error) {
+    throw withWayOut(error, file);
+  }
+  return { ...source, sha256 };
+}
+
+/** gantryd names what its command line would be told. */
+function withWayOut(error: unknown, file: string): unknown {
+  if (!(error instanceof ClientError)) return error;
+  const [, found] = /brings access to the host: (.*?)\. If you trust/s.exec(error.message) ?? [];
+  if (found === undefined) return error;
+  const detail = `It has ${found}. If you trust where it comes from, set source.allow_host_access = true: of its config and devices only those stay that are configured, its snapshots stay as they are.`;
+  const summary = `The backup file ${file} brings access to the host`;
+  return new DiagnosticError([failure(summary, detail, at('source', 'allow_host_access'))], error);
+}
+
+/** Where the configured root disk is: of the container, else of its profiles. Undefined: the server takes the one of the backup. */
+async function poolOf({ client, signal }: Context<Link>, planned: ContainerState): Promise<string | undefined> {
+  const own = rootDisk(planned.devices ?? {})?.pool ?? '';
+  if (own !== '') return own;
+  for (const name of (planned.profiles ?? []).toReversed()) {
+    const pool = rootDisk((await client.client.get('profile', name, signal)).metadata.devices)?.pool ?? '';
+    if (pool !== '') return pool;
+  }
+  return undefined;
+}

@@ -1,0 +1,91 @@
+// What is wrong with a configuration of a container beyond single values. Pure.
+import { validateContainerConfig } from '../../../server/api/container/container-config.ts';
+import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import { isMap, isUnknown, type Value } from '../../framework/value.ts';
+
+export function sourceProblems(source: Value): readonly Diagnostic[] {
+  if (!isMap(source) || Object.values(source).some(isUnknown)) return [];
+  const { type } = source;
+  const snapshot = source['snapshot'] ?? '';
+  if (snapshot !== '' && type !== 'copy')
+    return [failure('source.snapshot is for copies', `A source of type copy takes it.`, at('source', 'snapshot'))];
+  if (type === 'image') {
+    const given = ['alias', 'fingerprint'].filter((key) => (source[key] ?? '') !== '');
+    if (given.length === 1) return [];
+    return [failure('Which image is not clear', 'Give exactly one of alias and fingerprint.', at('source'))];
+  }
+  if (type === 'backup' && (source['file'] ?? '') === '')
+    return [failure('Which backup is missing', 'Give the path of its file in source.file.', at('source', 'file'))];
+  const from = source['source'] ?? '';
+  if (type === 'copy' && snapshot !== '' && typeof from === 'string' && from.includes('/')) {
+    const detail = 'Name the container in source.source, and the snapshot in source.snapshot.';
+    return [failure('The snapshot to copy is given twice', detail, at('source', 'source'))];
+  }
+  if (type !== 'copy' || from !== '') return [];
+  return [failure('What to copy is missing', 'Name the container in source.source.', at('source', 'source'))];
+}
+
+/** What a backup cannot take, for it is no request to create. */
+export function backupProblems(source: Value, instanceType: Value): readonly Diagnostic[] {
+  if (!isMap(source) || source['type'] !== 'backup' || instanceType === null) return [];
+  const detail = 'A container of a backup gets its limits from config: write them there, and take instance_type away.';
+  return [failure('instance_type does not go with a backup', detail, at('instance_type'))];
+}
+
+const policyNames = ['snapshots.schedule', 'snapshots.pattern', 'snapshots.expiry', 'snapshots.schedule.stopped'];
+
+export function policyProblems(snapshots: Value, config: Value): readonly Diagnostic[] {
+  if (!isMap(snapshots)) return [];
+  const wrong = (['schedule', 'pattern', 'expiry'] as const).flatMap((name) => {
+    const value = snapshots[name];
+    if (typeof value !== 'string') return [];
+    const problems = validateContainerConfig({ [`snapshots.${name}`]: value }, { profile: false });
+    return problems.map(({ message }) =>
+      failure(`Invalid value of snapshots.${name}`, `${message}.`, at('snapshots', name)),
+    );
+  });
+  return [...wrong, ...givenTwice(config)];
+}
+
+function givenTwice(config: Value): readonly Diagnostic[] {
+  if (!isMap(config)) return [];
+  return policyNames
+    .filter((key) => key in config)
+    .map((key) =>
+      failure(
+        `${key} is given twice`,
+        'It belongs to the attribute snapshots here; take it out of config.',
+        at('config', { key }),
+      ),
+    );
+}
+
+export function fileProblems(files: Value): readonly Diagnostic[] {
+  if (!isMap(files)) return [];
+  return Object.entries(files).flatMap(([key, file]) => {
+    if (!isMap(file)) return [];
+    const given = ['content', 'source'].filter((name) => file[name] !== null && file[name] !== undefined);
+    if (given.length === 1) return [];
+    return [
+      failure('The content of a file is not clear', 'Give exactly one of content and source.', at('files', { key })),
+    ];
+  });
+}
+
+export function waitProblems(waits: Value): readonly Diagnostic[] {
+  if (!Array.isArray(waits)) return [];
+  return (waits as readonly Value[]).flatMap((wait, index) => {
+    if (!isMap(wait) || typeof wait['type'] !== 'string') return [];
+    const needed = neededByWait[wait['type']];
+    if (needed === undefined || (wait[needed] ?? null) !== null) return [];
+    return [failure(`The ${needed} to wait for is missing`, `Give ${needed}.`, at('wait_for', { index }))];
+  });
+}
+
+const neededByWait: Readonly<Record<string, string>> = {
+  command: 'command',
+  tcp: 'port',
+  file: 'path',
+  delay: 'delay',
+};

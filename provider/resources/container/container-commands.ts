@@ -1,0 +1,132 @@
+// The commands of a container: which of them run after a change, and what they left. Shared with gantry_container_exec.
+import type { Link } from '../../connection/link.ts';
+import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
+import { parseDuration } from '../../framework/duration.ts';
+import type { Path } from '../../framework/path.ts';
+import { endImport } from '../../framework/import-mark.ts';
+import type { Context } from '../../framework/provider.ts';
+import { equalValues, type Value } from '../../framework/value.ts';
+import type { ExecSpec } from './container-attributes.ts';
+import { runCommand } from './run-command.ts';
+
+type Execs = Readonly<Record<string, ExecSpec>>;
+
+/** What is run: without what a run leaves, and what decides whether to run and what to keep. */
+function asked(spec: ExecSpec): Value {
+  const { exit_code: _code, stdout: _out, stderr: _err, record_output: _record, enabled: _enabled, ...run } = spec;
+  return run;
+}
+
+/** With the defaults of what older states do not have. */
+export const readExecs = (execs: Execs | null): Execs | null =>
+  execs === null
+    ? null
+    : Object.fromEntries(
+        Object.entries(execs).map(([name, spec]) => [
+          name,
+          { ...spec, enabled: spec.enabled ?? true, record_output: spec.record_output ?? true },
+        ]),
+      );
+
+export interface Commands {
+  readonly wanted: Execs | null;
+  /** Undefined: the container is new. */
+  readonly prior: Execs | null | undefined;
+  readonly hasStarted: boolean;
+  /** Names of commands that were noted beside an imported container: they count as run. */
+  readonly noted: readonly string[];
+}
+
+/** Names of the commands to run in a container that runs, sorted. One that never ran, because it did not run before, runs now. */
+export function dueCommands({ wanted, prior, hasStarted, noted }: Commands): readonly string[] {
+  return Object.keys(wanted ?? {})
+    .toSorted()
+    .filter((name) => {
+      const spec = wanted?.[name];
+      const before = prior?.[name];
+      if (spec === undefined || spec.enabled === false) return false;
+      if (spec.on === 'start' && hasStarted) return true;
+      if (noted.includes(name) && (before === undefined || spec.on === 'create')) return false;
+      if (before === undefined || (before.exit_code === null && !noted.includes(name))) return true;
+      return spec.on !== 'create' && !equalValues(asked(spec), asked(before));
+    });
+}
+
+const notedKey = 'noted_commands';
+
+/** Names of the commands that count as run because the container was imported; with those of the first apply after it. */
+export function notedCommands({ privateData, warn }: Context<Link>, container: string, wanted: Execs | null) {
+  const noted = new Set((privateData[notedKey] ?? '').split('\n').filter((name) => name !== ''));
+  if (!endImport(privateData)) return [...noted];
+  const names = Object.keys(wanted ?? {}).toSorted();
+  if (names.length === 0) return [...noted];
+  for (const name of names) noted.add(name);
+  privateData[notedKey] = [...noted].join('\n');
+  const detail = `It was imported, so they count as run: ${names.join(', ')}. One of them runs when it changes (on = "change"), at a start by Terraform (on = "start"), and when terraform apply -replace makes the container anew.`;
+  warn(warning(`The commands of ${container} were not run`, detail));
+  return [...noted];
+}
+
+/** Runs them one after another; returns all with their results, those that did not run with the results they had. */
+export async function runDue(
+  context: Context<Link>,
+  container: string,
+  wanted: Execs | null,
+  prior: Execs | null | undefined,
+  due: readonly string[],
+): Promise<Execs | null> {
+  if (wanted === null) return null;
+  const results: Record<string, ExecSpec> = {};
+  for (const [name, spec] of Object.entries(wanted)) {
+    const before = prior?.[name];
+    results[name] = {
+      ...spec,
+      exit_code: before?.exit_code ?? null,
+      stdout: spec.record_output === false ? null : (before?.stdout ?? null),
+      stderr: spec.record_output === false ? null : (before?.stderr ?? null),
+    };
+  }
+  for (const name of due) {
+    const spec = wanted[name];
+    if (spec !== undefined) {
+      const path = [{ attribute: 'exec' }, { key: name }];
+      results[name] = { ...spec, ...(await runOne(context, container, spec, path)) };
+    }
+  }
+  return results;
+}
+
+type Run = Pick<ExecSpec, 'command' | 'environment' | 'cwd' | 'user' | 'group' | 'timeout' | 'fail_on_error'> &
+  Partial<Pick<ExecSpec, 'record_output'>>;
+type Ran = Pick<ExecSpec, 'exit_code' | 'stdout' | 'stderr'>;
+
+/** Throws DiagnosticError when it fails and must not. `showsOutput`: whether the error has what the command wrote, beside its errors. */
+export async function runOne(
+  context: Context<Link>,
+  container: string,
+  spec: Run,
+  path: Path,
+  { showsOutput }: { readonly showsOutput: boolean } = { showsOutput: true },
+): Promise<Ran> {
+  const limit = AbortSignal.timeout(parseDuration(spec.timeout ?? '5m') ?? 300_000);
+  const signal = AbortSignal.any([context.signal, context.stopping, limit]);
+  // Its arguments may hold what Terraform was told to keep to itself.
+  const shown = spec.command[0] ?? '';
+  let ran;
+  try {
+    ran = await runCommand(context, container, spec, signal);
+  } catch (error) {
+    if (!limit.aborted && !context.stopping.aborted) throw error;
+    const why = limit.aborted ? `took longer than ${spec.timeout ?? '5m'}` : 'was interrupted';
+    throw new DiagnosticError([failure(`A command in ${container} ${why}`, `It was killed: ${shown}`, path)], error);
+  }
+  if (ran.exitCode !== 0 && spec.fail_on_error !== false) {
+    const output = [...(showsOutput ? [ran.stdout] : []), ran.stderr]
+      .map((text) => text.trim().slice(-2000))
+      .filter((text) => text !== '');
+    const detail = [`It exited with ${ran.exitCode}: ${shown}`, ...output].join('\n\n');
+    throw new DiagnosticError([failure(`A command in ${container} failed`, detail, path)]);
+  }
+  if (spec.record_output === false) return { exit_code: ran.exitCode, stdout: null, stderr: null };
+  return { exit_code: ran.exitCode, stdout: ran.stdout, stderr: ran.stderr };
+}

@@ -1,0 +1,214 @@
+// gantry_container_file: one file, directory or symbolic link in a container that is managed elsewhere.
+import { isNotFound } from '../../../server/client/client-error.ts';
+import { deleteIfThere, discard, makeDirectories, readIfThere } from '../../../server/client/files/file-helpers.ts';
+import type { Link } from '../../connection/link.ts';
+import { integer, text, type StateOf } from '../../framework/attribute.ts';
+import { failure } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import type { ConfigOf, Context } from '../../framework/provider.ts';
+import { timeoutsAttribute } from '../../framework/timeouts.ts';
+import { unknownValue } from '../../framework/value.ts';
+import { absolutePath, fileMode, isSameMode, oneOf } from './container-attributes.ts';
+import { filesIn, readFileSpec, wantedHash, writeFileSpec } from './container-files.ts';
+import { DiagnosticError } from '../../framework/diagnostic.ts';
+import { isOtherOwner } from '../shared/rename.ts';
+import { gantryResource } from '../shared/common-attributes.ts';
+import { containerPath } from './snapshot.ts';
+
+const kinds: readonly string[] = ['file', 'directory', 'symlink'];
+
+const attributes = {
+  container: text({ doc: 'Name of the container. When that is renamed the file goes along.', required: true }),
+  path: text({ doc: 'Absolute path in the container.', required: true, replace: true, check: absolutePath }),
+  type: text({
+    doc: '`file`, `directory` or `symlink`.',
+    default: 'file',
+    replace: true,
+    check: oneOf(...kinds),
+  }),
+  content: text({ doc: 'file: the content, as text.' }),
+  source: text({ doc: 'file: path of a local file with the content.' }),
+  content_wo: text({
+    doc: 'file: the content, as text that is never stored: raise `content_wo_version` to write another one. Nor is its hash, so that only presence, mode and owner are compared with the container.',
+    sensitive: true,
+    writeOnly: true,
+  }),
+  content_wo_version: integer({ doc: 'Any number; another one writes `content_wo` again.' }),
+  target: text({ doc: 'symlink: what it points to.', replace: true }),
+  mode: text({
+    doc: 'Permissions, octal. Left out: 0644, or 0755 for a directory.',
+    optional: true,
+    computed: true,
+    keep: true,
+    check: fileMode,
+    same: isSameMode,
+  }),
+  uid: integer({ doc: 'Owner, as the container sees it.', default: 0 }),
+  gid: integer({ doc: 'Group, as the container sees it.', default: 0 }),
+  sha256: text({ doc: 'Hash of the content as it is in the container; null of `content_wo`.', computed: true }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+export const containerFile = gantryResource({
+  typeName: 'gantry_container_file',
+  doc: 'A file, directory or symbolic link in a container. It is compared by content, mode and owner at each plan. When its container is replaced it is written by the next apply; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` by the same one.',
+  example: `resource "gantry_container_file" "motd" {
+  container = "web"
+  path      = "/etc/motd"
+  content   = "managed by Terraform\\n"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['container', 'path'],
+  importing: {
+    doc: '`container/path`, the path with its leading slash. With `,content_wo_version=<number>` behind it the content is not read, and counts as written from `content_wo`',
+    example: 'web//etc/motd',
+    parse(id) {
+      const [written = '', version] = /,content_wo_version=([0-9]+)$/.exec(id) ?? [];
+      const slash = id.indexOf('/');
+      if (slash > 0 && id.startsWith('//', slash)) {
+        const found = { container: id.slice(0, slash), path: id.slice(slash + 1, id.length - written.length) };
+        return version === undefined ? found : { ...found, content_wo_version: Number(version) };
+      }
+      const detail = 'It has to be container/path, the path with its leading slash: web//etc/motd.';
+      throw new DiagnosticError([failure(`The import id ${JSON.stringify(id)} is not understood`, detail)]);
+    },
+    id: ({ container = '', path = '' }) => `${container}/${path}`,
+  },
+  validate({ type, content, source, target, content_wo, content_wo_version: version }) {
+    const kind = type ?? 'file';
+    // Not known yet, or wrong, which its own check says.
+    if (typeof kind !== 'string' || !kinds.includes(kind)) return [];
+    const given = { content, source, content_wo, target };
+    const allowed = kind === 'file' ? ['content', 'source', 'content_wo'] : kind === 'symlink' ? ['target'] : [];
+    const wrong = (['content', 'source', 'content_wo', 'target'] as const).filter(
+      (name) => given[name] !== null && !allowed.includes(name),
+    );
+    const found = wrong.map((name) =>
+      failure(`${name} is not for a ${kind}`, 'Leave it out, or set another type.', at(name)),
+    );
+    if (version !== null && content_wo === null) {
+      const detail =
+        'content_wo_version says when to write content_wo, so that has to be given: by an ephemeral variable, for example.';
+      found.push(failure('content_wo is missing', detail, at('content_wo_version')));
+    }
+    const count = allowed.filter((name) => given[name as keyof typeof given] !== null).length;
+    if (kind === 'directory' || count === 1) return found;
+    return [...found, failure('What it holds is not clear', `Give exactly one of ${allowed.join(', ')}.`, at('type'))];
+  },
+  async plan({ config, prior, planned, client, replace }) {
+    if (prior !== null) {
+      const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
+      if (await isOtherOwner(client, owner)) replace(at('container'));
+    }
+    if (config.content_wo !== null) planned.sha256 = null;
+    else if (planned.type === 'file') planned.sha256 = (await wantedHash(planned)) ?? unknownValue;
+    else if (planned.sha256 === unknownValue) planned.sha256 = null;
+  },
+  async read(state, context) {
+    const files = filesIn(context, state.container);
+    const imported = state.type === null;
+    const isWriteOnly = imported ? state.content_wo_version !== null : state.content === null && state.source === null;
+    try {
+      const entry = await files.read(state.path, context.signal);
+      discard(entry);
+      const mode = `0${(entry.mode & 0o7777).toString(8).padStart(3, '0')}`;
+      const { uid, gid } = entry;
+      if (entry.type === 'symlink')
+        return { type: 'symlink', target: entry.target, mode: state.mode ?? '0777', uid, gid, sha256: null };
+      if (entry.type === 'directory')
+        return { type: 'directory', mode: sameMode(state.mode, mode), uid, gid, sha256: null };
+      const spec = { content: null, source: null, mode: state.mode, uid: null, gid: null, sha256: null };
+      const read = await readFileSpec(files, state.path, spec, context.signal);
+      if (read === undefined) return null;
+      if (isWriteOnly) return { type: 'file', mode: sameMode(state.mode, mode), uid, gid, sha256: null };
+      const content = imported ? { content: await textOf(context, state) } : {};
+      return { type: 'file', mode: sameMode(state.mode, mode), uid, gid, sha256: read.sha256, ...content };
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  },
+  async create({ planned, config }, context) {
+    context.mayExist();
+    await write(context, planned, contentOf(planned, config));
+  },
+  async update({ planned, config }, prior, context) {
+    // The container was renamed, so that nothing is there under its old name; else it is another one, which gets the file instead.
+    if (planned.container !== prior.container)
+      await deleteIfThere(filesIn(context, prior.container), prior.path, context.signal);
+    const kept = isWritten(prior, planned, config) ? await keptContent(context, planned) : undefined;
+    await write(context, planned, kept ?? contentOf(planned, config));
+  },
+  delete: (prior, context) => deleteIfThere(filesIn(context, prior.container), prior.path, context.signal),
+});
+
+const sameMode = (written: string | null, live: string): string =>
+  written !== null && isSameMode(written, live) ? written : live;
+
+const maxImportBytes = 1024 * 1024;
+
+type Config = ConfigOf<typeof attributes>;
+
+/** Null: it is no file, or comes from a local one. */
+function contentOf(planned: State, { content_wo }: Config): Buffer | null {
+  if (planned.type !== 'file' || planned.source !== null) return null;
+  const content = planned.content ?? content_wo;
+  if (typeof content === 'string') return Buffer.from(content);
+  const detail =
+    'It is null at the apply, although it was to be given. Give the variable that it comes from a value at the apply too.';
+  throw new DiagnosticError([failure('content_wo is missing', detail, at('content_wo'))]);
+}
+
+/** Whether the container has the content of `content_wo` already: that may be another one by now, which no version asks for. */
+const isWritten = (prior: State, planned: State, { content_wo }: Config): boolean =>
+  content_wo !== null &&
+  prior.type === 'file' &&
+  prior.content === null &&
+  prior.source === null &&
+  prior.content_wo_version === planned.content_wo_version;
+
+/** What is in the container, to be written with another mode or owner; undefined: nothing is. */
+async function keptContent(context: Context<Link>, { container, path }: State): Promise<Buffer | undefined> {
+  const entry = await readIfThere(filesIn(context, container), path, context.signal);
+  if (entry?.type !== 'file') {
+    if (entry !== undefined) discard(entry);
+    return undefined;
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of entry.body as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** So that a plan after an import shows no difference to a configuration with the same text. */
+async function textOf(context: Context<Link>, { container, path }: State): Promise<string | null> {
+  const entry = await filesIn(context, container).read(path, context.signal);
+  if (entry.type !== 'file') return null;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of entry.body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxImportBytes) {
+      discard(entry);
+      return null;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function write(context: Context<Link>, planned: State, bytes: Buffer | null): Promise<void> {
+  const files = filesIn(context, planned.container);
+  const { path, type, source, target, mode, uid, gid } = planned;
+  const { signal } = context;
+  if (type === 'file') {
+    await writeFileSpec(files, path, { content: bytes, source, mode, uid, gid }, signal);
+    return;
+  }
+  await makeDirectories(files, path.slice(0, path.lastIndexOf('/')), signal);
+  const owner = { uid: uid ?? 0, gid: gid ?? 0 };
+  if (type === 'symlink') await files.makeSymlink(path, target ?? '', owner, signal);
+  else await files.makeDirectory(path, { ...owner, mode: Number.parseInt(mode ?? '0755', 8) }, signal);
+}

@@ -1,0 +1,67 @@
+// The files of a container as Terraform keeps them: hashed here and there, compared, written.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path/posix';
+import { Readable } from 'node:stream';
+import { makeDirectories, readIfThere, sha256Of } from '../../../server/client/files/file-helpers.ts';
+import { filesOf, type Files } from '../../../server/client/files/container-files.ts';
+import { isGantry, type Link } from '../../connection/link.ts';
+import { replacingFiles } from './replace-files.ts';
+import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+import type { Context } from '../../framework/provider.ts';
+import type { FileSpec } from './container-attributes.ts';
+
+export function filesIn(context: Context<Link>, container: string): Files {
+  const files = filesOf(context.client.client.http, container);
+  return isGantry(context.client) ? files : replacingFiles(files, container);
+}
+
+/** Of the content that the configuration asks for; undefined while it is not known. */
+export async function wantedHash(file: {
+  readonly content: unknown;
+  readonly source: unknown;
+}): Promise<string | undefined> {
+  if (typeof file.content === 'string') return createHash('sha256').update(file.content).digest('hex');
+  if (typeof file.source !== 'string') return undefined;
+  try {
+    return await sha256Of(createReadStream(file.source));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const detail = `${why}. Relative paths start at the directory in which Terraform runs.`;
+    throw new DiagnosticError([failure(`Cannot read the file ${file.source}`, detail)], error);
+  }
+}
+
+/** As it is in the container; undefined: there is no such file. */
+export async function readFileSpec(
+  files: Files,
+  path: string,
+  before: FileSpec,
+  signal: AbortSignal,
+): Promise<FileSpec | undefined> {
+  const entry = await readIfThere(files, path, signal);
+  if (entry === undefined) return undefined;
+  const sha256 = entry.type === 'file' ? await sha256Of(entry.body) : `(a ${entry.type})`;
+  const isSameMode = Number.parseInt(before.mode ?? '', 8) === (entry.mode & 0o7777);
+  const mode = isSameMode ? before.mode : `0${(entry.mode & 0o7777).toString(8).padStart(3, '0')}`;
+  return { ...before, mode, uid: entry.uid, gid: entry.gid, sha256 };
+}
+
+/** Writes it with the directories that lead to it. */
+export async function writeFileSpec(
+  files: Files,
+  path: string,
+  file: Omit<FileSpec, 'content' | 'sha256'> & { readonly content: string | Buffer | null },
+  signal: AbortSignal,
+): Promise<void> {
+  await makeDirectories(files, dirname(path), signal);
+  const attributes = { mode: Number.parseInt(file.mode ?? '0644', 8), uid: file.uid ?? 0, gid: file.gid ?? 0 };
+  if (file.source !== null) {
+    const { size } = await stat(file.source);
+    await files.write(path, createReadStream(file.source), { ...attributes, sizeBytes: size }, signal);
+    return;
+  }
+  const content = Buffer.isBuffer(file.content) ? file.content : Buffer.from(file.content ?? '');
+  await files.write(path, Readable.from([content]), { ...attributes, sizeBytes: content.length }, signal);
+}

@@ -1,0 +1,144 @@
+// What a plan of a container says beyond its attributes: files that differ, restarts, replacement, what stays known.
+import type { Link } from '../../connection/link.ts';
+import { failure, warning } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import type { PlanHook } from '../../framework/provider.ts';
+import { equalValues, isMap, isWhollyKnown, unknownValue, type Value } from '../../framework/value.ts';
+import type { ContainerAttributes, ContainerState, Source } from './container-attributes.ts';
+import { wantedHash } from './container-files.ts';
+import { baseImageOf, isMissing, isSameSource } from './same-source.ts';
+import { declaredTwice, twiceProblem } from '../shared/separate-devices.ts';
+import { costOf, wholeConfig, type Cost } from './container-state.ts';
+import { withBackupHash } from './backup-file.ts';
+
+type Hook = PlanHook<ContainerAttributes, Link>;
+
+export async function planContainer(hook: Hook): Promise<void> {
+  const { prior, planned, config, differs } = hook;
+  await planFiles(hook);
+  if (config.source !== null)
+    planned.source = (await withBackupHash(planned.source, prior?.source ?? null)) as typeof planned.source;
+  if (prior === null) return;
+  if (config.source === null) planned.source = prior.source;
+  else await planSource(hook, prior);
+  await planDevices(hook, prior);
+  const cost = plannedCost(hook, prior);
+  if (cost?.effect === 'recreate') {
+    hook.replace(at('devices'));
+    return;
+  }
+  // It goes when it stops, which a rename takes.
+  if (prior.ephemeral === true && prior.running === true && planned.name !== prior.name) hook.replace(at('name'));
+  const causes = [...(planned.name === prior.name ? [] : ['name']), ...(cost?.effect === 'restart' ? cost.causes : [])];
+  const restarts = prior.running === true && planned.running !== false && causes.length > 0;
+  if (restarts) planRestart(hook, prior, causes);
+  if (differs) {
+    if (planned.running !== false) planCommands(hook, prior, restarts);
+    keepUntouched(hook, prior, restarts);
+  }
+  // Frozen is not stopped, though it does not run either.
+  if (prior.status === 'Frozen' && planned.running === false) planned.status = unknownValue;
+}
+
+/** Devices that the container gets may be there as resources of their own, of which its state knows nothing. */
+async function planDevices({ planned, client, add }: Hook, prior: ContainerState): Promise<void> {
+  const devices = planned.devices as Value;
+  // During an apply the write itself looks.
+  if (client === undefined || client.activity.hasWritten || !isMap(devices)) return;
+  if (Object.keys(devices).every((name) => Object.hasOwn(prior.devices ?? {}, name))) return;
+  const { metadata: live } = await client.client.get('container', prior.name);
+  const declared = Object.fromEntries(Object.keys(devices).map((name) => [name, {}]));
+  for (const name of declaredTwice(live, declared)) add(twiceProblem(prior.name, name));
+}
+
+/** What a change cannot reach stays known: others may depend on it. */
+function keepUntouched({ planned }: Hook, prior: ContainerState, restarts: boolean): void {
+  const isSame = (name: keyof ContainerState): boolean => equalValues(prior[name] ?? null, planned[name] ?? null);
+  const keep = (names: readonly (keyof ContainerState)[]): void => {
+    for (const name of names) planned[name] = prior[name] as never;
+  };
+  if (!isSame('profiles')) return;
+  if (isSame('config') && isSame('snapshots')) keep(['expanded_config']);
+  if (isSame('devices')) keep(['expanded_devices']);
+  if (!isSame('running') || restarts) return;
+  keep(['status']);
+  if (isSame('devices')) keep(['ipv4_address', 'ipv6_address', 'mac_address', 'interfaces']);
+}
+
+function plannedCost({ planned }: Hook, prior: ContainerState): Cost | undefined {
+  const [config, devices, snapshots] = [planned.config, planned.devices, planned.snapshots];
+  const isKnown = [config, devices, snapshots].every((value) => isWhollyKnown((value ?? null) as Value));
+  if (!isKnown) return undefined;
+  const wanted = { config, snapshots } as Pick<ContainerState, 'config' | 'snapshots'>;
+  return costOf(
+    { config: wholeConfig(prior) ?? {}, devices: prior.devices ?? {} },
+    { config: wholeConfig(wanted) ?? {}, devices: (devices ?? {}) as NonNullable<ContainerState['devices']> },
+  );
+}
+
+function planRestart({ planned, add }: Hook, prior: ContainerState, causes: readonly string[]): void {
+  const { name } = prior;
+  const keys = causes.filter((cause) => cause !== 'name');
+  const takes = `${keys.join(', ')} ${keys.length === 1 ? 'takes' : 'take'} effect at a start`;
+  const rename = keys.length < causes.length ? ['a running container cannot be renamed'] : [];
+  const what = [...rename, ...(keys.length === 0 ? [] : [takes])].join(', and ').replace(/^a/, 'A');
+  if (planned.allow_restart === false) {
+    const detail = `${what}, and allow_restart is false. Set it to true, set running to false, or take the change back.`;
+    add(failure(`The container ${name} would have to restart`, detail, at('allow_restart')));
+    return;
+  }
+  add(warning(`The container ${name} will be restarted`, `${what}.`));
+}
+
+/** What a command left is known again after it ran: after each start, and when it could not run before. */
+function planCommands({ planned, config }: Hook, prior: ContainerState, restarts: boolean): void {
+  if (!isMap(planned.exec) || !isMap(config.exec)) return;
+  // Other profiles may bring what restarts it.
+  const mayStart = restarts || prior.running !== true || !equalValues(prior.profiles, planned.profiles);
+  const results = { exit_code: unknownValue, stdout: unknownValue, stderr: unknownValue };
+  const entries = Object.entries(planned.exec as Readonly<Record<string, Readonly<Record<string, Value>>>>);
+  const again = entries.map(([key, spec]) => {
+    const runs = spec['enabled'] !== false && ((mayStart && spec['on'] === 'start') || spec['exit_code'] === null);
+    return [key, runs ? { ...spec, ...results } : spec] as const;
+  });
+  planned.exec = Object.fromEntries(again) as typeof planned.exec;
+}
+
+/** Another source is another container, unless it is another word for the same, or for what nothing is known of before the apply. */
+async function planSource({ planned, replace, client, add, isImported }: Hook, prior: ContainerState): Promise<void> {
+  const after = planned.source as Value;
+  if (after === null || equalValues(prior.source, after)) return;
+  const { name } = prior;
+  // An import knows at most an image, which the backup may have been made from.
+  const isNoted = isImported && isMap(after) && after['type'] === 'backup' && prior.source?.type === 'image';
+  if (prior.source === null || isNoted) {
+    const detail = `Nobody knows what it was made from: source is noted, nothing else. terraform apply -replace makes it anew.`;
+    add(warning(`The container ${name} stays as it is`, detail));
+    return;
+  }
+  // Once the apply has begun the plan is kept as it is; checkSource then looks.
+  if (client?.activity.hasWritten === true) return;
+  if (client !== undefined && isMap(after) && isWhollyKnown(after)) {
+    const wanted = after as unknown as Source;
+    if (await isSameSource(prior.source, wanted, client, baseImageOf(client, name))) return;
+    // An alias or a container that gets this name only now; the apply looks whether it is the one of before.
+    if (prior.source.type === wanted.type && (await isMissing(wanted, client))) return;
+  }
+  replace(at('source'));
+}
+
+/** The hash that the content will have: it differs from the one read back when the file was changed on either side. */
+async function planFiles({ planned, prior }: Hook): Promise<void> {
+  const files = planned.files as Value;
+  if (!isMap(files)) return;
+  const next: Record<string, Value> = {};
+  for (const [path, file] of Object.entries(files)) {
+    if (!isMap(file)) next[path] = file;
+    else {
+      const sha256 = await wantedHash({ content: file['content'], source: file['source'] });
+      next[path] = { ...file, sha256: sha256 ?? unknownValue };
+    }
+  }
+  const before = (prior?.files ?? null) as Value;
+  planned.files = (equalValues(before, next) ? before : next) as typeof planned.files;
+}

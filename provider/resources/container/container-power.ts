@@ -1,0 +1,137 @@
+// Starts, stops, restarts containers and waits until they are ready; says what is there when they do not get ready.
+import type { Container, ContainerStatePut } from '../../../server/api/container/container.ts';
+import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
+import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
+import { pause } from '../../../server/client/transport/deadline.ts';
+import { NotReadyError } from '../../../server/client/wait/readiness.ts';
+import { waitFor } from '../../../server/client/wait/wait-for.ts';
+import type { Link } from '../../connection/link.ts';
+import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
+import { parseDuration } from '../../framework/duration.ts';
+import type { Context } from '../../framework/provider.ts';
+import type { WaitFor } from './container-attributes.ts';
+import { isFrozen } from './container-state.ts';
+import { said } from '../shared/config-maps.ts';
+import { perform } from '../shared/write.ts';
+
+/** Both kinds of servers say so in words only. */
+const alreadySo = (error: unknown): boolean =>
+  error instanceof ClientError &&
+  /\b(already (running|stopped)|is (not running|not frozen|already))\b/i.test(error.message);
+
+async function act(context: Context<Link>, name: string, body: ContainerStatePut): Promise<void> {
+  try {
+    await perform(context, () => context.client.client.putContainerState(name, body, context.signal));
+  } catch (error) {
+    if (!alreadySo(error) || body.action === 'restart') throw error;
+  }
+}
+
+export const startContainer = (context: Context<Link>, name: string): Promise<void> =>
+  act(context, name, { action: 'start' });
+
+export const thawContainer = (context: Context<Link>, name: string): Promise<void> =>
+  act(context, name, { action: 'unfreeze' });
+
+/** Cleanly within the time it has, then by force. What is frozen cannot end cleanly: it is thawed before. */
+export async function stopContainer(
+  context: Context<Link>,
+  { name, status }: Pick<Container, 'name' | 'status'>,
+  timeoutSeconds: number,
+): Promise<void> {
+  if (isFrozen(status)) await thawContainer(context, name);
+  if (timeoutSeconds > 0) {
+    try {
+      await act(context, name, { action: 'stop', timeout: timeoutSeconds });
+      return;
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (!(error instanceof ClientError) || error.code !== 'operationFailed') throw error;
+    }
+  }
+  await act(context, name, { action: 'stop', force: true });
+}
+
+/** In order. When the user wants to stop, waiting ends with a warning: what was made is made. */
+export async function waitForAll(context: Context<Link>, name: string, conditions: readonly WaitFor[]): Promise<void> {
+  for (const condition of conditions) {
+    try {
+      await waitForOne(context, name, condition);
+    } catch (error) {
+      if (!context.stopping.aborted || context.signal.aborted) throw error;
+      const detail = `The container ${name} was not waited for to the end, since the run was interrupted.`;
+      context.warn(warning(`${name} may not be ready yet`, detail));
+      return;
+    }
+  }
+}
+
+/** DHCP answers a moment after the start; longer than this nobody is kept who did not ask for it. */
+const addressWaitMs = 10_000;
+
+/** Where the network of the container gives IPv4 addresses, its first one is there when this ends, or the time is up. */
+export async function awaitAddress(context: Context<Link>, name: string): Promise<void> {
+  const { client } = context.client;
+  const { metadata } = await client.get('container', name, context.signal);
+  const nics = Object.values(metadata.expanded_devices ?? {}).filter(({ type }) => type === 'nic');
+  const networks = new Set(nics.flatMap(({ network, parent }) => network ?? parent ?? []));
+  for (const network of networks) {
+    if (!(await givesAddresses(context, network))) continue;
+    const signal = AbortSignal.any([context.signal, context.stopping]);
+    const deps = { client, nowMs: Date.now, pause, onProgress: () => {} };
+    try {
+      await waitFor(deps, name, { type: 'ipv4', timeoutMs: addressWaitMs }, signal);
+    } catch (error) {
+      if (!(error instanceof NotReadyError) && !context.stopping.aborted) throw error;
+    }
+    return;
+  }
+}
+
+async function givesAddresses({ client, signal }: Context<Link>, network: string): Promise<boolean> {
+  try {
+    const { managed, config } = (await client.client.get('network', network, signal)).metadata;
+    return (
+      managed &&
+      !['', 'none'].includes(config['ipv4.address'] ?? '') &&
+      !/^(false|0|no|off)$/i.test(config['ipv4.dhcp'] ?? '')
+    );
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+async function waitForOne(context: Context<Link>, name: string, wait: WaitFor): Promise<void> {
+  const signal = AbortSignal.any([context.signal, context.stopping]);
+  if (wait.type === 'delay') return pause(parseDuration(wait.delay ?? '') ?? 0, signal);
+  const deps = { client: context.client.client, nowMs: Date.now, pause, onProgress: () => {} };
+  try {
+    await waitFor(deps, name, conditionOf(wait), signal);
+  } catch (error) {
+    if (!(error instanceof NotReadyError)) throw error;
+    const detail = `${error.message}\nLook into the container, or give it longer in wait_for.`;
+    throw new DiagnosticError([failure(`The container ${name} did not get ready`, detail)]);
+  }
+}
+
+/** What the configuration gives was validated; the rest of it is null. */
+function conditionOf({ type, nic: givenNic, command, port, host: givenHost, path, timeout }: WaitFor): WaitCondition {
+  const [nic, host] = [said(givenNic), said(givenHost)];
+  const timeoutMs = parseDuration(timeout ?? '') ?? 60_000;
+  switch (type) {
+    case 'ipv4':
+    case 'ipv6':
+      return { type, timeoutMs, ...(nic === null ? {} : { nic }) };
+    case 'command':
+      return { type: 'exec', timeoutMs, command: command ?? ['true'] };
+    case 'tcp':
+      return { type, timeoutMs, port: port ?? 0, ...(host === null ? {} : { host }) };
+    case 'file':
+      return { type, timeoutMs, path: path ?? '/' };
+    case 'cloud-init':
+      return { type, timeoutMs };
+    default:
+      return { type: 'running', timeoutMs };
+  }
+}

@@ -1,0 +1,21 @@
+// Changes of one container one after another: its own resource and those of its devices replace the same object, and LXD compares
+// ETags before it waits for the change before.
+import type { Activity } from '../../connection/activity.ts';
+import { needed } from '../../connection/entry-or-create.ts';
+import type { Link } from '../../connection/link.ts';
+
+const turns = new WeakMap<Activity, Map<string, Promise<unknown>>>();
+
+/** Runs `change` when all changes of this container that were asked for earlier through this provider have ended. */
+export async function inTurn<T>(link: Link, container: string, change: () => Promise<T>): Promise<T> {
+  const ofServer = turns.get(link.activity) ?? new Map<string, Promise<unknown>>();
+  turns.set(link.activity, ofServer);
+  const key = JSON.stringify([link.project ?? '', container]);
+  const mine = needed(ofServer, key, () => Promise.resolve()).then(change, change);
+  ofServer.set(key, mine);
+  try {
+    return await mine;
+  } finally {
+    if (ofServer.get(key) === mine) ofServer.delete(key);
+  }
+}

@@ -1,0 +1,238 @@
+// Containers between server and state: what a read puts into the state, what a write sends, what a change costs. Pure.
+import type {
+  Container,
+  ContainerSource,
+  ContainerState as LiveState,
+} from '../../../server/api/container/container.ts';
+import { effectOfContainerKey } from '../../../server/api/container/container-config.ts';
+import { effectOfDeviceChange, isRoot } from '../../../server/api/devices/index.ts';
+import { sameText } from '../../../server/api/text/equality.ts';
+import type { Effect } from '../../../server/api/schema/field.ts';
+import type { SeenContainer } from '../../connection/reader.ts';
+import type { TextMap, TextMaps } from '../../framework/attribute.ts';
+import type { ContainerState, Source } from './container-attributes.ts';
+import { readExecs } from './container-commands.ts';
+import { devicesApart, devicesOfItsOwn } from '../shared/separate-devices.ts';
+import { present, readMap, readMaps, said, writtenMap, writtenMaps } from '../shared/config-maps.ts';
+import { copiedFrom } from './copy-source.ts';
+import { containerRules, isContainerComputed, shownMaps } from '../shared/common-attributes.ts';
+
+const policyKeys = {
+  schedule: 'snapshots.schedule',
+  pattern: 'snapshots.pattern',
+  expiry: 'snapshots.expiry',
+  stopped: 'snapshots.schedule.stopped',
+} as const;
+const policyNames: ReadonlySet<string> = new Set(Object.values(policyKeys));
+
+export const isUp = (status: string): boolean => status !== 'Stopped' && status !== 'Error';
+
+export const isFrozen = (status: string): boolean => status === 'Frozen';
+
+/** Everything the server knows of it. What only the configuration knows stays as it was. */
+export function readContainer(live: SeenContainer, state: ContainerState) {
+  const config = ownConfig(live.config, state);
+  const addresses = interfacesOf(live.state ?? null);
+  const first = Object.values(addresses)[0];
+  const all = Object.values(addresses);
+  return {
+    description: live.description,
+    architecture: live.architecture,
+    profiles: live.profiles ?? [],
+    ephemeral: live.ephemeral,
+    ...config,
+    devices: readMaps(devicesOfItsOwn(live.config, live.devices ?? {}), state.devices),
+    // Frozen is neither: whatever is asked for, it is a difference.
+    running: isUp(live.status) && !isFrozen(live.status),
+    exec: readExecs(state.exec),
+    status: live.status,
+    location: live.location,
+    created_at: live.created_at,
+    ipv4_address: all.flatMap((each) => each.ipv4_addresses)[0] ?? null,
+    ipv6_address: all.flatMap((each) => each.ipv6_addresses)[0] ?? null,
+    mac_address: first?.mac_address ?? null,
+    interfaces: addresses,
+    expanded_config: withoutComputed(live.expanded_config ?? {}),
+    expanded_devices: shownMaps(devicesOfItsOwn(live.config, live.expanded_devices ?? {})),
+    ...(state.status === null ? importedPart(live, state) : {}),
+  };
+}
+
+/** What an imported container cannot have in its state yet: policies of ours, and what it seems to be made from. */
+function importedPart(live: Container, state: ContainerState): Partial<ContainerState> {
+  const base = live.config['volatile.base_image'] ?? '';
+  const source = state.source ?? (base === '' ? null : imageSource({ fingerprint: base }));
+  return {
+    source,
+    allow_restart: state.allow_restart ?? true,
+    stop_timeout: state.stop_timeout ?? 30,
+  };
+}
+
+const nowhere: Source = {
+  type: 'none',
+  alias: null,
+  fingerprint: null,
+  server: null,
+  protocol: null,
+  certificate: null,
+  mode: null,
+  source: null,
+  snapshot: null,
+  container_only: null,
+  file: null,
+  allow_host_access: null,
+  sha256: null,
+};
+
+/** The file may be gone since: the next plan notes its hash. */
+export const backupSource = (file: string): Source => ({ ...nowhere, type: 'backup', file });
+
+export const copySource = (container: string): Source => ({ ...nowhere, type: 'copy', source: container });
+
+const imageSource = (image: Partial<Source>): Source => ({ ...nowhere, type: 'image', ...image });
+
+/** `debian/12`, a fingerprint, `https://host:8443/debian/12`; undefined for what names no image. */
+export function parseImageReference(text: string): Source | undefined {
+  const remote = /^(https:\/\/[^/\s]+)\/(\S+)$/.exec(text);
+  const image = remote?.[2] ?? text;
+  if (image === '' || /\s/.test(image) || (remote === null && text.includes('://'))) return undefined;
+  const named = /^[0-9a-f]{12,64}$/.test(image) ? { fingerprint: image } : { alias: image };
+  const from = remote === null ? {} : { server: remote[1] ?? '', protocol: 'lxd', mode: 'pull' };
+  return imageSource({ ...named, ...from });
+}
+
+const withoutComputed = (config: TextMap): TextMap =>
+  Object.fromEntries(Object.entries(config).filter(([key, value]) => value !== '' && !isContainerComputed(key)));
+
+/** `config`, and the keys of the snapshot policy apart when the state has them apart. */
+function ownConfig(live: TextMap, state: ContainerState): Pick<ContainerState, 'config' | 'snapshots'> {
+  if (state.snapshots === null) return { config: readMap(live, state.config, containerRules), snapshots: null };
+  const rest = Object.fromEntries(Object.entries(live).filter(([key]) => !policyNames.has(key)));
+  const text = (name: 'schedule' | 'pattern' | 'expiry'): string | null =>
+    kept(state.snapshots?.[name] ?? null, live[policyKeys[name]]);
+  const stopped = live[policyKeys.stopped];
+  return {
+    config: readMap(rest, state.config, containerRules),
+    snapshots: {
+      schedule: text('schedule'),
+      pattern: text('pattern'),
+      expiry: text('expiry'),
+      stopped:
+        stopped === undefined || stopped === ''
+          ? state.snapshots.stopped === false
+            ? false
+            : null
+          : /^(true|1|yes|on)$/i.test(stopped),
+    },
+  };
+}
+
+const kept = (written: string | null, live: string | undefined): string | null =>
+  live === undefined || live === '' ? (written === '' ? '' : null) : live;
+
+/** The configured keys, those of the policy among them. */
+export function wholeConfig(state: Pick<ContainerState, 'config' | 'snapshots'>): TextMap | null {
+  const { snapshots, config } = state;
+  if (snapshots === null) return config;
+  const policy = Object.entries(policyKeys).flatMap(([name, key]): [string, string][] => {
+    const value = snapshots[name as keyof typeof policyKeys];
+    return value === null ? [] : [[key, String(value)]];
+  });
+  return { ...config, ...Object.fromEntries(policy) };
+}
+
+export function putContainer(planned: ContainerState, prior: ContainerState, live: Container) {
+  return {
+    architecture: planned.architecture ?? live.architecture,
+    config: writtenMap(live.config, wholeConfig(planned), wholeConfig(prior), containerRules),
+    devices: { ...devicesApart(live), ...writtenMaps(planned.devices) },
+    ephemeral: planned.ephemeral ?? false,
+    profiles: [...(planned.profiles ?? live.profiles)],
+    description: planned.description ?? '',
+  };
+}
+
+export function createBody(planned: ContainerState) {
+  const { name, description, architecture, profiles, ephemeral, instance_type: instanceType } = planned;
+  return {
+    name,
+    description: description ?? '',
+    ...(architecture === null ? {} : { architecture }),
+    ...(profiles === null ? {} : { profiles: [...profiles] }),
+    ephemeral: ephemeral ?? false,
+    config: present(wholeConfig(planned) ?? {}),
+    devices: writtenMaps(planned.devices),
+    ...(instanceType === null ? {} : { instance_type: instanceType }),
+    source: sourceBody(planned.source),
+  };
+}
+
+function sourceBody(source: Source | null): ContainerSource {
+  if (source === null) return { type: 'none' };
+  const wanted = { ...source, ...(source.type === 'copy' ? { source: copiedFrom(source), snapshot: null } : {}) };
+  const given = Object.entries(wanted).filter(([, value]) => value !== null && value !== '');
+  const mode = said(source.mode) === null && said(source.server) !== null ? { mode: 'pull' } : {};
+  return { ...(Object.fromEntries(given) as unknown as ContainerSource), ...mode };
+}
+
+interface Interface {
+  readonly mac_address: string | null;
+  readonly ipv4_addresses: readonly string[];
+  readonly ipv6_addresses: readonly string[];
+}
+
+export function interfacesOf(state: LiveState | null): Readonly<Record<string, Interface>> {
+  const names = Object.keys(state?.network ?? {}).filter((name) => name !== 'lo');
+  return Object.fromEntries(
+    names.toSorted().map((name) => {
+      const { addresses, hwaddr } = state?.network?.[name] ?? { addresses: [], hwaddr: '' };
+      const global = (family: string): readonly string[] =>
+        addresses.filter((each) => each.scope === 'global' && each.family === family).map(({ address }) => address);
+      return [
+        name,
+        { mac_address: hwaddr === '' ? null : hwaddr, ipv4_addresses: global('inet'), ipv6_addresses: global('inet6') },
+      ];
+    }),
+  );
+}
+
+export interface Cost {
+  readonly effect: Effect;
+  /** What costs it: `config["limits.kernel.nofile"]`. */
+  readonly causes: readonly string[];
+}
+
+const weight: Readonly<Record<Effect | 'none', number>> = { none: 0, live: 0, restart: 1, recreate: 2 };
+
+/** What it costs a running container to go from one set of config and devices to another. */
+export function costOf(
+  before: { readonly config: TextMap; readonly devices: TextMaps },
+  after: { readonly config: TextMap; readonly devices: TextMaps },
+): Cost {
+  const found: { readonly effect: Effect | 'none'; readonly cause: string }[] = [];
+  for (const key of namesOf(before.config, after.config)) {
+    if (sameText(key, before.config[key] ?? '', after.config[key] ?? '')) continue;
+    found.push({ effect: effectOfContainerKey(key), cause: `config[${JSON.stringify(key)}]` });
+  }
+  for (const name of namesOf(before.devices, after.devices)) {
+    const [old, next] = [before.devices[name], after.devices[name]];
+    // A root disk that comes or goes has its other half in a profile: the server knows whether it moves.
+    const isRootSwap = (old === undefined || next === undefined) && isRoot(old ?? next ?? {});
+    if (!isRootSwap) found.push({ effect: effectOfDeviceChange(old, next), cause: `devices[${JSON.stringify(name)}]` });
+  }
+  const worst = Math.max(0, ...found.map(({ effect }) => weight[effect]));
+  const effect: Effect = worst === 2 ? 'recreate' : worst === 1 ? 'restart' : 'live';
+  return {
+    effect,
+    causes: found.filter((each) => weight[each.effect] === worst && worst > 0).map(({ cause }) => cause),
+  };
+}
+
+const namesOf = (a: object, b: object): readonly string[] => [...new Set([...Object.keys(a), ...Object.keys(b)])];
+
+/** Without devices that are resources of their own: those restart nothing. */
+export const expanded = (live: Container): { readonly config: TextMap; readonly devices: TextMaps } => ({
+  config: withoutComputed(live.expanded_config ?? {}),
+  devices: devicesOfItsOwn(live.config, live.expanded_devices ?? {}),
+});

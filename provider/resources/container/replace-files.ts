@@ -1,0 +1,58 @@
+// The files of a container on a server that keeps mode and owner of what is there when it is written anew, as LXD does: a secret that
+// was to be hidden would stay readable. Such a file is removed first; a directory is refused. Reads that LXD breaks off are made again.
+import { ClientError } from '../../../server/client/client-error.ts';
+import { pause } from '../../../server/client/transport/deadline.ts';
+import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
+import type { FileAttributes, FileEntry, Files } from '../../../server/client/files/container-files.ts';
+import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+
+export function replacingFiles(files: Files, container: string): Files {
+  return {
+    ...files,
+    read: (path, signal) => steadily(() => files.read(path, signal), signal),
+    delete: (path, signal) => steadily(() => files.delete(path, signal), signal),
+    async write(path, content, write, signal) {
+      const there = await lookAt(files, path, signal);
+      if (there?.type === 'file' && isOther(there, write ?? {})) await files.delete(path, signal);
+      await files.write(path, content, write, signal);
+    },
+    async makeDirectory(path, attributes, signal) {
+      const there = await lookAt(files, path, signal);
+      if (there?.type !== 'directory') return files.makeDirectory(path, attributes, signal);
+      if (!isOther(there, attributes ?? {})) return;
+      const [has, wants] = [shown(there), shown({ ...there, ...attributes })];
+      const detail = `This server does not change mode and owner of a directory: it has ${has}, wanted is ${wants}. Change it inside with gantry_container_exec (chmod, chown), or configure what it has.`;
+      throw new DiagnosticError([failure(`The directory ${path} of ${container} stays as it is`, detail)]);
+    },
+  };
+}
+
+async function lookAt(files: Files, path: string, signal: AbortSignal | undefined): Promise<FileEntry | undefined> {
+  const entry = await readIfThere(files, path, signal ?? new AbortController().signal);
+  if (entry !== undefined) discard(entry);
+  return entry;
+}
+
+const attempts = 5;
+const againMs = 200;
+
+/** LXD's helper for files at times drops a connection of a container that begins or is at work for someone else. */
+async function steadily<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!(error instanceof ClientError) || !/forkfile/.test(error.message) || attempt >= attempts) throw error;
+      await pause(againMs, signal);
+    }
+  }
+}
+
+const names = ['mode', 'uid', 'gid'] as const;
+const isOther = (there: FileEntry, wanted: FileAttributes): boolean =>
+  names.some(
+    (name) => wanted[name] !== undefined && wanted[name] !== (name === 'mode' ? there.mode & 0o7777 : there[name]),
+  );
+
+const shown = ({ mode, uid, gid }: Required<FileAttributes>): string =>
+  `mode 0${(mode & 0o7777).toString(8).padStart(3, '0')}, owner ${uid}, group ${gid}`;

@@ -1,0 +1,94 @@
+// gantry_snapshot: the state of a container at one moment.
+import { snapshotName } from '../../../server/api/names.ts';
+import type { Snapshot } from '../../../server/api/container/snapshot.ts';
+import { isTimestamp } from '../../../server/api/text/timestamp.ts';
+import { flag, text, type StateOf } from '../../framework/attribute.ts';
+import { at } from '../../framework/path.ts';
+import { timeoutsAttribute } from '../../framework/timeouts.ts';
+import { deletePath, readPath, segment } from '../shared/read-by-path.ts';
+import { parseImportId } from '../shared/import-ids.ts';
+import { gantryResource, nameAttribute } from '../shared/common-attributes.ts';
+import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
+import { perform, performCreate } from '../shared/write.ts';
+
+const never = '0001-01-01T00:00:00Z';
+/** Null: never, unless the configuration has a word for it. */
+const shownExpiry = (live: string, before: string | null): string | null =>
+  !isNever(live) ? live : before !== null && isNever(before) ? before : null;
+const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
+
+const attributes = {
+  container: text({ doc: 'Name of the container. When that is renamed the snapshot goes along.', required: true }),
+  name: nameAttribute('Name of the snapshot.', snapshotName),
+  stateful: flag({ doc: 'With the memory of what runs.', default: false, replace: true }),
+  expires_at: text({
+    doc: 'When it is deleted, as `2030-01-31T12:00:00Z`. Left out: never, or as the container says.',
+    optional: true,
+    computed: true,
+    keep: true,
+    check: (time: string) => (isTimestamp(time) ? undefined : 'must be a timestamp such as 2030-01-31T12:00:00Z'),
+    same: (before: string, after: string) => Date.parse(before) === Date.parse(after),
+  }),
+  created_at: text({ doc: 'When it was taken.', computed: true, keep: true }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+export const containerPath = (name: string): string => `/1.0/containers/${segment(name)}`;
+const pathOf = ({ container, name }: Pick<State, 'container' | 'name'>): string =>
+  `${containerPath(container)}/snapshots/${segment(name)}`;
+
+export const snapshot = gantryResource({
+  typeName: 'gantry_snapshot',
+  doc: 'A snapshot of a container: its root file system and config at one moment. It goes with its container, and is taken anew by the next apply when that was replaced.',
+  example: `resource "gantry_snapshot" "before" {
+  container = "web"
+  name      = "before-upgrade"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['container', 'name'],
+  importing: {
+    doc: '`[project/]container/name`',
+    example: 'web/before-upgrade',
+    parse(id) {
+      const { parts, scope } = parseImportId(id, 2, '[project/]container/name');
+      const [container = '', name = ''] = parts;
+      return { container, name, ...scope };
+    },
+    id: ({ container = '', name = '' }) => `${container}/${name}`,
+  },
+  async read(state, context) {
+    const found = await readPath<Snapshot>(context, pathOf(state));
+    if (found === undefined) return null;
+    const { stateful, expires_at: expires, created_at: created } = found.metadata;
+    return { stateful, expires_at: shownExpiry(expires, state.expires_at), created_at: created };
+  },
+  async create({ planned }, context) {
+    const { http } = context.client.client;
+    const { name, stateful, expires_at: expires } = planned;
+    const json = { name, stateful: stateful ?? false, ...(expires === null ? {} : { expires_at: expires }) };
+    const path = `${containerPath(planned.container)}/snapshots`;
+    await performCreate(context, () => http.send({ method: 'POST', path, json }, context.signal));
+  },
+  async plan({ prior, planned, client, replace }) {
+    if (prior === null) return;
+    const owner = { attribute: 'container', before: prior.container, after: planned.container, path: containerPath };
+    if (await isOtherOwner(client, owner)) replace(at('container'));
+  },
+  async update({ planned }, prior, context) {
+    const { http } = context.client.client;
+    const here = { container: planned.container, name: prior.name };
+    if (planned.container !== prior.container) {
+      const found = await readPath<Snapshot>(context, pathOf(here));
+      if (found?.metadata.created_at !== prior.created_at)
+        throw otherOwner(`snapshot ${prior.name}`, 'container', planned.container);
+    }
+    if (planned.expires_at !== prior.expires_at) {
+      const json = { expires_at: planned.expires_at ?? never };
+      await perform(context, () => http.send({ method: 'PUT', path: pathOf(here), json }, context.signal));
+    }
+    await renamePath(context, pathOf(here), prior, planned);
+  },
+  delete: (prior, context) => deletePath(context, pathOf(prior)),
+});

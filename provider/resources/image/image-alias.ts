@@ -1,0 +1,57 @@
+// gantry_image_alias: a name for an image.
+import { aliasName } from '../../../server/api/names.ts';
+import { isNotFound } from '../../../server/client/client-error.ts';
+import type { Link } from '../../connection/link.ts';
+import { text, type StateOf } from '../../framework/attribute.ts';
+import type { Context } from '../../framework/provider.ts';
+import { timeoutsAttribute } from '../../framework/timeouts.ts';
+import { deleteKind, readKind } from '../shared/read-by-kind.ts';
+import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';
+import { renameKind } from '../shared/rename.ts';
+import { differing, edit, editOf, perform, performCreate } from '../shared/write.ts';
+
+const attributes = {
+  name: nameAttribute('Name; it may hold slashes: `debian/12`.', aliasName),
+  description: descriptionAttribute,
+  target: text({ doc: 'Fingerprint of the image.', required: true }),
+  timeouts: timeoutsAttribute,
+};
+
+const post = ({ name, description, target }: StateOf<typeof attributes>, { client, signal }: Context<Link>) =>
+  client.client.create('image_alias', { name, description: description ?? '', target }, {}, signal);
+
+export const imageAlias = gantryResource({
+  typeName: 'gantry_image_alias',
+  doc: 'A name for an image. Another target moves the name: containers made from the old image stay as they are.',
+  example: `resource "gantry_image_alias" "base" {
+  name   = "base"
+  target = "3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['name'],
+  importing: { doc: '`name`', example: 'debian/12', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
+  async read(state, context) {
+    const live = await readKind(context, 'image_alias', state.name);
+    return live === undefined ? null : { description: live.description, target: live.target };
+  },
+  async create({ planned }, context) {
+    await performCreate(context, () => post(planned, context));
+  },
+  async update({ planned }, prior, context) {
+    const change = editOf(context, 'image_alias', prior.name, {
+      changedSince: (live) => differing(prior, live, ['description', 'target']),
+      body: () => ({ description: planned.description ?? '', target: planned.target }),
+    });
+    try {
+      await edit(context, change);
+      await renameKind(context, 'image_alias', prior, planned);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // An image takes its aliases with it, also one that was replaced a moment ago.
+      await perform(context, () => post(planned, context));
+    }
+  },
+  delete: (prior, context) => deleteKind(context, 'image_alias', prior.name),
+});

@@ -1,0 +1,107 @@
+// Where images come from: the attributes of a source, what is wrong with one, and whether two of them are the same.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { ImageCreate } from '../../../server/api/image/image.ts';
+import { text, type StateOf } from '../../framework/attribute.ts';
+import { DiagnosticError, failure, type Diagnostic } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import { architectureRule } from '../../../server/api/image/architectures.ts';
+import { isMap, type Value } from '../../framework/value.ts';
+import { oneOf, pemCheck } from '../container/container-attributes.ts';
+import { said } from '../shared/config-maps.ts';
+
+export const imageSourceAttributes = {
+  type: text({
+    doc: '`file`, `url`, `remote`, `container` or `snapshot`.',
+    required: true,
+    check: oneOf('file', 'url', 'remote', 'container', 'snapshot'),
+  }),
+  file: text({ doc: 'file: path of the image, or of its root file system when `metadata` is given.' }),
+  metadata: text({ doc: 'file: path of the metadata of a split image.' }),
+  url: text({ doc: 'url: where the server fetches it.' }),
+  server: text({ doc: 'remote: URL of the server that has it.' }),
+  protocol: text({ doc: 'remote: its protocol.' }),
+  certificate: text({
+    doc: 'remote: certificate of `server`, as PEM, when no authority vouches for it.',
+    check: pemCheck,
+  }),
+  alias: text({ doc: 'remote: its alias there.' }),
+  fingerprint: text({ doc: 'remote: its fingerprint there.' }),
+  architecture: text({
+    doc: 'remote: the architecture that the image must have, such as `aarch64`. Another one is refused: name it by an alias or fingerprint of its own.',
+    check: architectureRule,
+  }),
+  container: text({
+    doc: 'container: name of the stopped container to make it from. snapshot: name of the container of the snapshot, which may run.',
+  }),
+  snapshot: text({ doc: 'snapshot: name of the snapshot to make it from.' }),
+} as const;
+
+export type ImageSource = StateOf<typeof imageSourceAttributes>;
+
+const content = ['file', 'metadata', 'url', 'server', 'alias', 'fingerprint', 'container', 'snapshot'] as const;
+
+/** How it is fetched (`protocol`, `certificate`) and what is checked (`architecture`) make no other image. */
+export const isSameImageSource = (before: ImageSource, after: ImageSource): boolean =>
+  before.type === after.type && content.every((name) => said(before[name] ?? null) === said(after[name] ?? null));
+
+/** What the options of an import id say of it; undefined: nothing. */
+export function importedSource(options: Readonly<Record<string, string>>): ImageSource | undefined {
+  const type = Object.entries(needs).find(([, [first = '']]) => first in options)?.[0];
+  if (type === undefined) return undefined;
+  const members = Object.keys(imageSourceAttributes).map((name) => [name, options[name] ?? null]);
+  return { ...(Object.fromEntries(members) as ImageSource), type };
+}
+
+export function remoteSource(source: ImageSource): ImageCreate['source'] {
+  const pick = (...names: readonly (keyof ImageSource)[]): Record<string, string> =>
+    Object.fromEntries(
+      names.flatMap((name) => {
+        const value = said(source[name]);
+        return value === null ? [] : [[name, value]];
+      }),
+    );
+  switch (source.type) {
+    case 'url':
+      return { type: 'url', ...pick('url') };
+    case 'container':
+      return { type: 'container', name: source.container ?? '' };
+    case 'snapshot':
+      return { type: 'snapshot', name: `${source.container ?? ''}/${source.snapshot ?? ''}` };
+    default:
+      return { type: 'image', mode: 'pull', ...pick('server', 'protocol', 'certificate', 'alias', 'fingerprint') };
+  }
+}
+
+/** The fingerprint of a split image is that of metadata and root file system one after the other. */
+export async function fingerprintOf({ file, metadata }: ImageSource): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of [metadata, file]) {
+    if (said(path) === null || path === null) continue;
+    try {
+      for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new DiagnosticError([failure(`Cannot read the image file ${path}`, `${why}.`, at('source'))], error);
+    }
+  }
+  return hash.digest('hex');
+}
+
+/** The first one names the type in import ids. */
+const needs: Readonly<Record<string, readonly string[]>> = {
+  file: ['file'],
+  url: ['url'],
+  remote: ['server'],
+  snapshot: ['snapshot', 'container'],
+  container: ['container'],
+};
+
+export function imageSourceProblems(source: Value): readonly Diagnostic[] {
+  if (!isMap(source) || typeof source['type'] !== 'string') return [];
+  const { type } = source;
+  const missing = (needs[type] ?? []).filter((member) => source[member] === null || source[member] === '');
+  return missing.map((member) =>
+    failure(`source.${member} is missing`, `A source of type ${type} needs it.`, at('source', member)),
+  );
+}

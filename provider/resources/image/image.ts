@@ -1,0 +1,213 @@
+// gantry_image: an image in the store of the server, from files here, a URL, another server, a container, or a snapshot of one.
+import type { Image, ImageCreate } from '../../../server/api/image/image.ts';
+import { isNotFound } from '../../../server/client/client-error.ts';
+import { uploadImage, type ImageUpload } from '../../../server/client/files/image-files.ts';
+import type { Reply } from '../../../server/client/transport/reply.ts';
+import type { Link } from '../../connection/link.ts';
+import { flag, integer, object, text, textMap, type StateOf } from '../../framework/attribute.ts';
+import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import type { Context } from '../../framework/provider.ts';
+import { timeoutsAttribute } from '../../framework/timeouts.ts';
+import { isMap, isUnknown, type Value } from '../../framework/value.ts';
+import {
+  fingerprintOf,
+  imageSourceAttributes,
+  imageSourceProblems,
+  importedSource,
+  isSameImageSource,
+  remoteSource,
+  type ImageSource,
+} from './image-source.ts';
+import { imagesBefore, removeOwn, useFound } from './image-ownership.ts';
+import { architectureName } from '../../../server/api/image/architectures.ts';
+import { said } from '../shared/config-maps.ts';
+import { parseImportId } from '../shared/import-ids.ts';
+import { gantryResource } from '../shared/common-attributes.ts';
+import { differing, edit, editOf, hasUnknownOutcome, keepEtag, perform, performCreate } from '../shared/write.ts';
+
+const attributes = {
+  source: object(imageSourceAttributes, {
+    doc: 'Where it comes from. Another source, or another content of a file, is another image.',
+    same: isSameImageSource,
+  }),
+  properties: textMap({
+    doc: 'Properties; those of its metadata are the ones it begins with.',
+    optional: true,
+    computed: true,
+    keep: true,
+  }),
+  public: flag({ doc: 'Whether clients without trust may fetch it.', default: false }),
+  auto_update: flag({ doc: 'Whether the server keeps it current.', default: false }),
+  copy_aliases: flag({
+    doc: 'remote: whether the names that it has there are made here as well, as far as they are free. At creation only; they go with it.',
+    default: false,
+  }),
+  fingerprint: text({ doc: 'SHA-256 of its files.', computed: true, keep: true }),
+  architecture: text({ doc: 'Its architecture.', computed: true, keep: true }),
+  size_bytes: integer({ doc: 'Bytes of its files.', computed: true, keep: true }),
+  created_at: text({ doc: 'When it was made.', computed: true, keep: true }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+const readImage = (live: Image, fingerprint: string) => ({
+  properties: live.properties ?? {},
+  public: live.public,
+  auto_update: live.auto_update,
+  fingerprint,
+  architecture: live.architecture,
+  size_bytes: live.size,
+  created_at: live.created_at,
+});
+
+export const image = gantryResource({
+  typeName: 'gantry_image',
+  doc: 'An image to make containers from. Its identity is its content: a changed file is a new image, which replaces this one. An image that the server had already is used, with a warning, and stays when this is destroyed; of its names only those go that came with this.',
+  example: `resource "gantry_image" "base" {
+  source = { type = "remote", server = "https://images.example.org:8443", protocol = "lxd", alias = "debian/12" }
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['fingerprint'],
+  timeoutsMs: { create: 60 * 60_000 },
+  importing: {
+    doc: '`[project/]fingerprint`, with the members of `source` that are known: `,file=<path>`, `,url=<url>`, `,container=<name>`, `,container=<name>,snapshot=<name>` or `,server=<url>,alias=<alias>`',
+    example: '3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa',
+    parse(id) {
+      const shape = '[project/]fingerprint[,<member of source>=<value>]';
+      const { parts, options, scope } = parseImportId(id, 1, shape, Object.keys(imageSourceAttributes));
+      const source = importedSource(options);
+      return { fingerprint: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
+    },
+    id: ({ fingerprint = '' }) => fingerprint,
+  },
+  validate: ({ source }) => imageSourceProblems(source as Value),
+  async plan({ prior, planned, replace }) {
+    const source = planned.source as Value;
+    if (!isMap(source) || Object.values(source).some(isUnknown)) return;
+    const wanted = source as unknown as ImageSource;
+    if (wanted.type === 'file') {
+      const fingerprint = await fingerprintOf(wanted);
+      if (prior !== null && prior.fingerprint !== fingerprint) replace(at('fingerprint'));
+      planned.fingerprint = fingerprint;
+    } else if (prior !== null && prior.source !== null && !isSameImageSource(prior.source, wanted)) {
+      replace(at('source'));
+    }
+  },
+  async read(state, context) {
+    const { fingerprint } = state;
+    if (fingerprint === null || fingerprint === '') return null;
+    const seen = await context.client.reader.read('image', fingerprint, context.signal);
+    if (seen === undefined) return null;
+    keepEtag(context.privateData, seen);
+    return { ...readImage(seen.object, seen.object.fingerprint), copy_aliases: state.copy_aliases ?? false };
+  },
+  async create({ planned }, context) {
+    const { source } = planned;
+    if (source === null) {
+      const detail = 'An image that exists already is taken over with terraform import; a new one needs a source.';
+      throw new DiagnosticError([failure('Where the image comes from is missing', detail, at('source'))]);
+    }
+    const before = await imagesBefore(context);
+    const fingerprint =
+      source.type === 'file' ? await uploadFiles(source, planned, context) : await fetchImage(source, planned, context);
+    const found = before.get(fingerprint);
+    try {
+      const live = (await context.client.client.get('image', fingerprint, context.signal)).metadata;
+      checkArchitecture(source, live);
+      if (found !== undefined) await useFound(context, found, live, planned);
+      else await writeProperties(context, fingerprint, planned);
+    } catch (error) {
+      // Nobody else knows of it, and the state cannot: its fingerprint was not known when it was planned.
+      if (found === undefined && source.type !== 'file') await removeOwn(context, fingerprint).catch(() => {});
+      throw error;
+    }
+    return { fingerprint, ...(await readBack(context, fingerprint)) };
+  },
+  async update({ planned }, prior, context) {
+    const { fingerprint } = prior;
+    if (fingerprint === null) return;
+    await edit(
+      context,
+      editOf(context, 'image', fingerprint, {
+        changedSince: (live) => differing(prior, readImage(live, fingerprint), ['properties', 'public', 'auto_update']),
+        body: () => propertiesBody(planned),
+      }),
+    );
+  },
+  async delete({ fingerprint }, context) {
+    if (fingerprint !== null) await removeOwn(context, fingerprint);
+  },
+});
+
+const propertiesBody = ({ properties, public: isPublic, auto_update: autoUpdate }: State) => ({
+  properties: { ...properties },
+  public: isPublic ?? false,
+  auto_update: autoUpdate ?? false,
+});
+
+async function readBack({ client, signal }: Context<Link>, fingerprint: string): Promise<Partial<State>> {
+  return readImage((await client.client.get('image', fingerprint, signal)).metadata, fingerprint);
+}
+
+type Creating = Parameters<typeof performCreate>[0];
+
+async function uploadFiles(source: ImageSource, planned: State, context: Creating): Promise<string> {
+  const { client } = context.client;
+  const fingerprint = await fingerprintOf(source);
+  const files: ImageUpload['files'] =
+    source.metadata === null ? { file: source.file ?? '' } : { metadata: source.metadata, rootfs: source.file ?? '' };
+  const upload = { files, fingerprint, public: planned.public ?? false };
+  await performCreate(context, () => uploadImage(client.http, upload, context.signal));
+  return fingerprint;
+}
+
+async function fetchImage(source: ImageSource, planned: State, context: Creating): Promise<string> {
+  const { client } = context.client;
+  const body: ImageCreate = {
+    public: planned.public ?? false,
+    auto_update: planned.auto_update ?? false,
+    ...(planned.copy_aliases === true ? { copy_aliases: true } : {}),
+    source: remoteSource(source),
+  };
+  const reply = await imageCreated(context, () => client.create('image', body, {}, context.signal));
+  const fingerprint = reply.operation?.metadata?.['fingerprint'];
+  if (typeof fingerprint === 'string') return fingerprint;
+  const detail =
+    'The operation ended well without the fingerprint of the image. Find it in the list of images and import it.';
+  throw new DiagnosticError([failure('The server did not say which image it made', detail)]);
+}
+
+/** Without a fingerprint nothing can be looked up after a lost answer: an image left behind is found by its content next time. */
+async function imageCreated<T>(context: Creating, begin: () => Promise<Reply<T>>): Promise<Reply<T>> {
+  try {
+    return await perform(context, begin);
+  } catch (error) {
+    if (!hasUnknownOutcome(error)) throw error;
+    const detail =
+      'The answer was lost. When the server has made the image, the next apply finds the same content there.';
+    throw new DiagnosticError([failure('Nobody can tell whether the image was made', detail)], error);
+  }
+}
+
+function checkArchitecture({ architecture, alias, server }: ImageSource, live: Image): void {
+  if (said(architecture) === null || live.architecture === architectureName(architecture ?? '')) return;
+  const detail = `${alias ?? 'It'} of ${server ?? 'the server'} is for ${live.architecture}. Name an alias or a fingerprint of the image for ${architecture}, or leave architecture out.`;
+  throw new DiagnosticError([failure(`The image is not for ${architecture}`, detail, at('source', 'architecture'))]);
+}
+
+/** Uploads and fetches cannot carry all of it. */
+async function writeProperties(context: Context<Link>, fingerprint: string, planned: State): Promise<void> {
+  const { client } = context.client;
+  if (planned.properties === null && planned.auto_update !== true) return;
+  const { metadata: live, etag } = await client.get('image', fingerprint, context.signal).catch((error: unknown) => {
+    if (isNotFound(error)) throw new Error(`The image ${fingerprint} vanished after it was made`, { cause: error });
+    throw error;
+  });
+  const body = { ...propertiesBody(planned), properties: { ...(planned.properties ?? live.properties) } };
+  await perform(context, () =>
+    client.put('image', fingerprint, body, etag === undefined ? {} : { ifMatch: etag }, context.signal),
+  );
+}

@@ -1,0 +1,94 @@
+// Attributes and checks that several resources have.
+import { containerConfigKey, validateContainerConfig } from '../../../server/api/container/container-config.ts';
+import { validateDevices } from '../../../server/api/devices/index.ts';
+import { withoutDevicesOfLxd, withoutKeysOfLxd } from '../../../server/api/server/lxd-keys.ts';
+import type { NameRule } from '../../../server/api/names.ts';
+import type { Problem } from '../../../server/api/problem.ts';
+import type { Link } from '../../connection/link.ts';
+import { scopedData, scopedResource } from '../../connection/scope.ts';
+import { text, textMap, textMaps, type TextMap, type TextMaps, type Attributes } from '../../framework/attribute.ts';
+import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
+import { at, renderPath, type Path } from '../../framework/path.ts';
+import type { AnyDataSource, AnyResource, DataSource, Resource } from '../../framework/provider.ts';
+import { apartKey } from './separate-devices.ts';
+import { present, sameMap, type MapRules } from './config-maps.ts';
+
+/** A resource on any server of the provider, in any project. */
+export const gantryResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>
+  scopedResource(definition, { inProjects: true });
+/** One that is in no project: it belongs to the server as a whole. */
+export const serverResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>
+  scopedResource(definition, { inProjects: false });
+
+export const gantryData = <A extends Attributes>(definition: DataSource<A, Link>): AnyDataSource<Link> =>
+  scopedData(definition, { inProjects: true });
+export const serverWideData = <A extends Attributes>(definition: DataSource<A, Link>): AnyDataSource<Link> =>
+  scopedData(definition, { inProjects: false });
+
+/** The name of an object, which is its identity. Another one renames it in place. */
+export const nameAttribute = (doc: string, rule: NameRule) =>
+  text({ doc: `${doc} Another one renames it.`, required: true, check: rule });
+
+/** The name of an object that the API cannot rename. */
+export const fixedNameAttribute = (doc: string, rule: NameRule) =>
+  text({ doc: `${doc} Another one makes another object.`, required: true, replace: true, check: rule });
+
+export const descriptionAttribute = text({ doc: 'Free text for people.', default: '' });
+
+/** Problems of config and devices have dotted paths; here they become steps, below the attribute. */
+const stepsIn = (problems: readonly Problem[], prefix: string): readonly { path: Path; message: string }[] =>
+  problems.map(({ path, message }) => ({ path: pathOf(path.slice(prefix.length + 1), prefix), message }));
+
+/** The same as diagnostics of a whole configuration. */
+export const problemsIn = (
+  problems: readonly Problem[],
+  prefix: string,
+  below: readonly string[],
+): readonly Diagnostic[] =>
+  stepsIn(problems, prefix).map(({ path, message }) => {
+    const full = [...at(...below), ...path];
+    return failure(`Invalid value of ${renderPath(full)}`, `${message}.`, full);
+  });
+
+/** `config.limits.memory` is one key; `devices.eth0.parent` are two. */
+function pathOf(rest: string, prefix: string): Path {
+  if (prefix === 'config') return [{ key: rest }];
+  const dot = rest.indexOf('.');
+  return dot < 0 ? [{ key: rest }] : [{ key: rest.slice(0, dot) }, { key: rest.slice(dot + 1) }];
+}
+
+export const isContainerComputed = (key: string): boolean =>
+  containerConfigKey(key)?.fact.computed === true ||
+  key.startsWith('volatile.') ||
+  key.startsWith('image.') ||
+  key === apartKey;
+export const containerRules: MapRules = { isComputed: isContainerComputed };
+
+export const containerConfigAttribute = (profile: boolean) =>
+  textMap({
+    doc: `Config keys. Keys that the server keeps for itself (\`volatile.*\`${profile ? '' : ', `image.*`'}) are left out.`,
+    default: {},
+    check: (config: TextMap) =>
+      apartKey in config
+        ? [{ path: [{ key: apartKey }], message: 'is written by gantry_container_device: leave it out' }]
+        : stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config'),
+    same: (before: TextMap, after: TextMap) => sameMap(before, after, containerRules),
+  });
+
+export const devicesAttribute = textMaps({
+  doc: 'Devices by name, each with its `type` and the properties of that type.',
+  default: {},
+  check: (devices: TextMaps) => stepsIn(withoutDevicesOfLxd(devices, validateDevices(devices)), 'devices'),
+  same: (before: TextMaps, after: TextMaps) => {
+    const names = Object.keys(before);
+    return (
+      names.length === Object.keys(after).length &&
+      names.every((name) => after[name] !== undefined && sameMap(before[name] ?? {}, after[name]))
+    );
+  },
+});
+
+/** A map of the server as the state's computed attributes show it. */
+export const shownMap = (map: TextMap): TextMap => present(map);
+export const shownMaps = (maps: TextMaps): TextMaps =>
+  Object.fromEntries(Object.entries(maps).map(([name, map]) => [name, present(map)]));

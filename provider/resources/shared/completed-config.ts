@@ -1,0 +1,45 @@
+// Networks, storage pools and volumes: a description, and a config that the server completes.
+import { textMap, type TextMap } from '../../framework/attribute.ts';
+import type { ValueMap } from '../../framework/value.ts';
+import { isFulfilled, sameMap, writtenMap, type MapRules } from './config-maps.ts';
+import { conflicting, type Edit } from './write.ts';
+
+interface Described {
+  readonly description: string | null;
+  readonly config: TextMap | null;
+}
+
+export const completedConfigAttribute = (doc: string, rules: MapRules) =>
+  textMap({
+    doc,
+    default: {},
+    same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
+    fulfilled: (after: TextMap, prior: ValueMap, isImported: boolean) => isFulfilled(after, prior, rules, isImported),
+  });
+
+const withoutFilledIn = (config: TextMap | null, rules: MapRules): TextMap =>
+  Object.fromEntries(Object.entries(config ?? {}).filter(([key]) => !rules.isComputed(key)));
+
+/** The change of both to what is planned; `read` gives them as the state would hold them. */
+export const describedChange = <O extends { readonly config: TextMap }, S extends Described>(
+  { prior, planned }: { readonly prior: S; readonly planned: S },
+  rules: MapRules,
+  read: (live: O, state: S) => Described,
+  wasImported = false,
+): Pick<
+  Edit<O, { readonly description: string; readonly config: Record<string, string> }>,
+  'body' | 'changedSince'
+> => ({
+  changedSince: (live) =>
+    conflicting<Described>({ prior, planned }, (state) => read(live, state as S), ['description', 'config']),
+  body: (live) => ({
+    description: planned.description ?? '',
+    // Of what an import found nobody said that it was wanted: what the server fills in by itself stays.
+    config: writtenMap(
+      live.config,
+      planned.config,
+      wasImported ? withoutFilledIn(prior.config, rules) : prior.config,
+      rules,
+    ),
+  }),
+});

@@ -1,0 +1,100 @@
+// Config and device maps between state and server: what of the live object belongs into the state, and what is sent back. Pure.
+import { sameText } from '../../../server/api/text/equality.ts';
+import type { TextMap, TextMaps } from '../../framework/attribute.ts';
+import type { ValueMap } from '../../framework/value.ts';
+
+export interface MapRules {
+  /** The server fills it in: in the state only when the configuration has it. */
+  readonly isComputed: (key: string) => boolean;
+  /** Told at creation and rewritten by the server: the state keeps what was told. */
+  readonly isProvenance?: (key: string) => boolean;
+  /** The live value is what the written one asks for (`auto`). */
+  readonly fulfils?: (key: string, live: string, written: string) => boolean;
+}
+
+const nothingComputed: MapRules = { isComputed: () => false };
+
+/** The state's map after a read: written spellings stay as long as they mean the same. */
+export function readMap(live: TextMap, before: TextMap | null, rules: MapRules = nothingComputed): TextMap {
+  const found: Record<string, string> = {};
+  for (const [key, value] of Object.entries(live)) {
+    const written = before?.[key];
+    // Empty asks for nothing: what the server fills in is its own business.
+    if (written === '' && rules.isComputed(key)) found[key] = '';
+    else if (written === undefined ? value !== '' && !rules.isComputed(key) : value !== '' || written === '') {
+      found[key] = written !== undefined && fits(key, value, written, rules) ? written : value;
+    }
+  }
+  for (const [key, written] of Object.entries(before ?? {})) {
+    // Empty means unset, which it is.
+    if (!(key in live) && (written === '' || rules.isProvenance?.(key) === true)) found[key] = written;
+  }
+  return found;
+}
+
+const fits = (key: string, live: string, written: string, rules: MapRules): boolean =>
+  sameText(key, live, written) || rules.isProvenance?.(key) === true || rules.fulfils?.(key, live, written) === true;
+
+/** The whole map to send: what is wanted, and what the server filled in beside it. Keys that were ours and are not any more go. */
+export function writtenMap(
+  live: TextMap,
+  wanted: TextMap | null,
+  before: TextMap | null,
+  rules: MapRules = nothingComputed,
+): Record<string, string> {
+  const kept = Object.entries(live).filter(([key]) => rules.isComputed(key) && before?.[key] === undefined);
+  const own = Object.entries(wanted ?? {}).map(([key, value]): [string, string] => {
+    const now = live[key];
+    if (value === '' && rules.isComputed(key) && (before?.[key] ?? '') === '') return [key, now ?? ''];
+    // The live spelling of the same, or of what cannot be changed any more.
+    return [key, now !== undefined && fits(key, now, value, rules) ? now : value];
+  });
+  return present(Object.fromEntries([...kept, ...own]));
+}
+
+/** What is left empty is left out. */
+export const said = (text: string | null): string | null => (text === '' ? null : text);
+
+/** A rule for `replace`: what was given cannot become something else; what was not may be given later. */
+export const onceSaid = (before: string | null): boolean => said(before) !== null;
+
+/** The same for maps, which are empty when they are left out. */
+export const otherMap = (before: object | null, after: object | null): boolean =>
+  Object.keys(before ?? {}).length + Object.keys(after ?? {}).length > 0;
+
+export const present = (map: TextMap): Record<string, string> =>
+  Object.fromEntries(Object.entries(map).filter(([, value]) => value !== ''));
+
+export const readMaps = (live: TextMaps, before: TextMaps | null): TextMaps =>
+  Object.fromEntries(
+    Object.entries(live).map(([name, properties]) => [name, readMap(properties, before?.[name] ?? null)]),
+  );
+
+export const writtenMaps = (wanted: TextMaps | null): Record<string, Record<string, string>> =>
+  Object.fromEntries(Object.entries(wanted ?? {}).map(([name, properties]) => [name, present(properties)]));
+
+/**
+ * Whether an object has all that is asked for although its state holds less of it: after an import, when nobody can know which of
+ * the keys that the server may fill in are somebody's wish.
+ */
+export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules, isImported = false): boolean {
+  const effective = (prior['effective_config'] ?? {}) as TextMap;
+  const before = (prior['config'] ?? {}) as TextMap;
+  return (
+    Object.keys(before).every((key) => key in wanted || (isImported && rules.isComputed(key))) &&
+    Object.entries(wanted).every(([key, value]) => {
+      const live = effective[key];
+      if (value === '' && rules.isComputed(key)) return true;
+      return live === undefined ? value === '' : fits(key, live, value, rules);
+    })
+  );
+}
+
+/** Whether two maps mean the same, so that the one in the state may stay. */
+export function sameMap(before: TextMap, after: TextMap, rules: MapRules = nothingComputed): boolean {
+  // Empty means unset, as what is not there is.
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].every((key) => {
+    const [old, written] = [before[key] ?? '', after[key] ?? ''];
+    return old === '' || written === '' ? old === written : fits(key, old, written, rules);
+  });
+}

@@ -1,0 +1,43 @@
+// Import ids: `[project/]name`, `[project/]pool/name`, with options after commas. Pure.
+import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+
+export interface ImportId {
+  readonly parts: readonly string[];
+  /** Of an id that names one. */
+  readonly scope: { readonly project?: string };
+  /** `web,image=alpine`: what stands after commas. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** Throws DiagnosticError when there are not `count` parts. */
+export function parseImportId(id: string, count: number, shape: string, allowed: readonly string[] = []): ImportId {
+  const [path = '', ...rest] = id.split(',');
+  const options = Object.fromEntries(rest.map((option) => splitOption(option, id, shape, allowed)));
+  const parts = path.split('/');
+  const project = parts.length === count + 1 ? parts.shift() : undefined;
+  if (parts.length !== count || project === '' || parts.some((part) => part === '')) throw badId(id, shape);
+  return { parts, options, scope: project === undefined ? {} : { project } };
+}
+
+/** For objects that are called by one name. */
+export const nameIn =
+  (shape: string) =>
+  (id: string): { readonly name: string; readonly project?: string } => {
+    const { parts, scope } = parseImportId(id, 1, shape);
+    return { name: parts[0] ?? '', ...scope };
+  };
+
+function splitOption(option: string, id: string, shape: string, allowed: readonly string[]): [string, string] {
+  const at = option.indexOf('=');
+  const name = option.slice(0, at);
+  if (at < 1 || !allowed.includes(name)) throw badId(id, shape);
+  return [name, option.slice(at + 1)];
+}
+
+export const badId = (id: string, shape: string): DiagnosticError =>
+  new DiagnosticError([
+    failure(
+      `The import id ${JSON.stringify(id)} is not understood`,
+      `It has to be ${shape}, with [] around what may be left out.`,
+    ),
+  ]);

@@ -1,0 +1,65 @@
+// What clusters ask of networks and pools: each member hears of it first, with the keys of its own, then the cluster makes it.
+import type { ClusterMember } from '../../../server/api/cluster/cluster.ts';
+import { isClustered, needCluster, type Link } from '../../connection/link.ts';
+import { objectMap, textMap, type StateOf, type TextMap } from '../../framework/attribute.ts';
+import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import type { Context, CreateContext } from '../../framework/provider.ts';
+import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import type { Static } from 'typebox';
+import type { WriteOptions } from '../../../server/client/client.ts';
+import type { Reply } from '../../../server/client/transport/reply.ts';
+import { otherMap, present } from './config-maps.ts';
+import { performCreate } from './write.ts';
+
+const override = {
+  config: textMap({ doc: 'Config keys of this member, over those in `config`.', required: true }),
+};
+
+export const memberOverridesAttribute = objectMap(override, {
+  doc: 'In a cluster: config of single members, by their names. Told at creation only: others make another object.',
+  replace: otherMap,
+});
+type Overrides = Readonly<Record<string, StateOf<typeof override>>>;
+
+interface Planned {
+  readonly config: TextMap | null;
+  readonly member_overrides: Overrides | null;
+}
+
+/** `send` with a target tells one member, without it the whole. Keys of their own go to members only. */
+export async function createOnMembers(
+  context: CreateContext<Link>,
+  { config: planned, member_overrides: overrides }: Planned,
+  kind: MemberKind,
+  send: (config: Record<string, string>, write: WriteOptions) => Promise<Reply<unknown>>,
+): Promise<void> {
+  if (Object.keys(overrides ?? {}).length > 0) needCluster(context.client, 'take member_overrides');
+  const create = (config: Record<string, string>, write: WriteOptions = {}) =>
+    performCreate(context, () => send(config, write));
+  const config = present(planned ?? {});
+  if (!isClustered(context.client)) {
+    await create(config);
+    return;
+  }
+  const members = await memberNames(context);
+  for (const name of Object.keys(overrides ?? {})) {
+    if (members.includes(name)) continue;
+    const detail = `Its members are ${members.join(', ')}${hint(name, members)}.`;
+    throw new DiagnosticError([
+      failure(`The cluster has no member ${name}`, detail, at('member_overrides', { key: name })),
+    ]);
+  }
+  const own = Object.fromEntries(Object.entries(config).filter(([key]) => isMemberKey(kind, key)));
+  const common = Object.fromEntries(Object.entries(config).filter(([key]) => !isMemberKey(kind, key)));
+  for (const target of members) await create({ ...own, ...overrides?.[target]?.config }, { target });
+  await create(common);
+}
+
+async function memberNames({ client, signal }: Context<Link>): Promise<readonly string[]> {
+  type Member = Static<typeof ClusterMember>;
+  const call = { method: 'GET', path: '/1.0/cluster/members', query: { recursion: 1 } } as const;
+  const { metadata } = await client.client.http.send<readonly Member[]>(call, signal);
+  return metadata.map(({ server_name }) => server_name);
+}

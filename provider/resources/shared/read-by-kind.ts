@@ -1,0 +1,20 @@
+// Objects of the kinds that the client knows: read with ETag, deleted. What they hold, their resources know.
+import type { ClientKind } from '../../../server/client/kind-paths.ts';
+import type { Link } from '../../connection/link.ts';
+import type { ReadTypes } from '../../connection/reader.ts';
+import type { Context } from '../../framework/provider.ts';
+import { keepEtag, performDelete } from './write.ts';
+
+/** Undefined: there is none. */
+export async function readKind<K extends ClientKind>(
+  { client, privateData, signal }: Context<Link>,
+  kind: K,
+  name: string,
+): Promise<ReadTypes[K] | undefined> {
+  const seen = await client.reader.read(kind, name, signal);
+  if (seen !== undefined) keepEtag(privateData, seen);
+  return seen?.object;
+}
+
+export const deleteKind = (context: Context<Link>, kind: ClientKind, name: string): Promise<void> =>
+  performDelete(context, () => context.client.client.delete(kind, name, context.signal));

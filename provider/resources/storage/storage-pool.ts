@@ -1,0 +1,131 @@
+// gantry_storage_pool: where root file systems and volumes live. Where it lies is told at creation and rewritten by the server.
+import type { StoragePool } from '../../../server/api/storage/pool.ts';
+import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
+import { poolName } from '../../../server/api/names.ts';
+import {
+  poolConfigKeys,
+  validatePoolConfig,
+  type StorageConfigKey,
+} from '../../../server/api/storage/storage-config.ts';
+import { text, textMap, texts, type StateOf, type TextMap } from '../../framework/attribute.ts';
+import { lxdPoolDrivers } from '../../../server/api/server/lxd-keys.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import { failure } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import { timeoutsAttribute } from '../../framework/timeouts.ts';
+import { isMap, isUnknown } from '../../framework/value.ts';
+import { deleteKind, readKind } from '../shared/read-by-kind.ts';
+import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
+import { nameIn } from '../shared/import-ids.ts';
+import { readMap, type MapRules } from '../shared/config-maps.ts';
+import { createOnMembers, memberOverridesAttribute } from '../shared/member-overrides.ts';
+import {
+  descriptionAttribute,
+  serverResource,
+  fixedNameAttribute,
+  problemsIn,
+  shownMap,
+} from '../shared/common-attributes.ts';
+import { edit, editOf } from '../shared/write.ts';
+
+const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
+const rules: MapRules = {
+  isComputed: (key) => computed.has(key) || key.startsWith('volatile.') || key.startsWith('ceph.'),
+  isProvenance: (key) => key === 'source',
+};
+
+const attributes = {
+  name: fixedNameAttribute('Name, at most 63 characters.', poolName),
+  description: descriptionAttribute,
+  driver: text({ doc: `One of ${poolDrivers.join(', ')}.`, required: true, replace: true }),
+  config: completedConfigAttribute(
+    'Config keys. What the server fills in by itself (`source`, `size`) is in `effective_config`.',
+    rules,
+  ),
+  member_overrides: memberOverridesAttribute,
+  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  locations: texts({ doc: 'Cluster members that have it.', computed: true, keep: true }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+const readPool = (live: StoragePool, state: State) => ({
+  description: live.description,
+  driver: live.driver,
+  config: readMap(live.config, state.config, rules),
+  effective_config: shownMap(live.config),
+  locations: live.locations ?? [],
+});
+
+/** What an existing pool does not take is another pool. */
+function isFixed(driver: string, key: string): boolean {
+  const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
+    ? poolConfigKeys[key as keyof typeof poolConfigKeys]
+    : undefined;
+  return row !== undefined && !row.changeable.some((name) => name === driver);
+}
+
+export const storagePool = serverResource({
+  typeName: 'gantry_storage_pool',
+  doc: 'Storage for root file systems and volumes.',
+  example: `resource "gantry_storage_pool" "fast" {
+  name   = "fast"
+  driver = "dir"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['name'],
+  importing: {
+    doc: '`name`',
+    example: 'fast',
+    parse: nameIn('name'),
+    id: ({ name = '' }) => name,
+  },
+  validate({ driver, config }) {
+    if (typeof driver !== 'string') return [];
+    if (!poolDrivers.some((name) => name === driver)) {
+      if (Object.hasOwn(lxdPoolDrivers, driver)) return [];
+      const detail = `There is no storage driver ${driver}${hint(driver, poolDrivers)}. There are ${poolDrivers.join(', ')}.`;
+      return [failure('Invalid value of driver', detail, at('driver'))];
+    }
+    if (!isMap(config)) return [];
+    const known = Object.entries(config).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    return problemsIn(validatePoolConfig(driver, Object.fromEntries(known)), 'config', ['config']);
+  },
+  plan({ prior, planned, differs, replace, client, add }) {
+    const supported = client?.server.environment.storage_supported_drivers?.map(({ Name }) => Name);
+    const { driver } = planned;
+    if (
+      supported !== undefined &&
+      typeof driver === 'string' &&
+      prior?.driver !== driver &&
+      !supported.includes(driver)
+    ) {
+      const detail = `It has ${supported.join(', ')}. Use one of them, or install what ${driver} needs on the server.`;
+      add(failure(`This server has no storage driver ${driver}`, detail, at('driver')));
+    }
+    if (prior === null || !differs) return;
+    if (isUnknown(planned.config)) return;
+    const [before, after] = [prior.config ?? {}, (planned.config ?? {}) as TextMap];
+    const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+    const fixed = [...keys].filter((key) => (before[key] ?? '') !== (after[key] ?? '') && isFixed(prior.driver, key));
+    for (const key of fixed) replace(at('config', { key }));
+  },
+  async read(state, context) {
+    const live = await readKind(context, 'storage_pool', state.name);
+    return live === undefined ? null : readPool(live, state);
+  },
+  async create({ planned }, context) {
+    const { name, description, driver } = planned;
+    const body = { name, description: description ?? '', driver };
+    await createOnMembers(context, planned, 'storage_pool', (config, write) =>
+      context.client.client.create('storage_pool', { ...body, config }, write, context.signal),
+    );
+  },
+  async update({ planned }, prior, context) {
+    const change = describedChange({ prior, planned }, rules, readPool);
+    await edit(context, editOf(context, 'storage_pool', planned.name, change));
+  },
+  delete: (prior, context) => deleteKind(context, 'storage_pool', prior.name),
+});

@@ -1,0 +1,170 @@
+// gantry_storage_volume: custom storage that outlives containers. gantry_volume_snapshot is beside it.
+import { volumeName } from '../../../server/api/names.ts';
+import type { StorageVolume } from '../../../server/api/storage/volume.ts';
+import { isGantry, needCluster, needExtension, type Link } from '../../connection/link.ts';
+import { object, text, textMap, type StateOf } from '../../framework/attribute.ts';
+import { warning } from '../../framework/diagnostic.ts';
+import { at } from '../../framework/path.ts';
+import { timeoutsAttribute } from '../../framework/timeouts.ts';
+import type { PlanHook } from '../../framework/provider.ts';
+import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
+import { validateVolumeConfig } from '../../../server/api/storage/storage-config.ts';
+import { isMap, isUnknown, type ValueMap } from '../../framework/value.ts';
+import { deletePath, editPath, readPath, segment } from '../shared/read-by-path.ts';
+import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
+import { parseImportId } from '../shared/import-ids.ts';
+import { onceSaid, present, readMap, said, type MapRules } from '../shared/config-maps.ts';
+import {
+  descriptionAttribute,
+  gantryResource,
+  nameAttribute,
+  problemsIn,
+  shownMap,
+} from '../shared/common-attributes.ts';
+import { isOtherOwner, renamePath } from '../shared/rename.ts';
+import { keepEtag, performCreate } from '../shared/write.ts';
+
+const filledIn = new Set([
+  'block.filesystem',
+  'block.mount_options',
+  'size',
+  'zfs.remove_snapshots',
+  'zfs.use_refquota',
+]);
+/** A new volume gets copies of the `volume.*` keys of its pool. */
+const rules: MapRules = { isComputed: (key) => filledIn.has(key) || key.startsWith('volatile.') };
+
+interface Origin {
+  readonly pool: string | null;
+  readonly name: string;
+  readonly project: string | null;
+}
+
+/** A pool that is not said is the one that it is in: no reason to lose what the volume holds. The plan judges another name. */
+function isOther(before: Origin | null, after: Origin | null): boolean {
+  if (before === null) return false;
+  const [from, to] = [said(before.pool), said(after?.pool ?? null)];
+  const [was, is] = [said(before.project), said(after?.project ?? null)];
+  return after === null || (from !== null && to !== null && from !== to) || (was !== null && is !== null && was !== is);
+}
+
+const attributes = {
+  pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
+  name: nameAttribute('Name, at most 63 characters.', volumeName),
+  description: descriptionAttribute,
+  config: completedConfigAttribute('Config keys. What the pool gives it is in `effective_config`.', rules),
+  source: object(
+    {
+      pool: text({ doc: 'Its pool; the same one when left out.' }),
+      name: text({ doc: 'Name of the volume to copy.', required: true }),
+      project: text({ doc: 'Its project, on servers that have projects; the one of this volume when left out.' }),
+    },
+    { doc: 'The volume that it begins as a copy of, without its snapshots.', replace: isOther },
+  ),
+  target: text({ doc: 'Cluster member to make it on.', replace: onceSaid }),
+  effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
+  location: text({ doc: 'Cluster member it is on.', computed: true, keep: true }),
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+
+export const volumePath = ({ pool, name }: { readonly pool: string; readonly name: string }): string =>
+  `/1.0/storage-pools/${segment(pool)}/volumes/custom/${segment(name)}`;
+
+const readVolume = (live: StorageVolume, state: State) => ({
+  description: live.description,
+  config: readMap(live.config, state.config, rules),
+  effective_config: shownMap(live.config),
+  location: live.location,
+});
+
+/** What the pool of the volume does not take, as far as there is one already; other servers have keys that are not known here. */
+async function planConfig({ planned, client, differs, add }: PlanHook<typeof attributes, Link>): Promise<void> {
+  const { pool, config } = planned;
+  if (client === undefined || !isGantry(client) || !differs || typeof pool !== 'string') return;
+  const seen = await client.reader.read('storage_pool', pool, AbortSignal.timeout(30_000));
+  const driver = poolDrivers.find((name) => name === seen?.object.driver);
+  if (driver === undefined || !isMap(config)) return;
+  const known = Object.entries(config as ValueMap).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  const problems = validateVolumeConfig(driver, Object.fromEntries(known));
+  for (const problem of problemsIn(problems, 'config', ['config'])) add(problem);
+}
+
+export const storageVolume = gantryResource({
+  typeName: 'gantry_storage_volume',
+  doc: 'A custom volume: storage that containers mount and that outlives them.',
+  example: `resource "gantry_storage_volume" "data" {
+  pool = "default"
+  name = "data"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['pool', 'name'],
+  timeoutsMs: { create: 30 * 60_000 },
+  importing: {
+    doc: '`[project/]pool/name`; with `,copy=[pool/]volume` it is known what it began as',
+    example: 'default/data',
+    parse(id) {
+      const shape = '[project/]pool/name[,copy=[pool/]volume]';
+      const { parts, options, scope } = parseImportId(id, 2, shape, ['copy']);
+      const [pool = '', name = ''] = parts;
+      const [volume = '', from = null] = options['copy']?.split('/').toReversed() ?? [];
+      return {
+        pool,
+        name,
+        ...scope,
+        ...(volume === '' ? {} : { source: { pool: from, name: volume, project: null } }),
+      };
+    },
+    id: ({ pool = '', name = '' }) => `${pool}/${name}`,
+  },
+  async plan(hook) {
+    const { prior, planned, client, replace, add } = hook;
+    await planConfig(hook);
+    const [before, after] = [prior?.source ?? null, planned.source];
+    if (prior === null || before === null || after === null || isUnknown(after)) return;
+    if (said(before.project) !== null) return after.name === before.name ? undefined : replace(at('source'));
+    const path = (name: string): string => volumePath({ pool: said(before.pool) ?? prior.pool, name });
+    const owner = { attribute: 'source', before: before.name, after: after.name, path };
+    if (after.name === before.name) return;
+    if (await isOtherOwner(client, owner)) replace(at('source'));
+    else {
+      const detail = `What source names is not there yet, so that it may be the new name of ${before.name}: source is noted, nothing else. terraform apply -replace makes it anew.`;
+      add(warning(`The volume ${prior.name} stays as it is`, detail));
+    }
+  },
+  async read(state, context) {
+    const found = await readPath<StorageVolume>(context, volumePath(state));
+    if (found === undefined) return null;
+    keepEtag(context.privateData, found);
+    return readVolume(found.metadata, state);
+  },
+  async create({ planned }, context) {
+    if (planned.target !== null) needCluster(context.client, 'place volumes on members (target)');
+    const { name, description, config, source } = planned;
+    // Snapshots of the other volume are nothing that is declared here, and would be in the way of its end.
+    const copy = { type: 'copy', volume_only: true };
+    const other = said(source?.project ?? null);
+    if (other !== null) needExtension(context.client, 'storage_api_project', 'copy volumes of other projects');
+    const within = other === null ? {} : { project: other };
+    const from =
+      source === null
+        ? {}
+        : { source: { ...copy, ...within, name: source.name, pool: said(source.pool) ?? planned.pool } };
+    const json = { name, type: 'custom', description: description ?? '', config: present(config ?? {}), ...from };
+    const path = `/1.0/storage-pools/${segment(planned.pool)}/volumes/custom`;
+    const target = planned.target ?? context.client.target;
+    const query = target === undefined ? {} : { query: { target } };
+    const { http } = context.client.client;
+    await performCreate(context, () => http.send({ method: 'POST', path, json, ...query }, context.signal));
+  },
+  async update({ planned }, prior, context) {
+    const change = describedChange({ prior, planned }, rules, readVolume);
+    await editPath(context, `volume ${JSON.stringify(prior.name)}`, volumePath(prior), change);
+    await renamePath(context, volumePath(prior), prior, planned);
+  },
+  delete: (prior, context) => deletePath(context, volumePath(prior)),
+});

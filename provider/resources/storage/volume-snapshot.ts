@@ -1,0 +1,81 @@
+// gantry_volume_snapshot: the content of a custom volume at one moment.
+import { snapshotName } from '../../../server/api/names.ts';
+import type { VolumeSnapshot } from '../../../server/api/storage/volume.ts';
+import { needExtension } from '../../connection/link.ts';
+import { text, type StateOf } from '../../framework/attribute.ts';
+import { at } from '../../framework/path.ts';
+import { timeoutsAttribute } from '../../framework/timeouts.ts';
+import { deletePath, editPath, readPath, segment } from '../shared/read-by-path.ts';
+import { parseImportId } from '../shared/import-ids.ts';
+import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';
+import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
+import { volumePath } from './storage-volume.ts';
+import { keepEtag, performCreate } from '../shared/write.ts';
+
+const attributes = {
+  pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
+  volume: text({
+    doc: 'Name of the custom volume. When that is renamed the snapshot goes along.',
+    required: true,
+  }),
+  name: nameAttribute('Name of the snapshot.', snapshotName),
+  description: descriptionAttribute,
+  timeouts: timeoutsAttribute,
+};
+type State = StateOf<typeof attributes>;
+const listPath = ({ pool, volume }: State): string => `${volumePath({ pool, name: volume })}/snapshots`;
+const pathOf = (state: State): string => `${listPath(state)}/${segment(state.name)}`;
+
+export const volumeSnapshot = gantryResource({
+  typeName: 'gantry_volume_snapshot',
+  doc: 'A snapshot of a custom volume.',
+  example: `resource "gantry_volume_snapshot" "before" {
+  pool   = "default"
+  volume = "data"
+  name   = "before-upgrade"
+}
+`,
+  version: 0,
+  attributes,
+  identity: ['pool', 'volume', 'name'],
+  importing: {
+    doc: '`[project/]pool/volume/name`',
+    example: 'default/data/before-upgrade',
+    parse(id) {
+      const { parts, scope } = parseImportId(id, 3, '[project/]pool/volume/name');
+      const [pool = '', volume = '', name = ''] = parts;
+      return { pool, volume, name, ...scope };
+    },
+    id: ({ pool = '', volume = '', name = '' }) => `${pool}/${volume}/${name}`,
+  },
+  async read(state, context) {
+    const found = await readPath<VolumeSnapshot>(context, pathOf(state));
+    if (found === undefined) return null;
+    keepEtag(context.privateData, found);
+    return { description: found.metadata.description };
+  },
+  async create({ planned }, context) {
+    needExtension(context.client, 'storage_api_volume_snapshots', 'take snapshots of volumes');
+    const { http } = context.client.client;
+    const json = { name: planned.name, description: planned.description ?? '' };
+    await performCreate(context, () => http.send({ method: 'POST', path: listPath(planned), json }, context.signal));
+  },
+  async plan({ prior, planned, client, replace }) {
+    if (prior === null || planned.pool !== prior.pool) return;
+    const { pool } = prior;
+    const path = (volume: string): string => volumePath({ pool, name: volume });
+    const owner = { attribute: 'volume', before: prior.volume, after: planned.volume, path };
+    if (await isOtherOwner(client, owner)) replace(at('volume'));
+  },
+  async update({ planned }, prior, context) {
+    const here = { ...prior, volume: planned.volume };
+    if (planned.volume !== prior.volume && (await readPath(context, pathOf(here))) === undefined)
+      throw otherOwner(`snapshot ${prior.name}`, 'volume', planned.volume);
+    await editPath<VolumeSnapshot, object>(context, `volume snapshot ${JSON.stringify(prior.name)}`, pathOf(here), {
+      changedSince: (live) => (live.description === prior.description ? [] : ['description']),
+      body: () => ({ description: planned.description ?? '' }),
+    });
+    await renamePath(context, pathOf(here), prior, planned);
+  },
+  delete: (prior, context) => deletePath(context, pathOf(prior)),
+});

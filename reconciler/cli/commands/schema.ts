@@ -1,9 +1,0 @@
-// `gantry schema`: prints the JSON Schema of manifests, for editors.
-import type { CliContext } from '../context.ts';
-import { exitCodes, type ExitCode } from '../exit-codes.ts';
-
-export async function schema(context: CliContext): Promise<ExitCode> {
-  const { manifestSchema } = await import('../../../server/api/schema/manifest-schema.ts');
-  context.io.stdout.write(`${JSON.stringify(manifestSchema(), null, 2)}\n`);
-  return exitCodes.ok;
-}

@@ -1,0 +1,67 @@
+// What is taken of a command line before it is parsed: words that users of other tools type, flags and variables that the environment
+// gives. Pure, but for the change of directory, which the caller makes.
+import { usageError } from '../errors/usage-error.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const renamed: Readonly<Record<string, string>> = { '--remote': '--host', '--field-manager': '--set' };
+
+export interface Taken {
+  readonly argv: readonly string[];
+  /** `-chdir=DIR` before the verb, as Terraform has it. */
+  readonly directory?: string;
+}
+
+/** Nothing behind `--` is ours, nor what stands before the verb but `-chdir`. */
+export function takeWords(argv: readonly string[], env: Env): Taken {
+  const chdir = /^--?chdir=(.+)$/.exec(argv[0] ?? '')?.[1];
+  const rest = chdir === undefined ? argv : argv.slice(1);
+  const end = rest.includes('--') ? rest.indexOf('--') : rest.length;
+  const words = rest.map((word, index) => (index < end ? renamedWord(word) : word));
+  const [verb, ...more] = words;
+  const given = verb === undefined || verb.startsWith('-') ? [] : environmentFlags(verb, env);
+  return {
+    argv: verb === undefined ? words : [verb, ...given, ...more],
+    ...(chdir === undefined ? {} : { directory: chdir }),
+  };
+}
+
+function renamedWord(word: string): string {
+  const [flag = '', ...value] = word.split('=');
+  const name = Object.hasOwn(renamed, flag) ? renamed[flag] : undefined;
+  if (flag === '--refresh-only')
+    throw usageError(
+      'there is no --refresh-only: gantry keeps no state to refresh; gantry drift shows what changed, and only reads',
+    );
+  return name === undefined ? word : [name, ...value].join('=');
+}
+
+/** GANTRY_CLI_ARGS for every verb, GANTRY_CLI_ARGS_plan for one; words are parted by blanks. */
+function environmentFlags(verb: string, env: Env): readonly string[] {
+  const texts = [env['GANTRY_CLI_ARGS'], env[`GANTRY_CLI_ARGS_${verb.replaceAll('-', '_')}`]];
+  return texts.flatMap((text) => (text ?? '').split(/\s+/)).filter((word) => word !== '');
+}
+
+const variable = /^GANTRY_VAR_(.+)$/;
+
+/** GANTRY_VAR_NAME: the weakest of what is given from outside of the manifests. */
+export const environmentVariables = (env: Env): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(env).flatMap(([key, value]) => {
+      const name = variable.exec(key)?.[1];
+      return name === undefined || value === undefined ? [] : [[name, value]];
+    }),
+  );
+
+/** Flags that were not given and have a variable of the environment. */
+export function withEnvironment<T extends { readonly project?: string; readonly parallelism?: string }>(
+  options: T,
+  env: Env,
+): T {
+  const { GANTRY_PROJECT: project, GANTRY_PARALLELISM: parallelism } = env;
+  return {
+    ...options,
+    ...(options.project === undefined && project !== undefined && project !== '' ? { project } : {}),
+    ...(options.parallelism === undefined && parallelism !== undefined && parallelism !== '' ? { parallelism } : {}),
+  };
+}

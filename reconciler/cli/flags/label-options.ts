@@ -1,0 +1,73 @@
+// What `-l app=web` means for a command: which documents it plans for, which live objects it lists. Pure.
+import type { Address, Document } from '../../core/documents/document.ts';
+import type { Exported } from '../../core/adoption/export.ts';
+import {
+  isSelectorProblem,
+  listLabels,
+  matchesSelector,
+  parseSelector,
+  type LabelSelector,
+} from '../../core/documents/label-selector.ts';
+import { mapOf } from '../../core/documents/json-values.ts';
+import { labelsOf, presentLabels, type Labels } from '../../core/documents/labels.ts';
+import type { PlanOptions } from '../../core/plan/plan.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { planOptionsOf, type CliOptions } from './options.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
+
+export function readSelector(flag: string, text: string): LabelSelector {
+  const parsed = parseSelector(text);
+  if (isSelectorProblem(parsed)) throw usageError(`${flag} ${JSON.stringify(text)}: ${parsed.message}`);
+  return parsed;
+}
+
+/** With --hosts, -l chooses hosts, and --object-selector objects. */
+export function objectSelector(options: CliOptions): LabelSelector | undefined {
+  if (options.objectSelector !== undefined) return readSelector('--object-selector', options.objectSelector);
+  return options.selector === undefined || options.hosts !== undefined
+    ? undefined
+    : readSelector('--selector', options.selector);
+}
+
+/** Addresses of the documents that fit; undefined: nobody asked for labels. */
+export function selectedAddresses(options: CliOptions, documents: readonly Document[]): readonly Address[] | undefined {
+  const selector = objectSelector(options);
+  if (selector === undefined) return undefined;
+  return documents.filter(({ labels }) => matchesSelector(selector, labels ?? {})).map(({ address }) => address);
+}
+
+/** Flags with labels made into targets. Throws when labels fit no document: no targets would mean everything. */
+export function planOptionsFor(options: CliOptions, documents: readonly Document[]): PlanOptions {
+  const given = planOptionsOf(options);
+  const selected = selectedAddresses(options, documents);
+  if (selected === undefined) return given;
+  if ((given.targets ?? []).length > 0) throw usageError('--selector and --target exclude each other');
+  if (selected.length === 0)
+    throw nothingFits(
+      'document',
+      documents.map(({ labels }) => labels ?? {}),
+    );
+  return { ...given, targets: selected };
+}
+
+export function nothingFits(what: string, all: readonly Readonly<Record<string, string>>[]): CliError {
+  const known = listLabels(all);
+  const which = known === '' ? `no ${what} has labels` : `the labels are ${known}`;
+  return new CliError(`The selector fits no ${what}: ${which}`, exitCodes.error);
+}
+
+/** Those that fit, all without a selector. */
+export function filterLabelled<T>(
+  options: CliOptions,
+  objects: readonly T[],
+  labels: (object: T) => Labels,
+): readonly T[] {
+  const selector = objectSelector(options);
+  return selector === undefined ? objects : objects.filter((object) => matchesSelector(selector, labels(object)));
+}
+
+export const filterLive = <T extends object>(options: CliOptions, objects: readonly T[]): readonly T[] =>
+  filterLabelled(options, objects, labelsOf);
+
+export const filterExported = (options: CliOptions, objects: readonly Exported[]): readonly Exported[] =>
+  filterLabelled(options, objects, ({ values }) => presentLabels(mapOf(values?.['labels'])));

@@ -1,0 +1,51 @@
+// Which objects a command means: `KIND`, `KIND/NAME` and `KIND/PATTERN` with `*` for any text. Pure.
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { parseAddress, parseKind } from './options.ts';
+import { CliError } from '../errors/usage-error.ts';
+
+interface Named {
+  readonly kind: KindName;
+  readonly name: string;
+}
+
+/** All of them when nothing is named. Throws for a word that means none. */
+export function selectObjects<T extends Named>(
+  words: readonly string[],
+  objects: readonly T[],
+  nothing = 'the server has no such object',
+): readonly T[] {
+  if (words.length === 0) return objects;
+  const chosen = new Set<T>();
+  for (const word of words) {
+    const found = objects.filter(matcherOf(word));
+    if (found.length === 0) throw new CliError(`${word}: ${nothing}${near(word, objects)}`, exitCodes.error);
+    for (const one of found) chosen.add(one);
+  }
+  return objects.filter((one) => chosen.has(one));
+}
+
+function matcherOf(word: string): (object: Named) => boolean {
+  const kind = parseKind(word);
+  if (kind !== undefined) return (object) => object.kind === kind;
+  const address = parseAddress(word);
+  const wanted = address.slice(0, address.indexOf('/'));
+  const name = address.slice(wanted.length + 1);
+  const source = name.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
+  const pattern = new RegExp(`^${source.join('.*')}$`);
+  return (object) =>
+    object.kind === wanted &&
+    (pattern.test(object.name) ||
+      ((object.kind === 'image' || object.kind === 'certificate') &&
+        /^[0-9a-f]{6,}$/.test(name) &&
+        object.name.startsWith(name)));
+}
+
+const near = (word: string, objects: readonly Named[]): string =>
+  word.includes('*')
+    ? ''
+    : hint(
+        word,
+        objects.map(({ kind, name }) => `${kind}/${name}`),
+      );

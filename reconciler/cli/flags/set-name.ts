@@ -1,0 +1,30 @@
+// Which set a command works for: --set, else the one name that `manage.set` of the manifests gives, else `default`. Pure.
+import type { Document } from '../../core/documents/document.ts';
+import { defaultSet, setNamePattern } from '../../core/ownership/owner-records.ts';
+import type { CliOptions } from './options.ts';
+import { usageError } from '../errors/usage-error.ts';
+
+export function setNameOf(
+  options: Pick<CliOptions, 'set' | 'prune' | 'project'>,
+  documents: readonly Document[],
+): string {
+  const written = [...new Set(documents.flatMap(({ manage }) => manage.set ?? []))].sort();
+  if (options.set === undefined && written.length > 1) {
+    throw usageError(`the manifests name several sets (${written.join(', ')}): apply them one by one, or give --set`);
+  }
+  const name = options.set ?? written[0];
+  if (name !== undefined && !setNamePattern.test(name)) {
+    throw usageError(`--set ${JSON.stringify(name)} must be lower-case letters, digits, - and _, at most 40`);
+  }
+  // Two directories that nobody named would take each other's objects for left-overs.
+  if (name === undefined && options.prune === true) {
+    throw usageError(
+      '--prune deletes what the set owns and no manifest declares: name the set with --set or manage.set',
+    );
+  }
+  return inProject(name ?? defaultSet, options.project);
+}
+
+/** Sets of the same name in two projects are two sets: the server config is one for all projects. */
+const inProject = (name: string, project: string | undefined): string =>
+  project === undefined || project === 'default' || project === '' ? name : `${name}@${project.replaceAll('.', '~')}`;

@@ -1,0 +1,87 @@
+// Does the command for one host on each of several, side by side, and keeps what it said; who could not be asked is told.
+import { Writable } from 'node:stream';
+import type { Host } from '../../manifest/hosts-file.ts';
+import type { OpenContext } from '../session/context.ts';
+import type { ExitCode } from '../errors/exit-codes.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { eachHost, worstCode, wordOf, type HostOutcome } from './each-host.ts';
+import { hostContext, scopeOf, type HostContext } from './host-context.ts';
+import { showDiagnostics } from './plan-hosts.ts';
+
+export interface Heard {
+  readonly text: string;
+  readonly code: ExitCode;
+}
+
+export type HeardHost = HostOutcome<Heard>;
+
+export interface HostToHear {
+  readonly host: Host;
+  readonly context: HostContext;
+}
+
+/** For what reads no manifests. */
+export function hostsToHear(context: OpenContext, { chosen, all }: Fleet): readonly HostToHear[] {
+  const scope = scopeOf(all, undefined);
+  const width = Math.max(...chosen.map(({ name }) => name.length));
+  return chosen.map((host) => ({ host, context: hostContext(context, host, scope, width) }));
+}
+
+/** `form`: in which the command of each host writes. */
+export async function hear<T extends HostToHear>(
+  context: OpenContext,
+  hosts: readonly T[],
+  work: (context: OpenContext, host: T) => Promise<ExitCode>,
+  form: { readonly isJson: boolean; readonly output?: string },
+): Promise<readonly HeardHost[]> {
+  const byHost = new Map(hosts.map((one) => [one.host, one]));
+  const outcomes = await eachHost(
+    hosts.map(({ host }) => host),
+    async (host): Promise<Heard> => {
+      const one = byHost.get(host);
+      if (one === undefined) throw new Error(`the host ${host.name} was not loaded`);
+      const own = one.context;
+      const chunks: string[] = [];
+      const { output: _output, ...options } = own.options;
+      const heard: OpenContext = {
+        ...own,
+        isJson: form.isJson,
+        options: { ...options, ...(form.output === undefined ? {} : { output: form.output }) },
+        io: { ...own.io, stdout: collector(chunks) },
+        out: (text) => void chunks.push(`${text}\n`),
+      };
+      const code = await work(heard, one);
+      return { text: chunks.join(''), code };
+    },
+    context.stop,
+  );
+  const diagnostics = hosts.map(({ host, context: own }) => ({ host, diagnostics: own.collected }));
+  await showDiagnostics(context, diagnostics, hosts.length);
+  for (const { host, failure } of outcomes)
+    if (failure !== undefined) context.note(`${host.name}: ${wordOf(failure.code)}: ${failure.message}`);
+  return outcomes;
+}
+
+const collector = (chunks: string[]): Writable =>
+  new Writable({
+    decodeStrings: false,
+    write(chunk: string | Buffer, _encoding, done) {
+      chunks.push(chunk.toString());
+      done();
+    },
+  });
+
+export const codesOf = (heard: readonly HeardHost[]): readonly ExitCode[] =>
+  heard.map((one) => (one.failure === undefined ? one.value.code : one.failure.code));
+
+export const codeOfAll = (heard: readonly HeardHost[]): ExitCode => worstCode(codesOf(heard));
+
+export const errorOf = ({ failure }: Pick<HeardHost, 'failure'>): object =>
+  failure === undefined ? {} : { error: { exit_code: failure.code, message: failure.message } };
+
+/** One object, or a list of them. */
+export function rowsOf<T>(one: HeardHost): readonly T[] {
+  if (one.failure !== undefined) return [];
+  const value = JSON.parse(one.value.text) as T | readonly T[];
+  return Array.isArray(value) ? (value as readonly T[]) : [value as T];
+}

@@ -1,0 +1,79 @@
+// `gantry diff|history|doctor --hosts`: the command for one host, done for each, and what they said put together.
+import type { OpenContext } from '../session/context.ts';
+import { showDiff } from '../verbs/planning/diff.ts';
+import { codeOfFindings, daemonFindings, localFindings, showFindings, type Finding } from '../verbs/setup/doctor.ts';
+import { history, historyHead, rowOf, type HistoryEntry } from '../verbs/applying/history.ts';
+import { withDiffCodes, worstDiffCode } from '../errors/diff-codes.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { paintFor } from '../output/paint.ts';
+import { renderTable } from '../output/table.ts';
+import { usageError } from '../errors/usage-error.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { eachHost, worstCode, wordOf } from './each-host.ts';
+import { codeOfAll, codesOf, errorOf, hear, hostsToHear, rowsOf } from './ask-hosts.ts';
+import { loadHosts } from './plan-hosts.ts';
+import { firstLine } from './render-plans.ts';
+
+/** One patch: the names in it begin with the host's. */
+export const diffFleet = (context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> =>
+  withDiffCodes(async () => {
+    const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
+    const { isJson } = context;
+    const heard = await hear(
+      context,
+      loaded,
+      (own, one) => withDiffCodes(() => showDiff(own, one.loaded, `${one.host.name}/`)),
+      { isJson },
+    );
+    const { stdout } = context.io;
+    if (isJson) {
+      const hosts = heard.map((one) => ({ host: one.host.name, ...rowsOf<object>(one)[0], ...errorOf(one) }));
+      stdout.write(`${JSON.stringify({ hosts })}\n`);
+    } else for (const one of heard) stdout.write(one.failure === undefined ? one.value.text : '');
+    return worstDiffCode(codesOf(heard));
+  });
+
+export async function historyFleet(context: OpenContext, fleet: Fleet): Promise<ExitCode> {
+  const { isJson, io } = context;
+  const format = isJson ? 'lines' : (context.options.output ?? 'table');
+  if (!['lines', 'table', 'json'].includes(format))
+    throw usageError(`--output ${JSON.stringify(format)} is none of table, json`);
+  const heard = await hear(context, hostsToHear(context, fleet), history, { isJson: false, output: 'json' });
+  const entries = heard.flatMap((one) => rowsOf<HistoryEntry>(one).map((entry) => ({ host: one.host.name, ...entry })));
+  const silent = heard.flatMap((one) => (one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }]));
+  if (isJson) for (const entry of [...entries, ...silent]) io.stdout.write(`${JSON.stringify(entry)}\n`);
+  else if (format === 'json') io.stdout.write(`${JSON.stringify([...entries, ...silent], null, 2)}\n`);
+  else {
+    const rows = heard.flatMap((one) => {
+      const { name } = one.host;
+      if (one.failure !== undefined)
+        return [[name, '', '', '', '', '', wordOf(one.failure.code), firstLine(one.failure.message)]];
+      const own = rowsOf<HistoryEntry>(one).map((entry) => [name, ...rowOf(entry)]);
+      return own.length === 0 ? [[name, '', '', '', '', '', 'none yet']] : own;
+    });
+    context.out(renderTable(['HOST', ...historyHead], rows, paintFor(context.color)));
+  }
+  return codeOfAll(heard);
+}
+
+/** What is of this machine once, then each host. */
+export async function doctorFleet(context: OpenContext, fleet: Fleet): Promise<ExitCode> {
+  const local = await localFindings(context);
+  const hosts = hostsToHear(context, fleet);
+  const outcomes = await eachHost(
+    fleet.chosen,
+    async (host) => daemonFindings(hosts.find((one) => one.host === host)?.context ?? context),
+    context.stop,
+  );
+  const each = outcomes.map((outcome) => {
+    const named = (one: Finding): Finding => ({ host: outcome.host.name, ...one });
+    if (outcome.failure === undefined) {
+      const { findings, isReached } = outcome.value;
+      return { findings: findings.map(named), code: isReached ? codeOfFindings(findings) : exitCodes.unreachable };
+    }
+    const { message, code } = outcome.failure;
+    return { findings: [named({ name: 'connection', level: 'error', text: message })], code };
+  });
+  showFindings(context, [...local, ...each.flatMap(({ findings }) => findings)]);
+  return worstCode([codeOfFindings(local), ...each.map(({ code }) => code)]);
+}

@@ -1,0 +1,112 @@
+// `gantry drift|status|get --hosts`: the command for one host, done for each, and what they said put together.
+import { columnsOf, type Shown } from '../verbs/objects/get.ts';
+import type { OpenContext } from '../session/context.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import type { CliOptions } from '../flags/options.ts';
+import { paintFor } from '../output/paint.ts';
+import { renderTable } from '../output/table.ts';
+import type { StatusRow } from '../verbs/planning/status.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { wordOf } from './each-host.ts';
+import { codeOfAll, errorOf, hear, hostsToHear, rowsOf, type HeardHost } from './ask-hosts.ts';
+import { loadHosts } from './plan-hosts.ts';
+import { firstLine } from './render-plans.ts';
+import { yamlText } from '../../manifest/text/yaml-text.ts';
+
+export async function driftFleet(
+  context: OpenContext,
+  fleet: Fleet,
+  args: readonly string[],
+  options: CliOptions,
+): Promise<ExitCode> {
+  const { drift } = await import('../verbs/planning/drift.ts');
+  const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
+  const output = context.isJson ? undefined : (context.options.output ?? 'text');
+  const form = { isJson: context.isJson, ...(output === undefined ? {} : { output }) };
+  const heard = await hear(context, loaded, (own) => drift(own, args, { ...options, ...own.options }), form);
+  if (output === 'json') {
+    const hosts = heard.map((one) => ({
+      host: one.host.name,
+      address: one.host.address,
+      ...(one.failure === undefined ? (JSON.parse(one.value.text) as object) : errorOf(one)),
+    }));
+    context.io.stdout.write(`${JSON.stringify({ format_version: '1.0', hosts }, null, 2)}\n`);
+  } else if (!context.isJson) {
+    const paint = paintFor(context.color);
+    for (const one of heard) {
+      if (one.failure !== undefined) continue;
+      const head = output === 'markdown' ? `## ${one.host.name}` : paint.bold(`Host ${one.host.name}`);
+      context.out(`${head} (${one.host.address})\n${output === 'markdown' ? '\n' : ''}${one.value.text.trimEnd()}\n`);
+    }
+    context.out(driftSummary(heard));
+  }
+  return codeOfAll(heard);
+}
+
+function driftSummary(heard: readonly HeardHost[]): string {
+  const names = (fits: (one: HeardHost) => boolean): string =>
+    heard
+      .filter(fits)
+      .map(({ host }) => host.name)
+      .join(', ');
+  const drifted = names((one) => one.failure === undefined && one.value.code === exitCodes.changes);
+  const unheard = names((one) => one.failure !== undefined);
+  const what = drifted === '' ? 'No host drifted' : `Drifted: ${drifted}`;
+  return `${what}${unheard === '' ? '' : `; not looked at: ${unheard}`}.`;
+}
+
+export async function statusFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
+  const { status } = await import('../verbs/planning/status.ts');
+  const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
+  const heard = await hear(context, loaded, (own) => status(own, args), { isJson: true });
+  if (context.isJson) {
+    const rows = heard.flatMap((one) => rowsOf<StatusRow>(one).map((row) => ({ host: one.host.name, ...row })));
+    const failed = heard.flatMap((one) =>
+      one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }],
+    );
+    context.io.stdout.write(`${JSON.stringify([...rows, ...failed])}\n`);
+  } else {
+    const rows = heard.flatMap((one) =>
+      one.failure === undefined
+        ? rowsOf<StatusRow>(one).map(({ address, state, sync, addresses }) => [
+            one.host.name,
+            address,
+            state,
+            sync,
+            addresses.join(' '),
+          ])
+        : [[one.host.name, '', wordOf(one.failure.code), '', firstLine(one.failure.message)]],
+    );
+    context.out(renderTable(['HOST', 'OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'], rows, paintFor(context.color)));
+  }
+  return codeOfAll(heard);
+}
+
+export async function getFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
+  const { get } = await import('../verbs/objects/get.ts');
+  const format = context.isJson ? 'json' : (context.options.output ?? 'table');
+  const columns = columnsOf(args, format);
+  const heard = await hear(context, hostsToHear(context, fleet), (own) => get(own, args, format === 'table'), {
+    isJson: false,
+    output: 'json',
+  });
+  const found = heard.flatMap((one) => rowsOf<Shown>(one).map((object) => ({ host: one.host.name, object })));
+  const { stdout } = context.io;
+  if (format === 'name')
+    stdout.write(found.map(({ host, object }) => `${host}/${columns.row(object)[0] ?? ''}\n`).join(''));
+  else if (format === 'yaml')
+    stdout.write(found.map(({ host, object }) => `---\n${yamlText({ host, ...object })}`).join(''));
+  else if (format === 'json')
+    stdout.write(
+      `${JSON.stringify(
+        found.map(({ host, object }) => ({ host, ...object })),
+        null,
+        context.isJson ? 0 : 2,
+      )}\n`,
+    );
+  else {
+    const rows = found.map(({ host, object }) => [host, ...columns.row(object)]);
+    context.out(renderTable(['HOST', ...columns.head], rows, paintFor(context.color)));
+  }
+  return codeOfAll(heard);
+}

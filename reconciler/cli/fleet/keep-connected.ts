@@ -1,0 +1,40 @@
+// Stays at a host for as long as a command runs: who cannot be reached is told once and tried again.
+import { pause } from '../../../server/client/transport/deadline.ts';
+import type { Client } from '../../../server/client/client.ts';
+import type { OpenContext } from '../session/context.ts';
+import { codeOf, messageOf } from '../errors/error-outcome.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { withClient } from '../session/session.ts';
+import { wordOf } from './each-host.ts';
+
+const againMs = 10_000;
+
+/**
+ * What `work` ends with; when it was never begun before `end`, why. `onFailure` is told of each failed attempt.
+ * Anything but an unreachable host ends it at once.
+ */
+export async function stayAt(
+  context: OpenContext,
+  end: AbortSignal,
+  work: (client: Client) => Promise<ExitCode>,
+  onFailure: (code: ExitCode) => void = () => {},
+): Promise<ExitCode> {
+  let told = '';
+  let code: ExitCode = exitCodes.ok;
+  while (!end.aborted) {
+    try {
+      return await withClient({ ...context, stop: end }, work);
+    } catch (error) {
+      if (end.aborted) break;
+      code = codeOf(error);
+      onFailure(code);
+      const text = `${wordOf(code)}: ${messageOf(error)}`;
+      const isAgain = code === exitCodes.unreachable;
+      if (text !== told) context.note(isAgain ? `${text}; it is tried again` : text);
+      told = text;
+      if (!isAgain) return code;
+      await pause(againMs, end).catch(() => undefined);
+    }
+  }
+  return context.stop.aborted ? exitCodes.interrupted : code;
+}

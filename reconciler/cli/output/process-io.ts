@@ -1,0 +1,70 @@
+// What the CLI has of the process: streams, environment, signals. Everything that prints or asks goes through here.
+import { spawnSync } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { compileLess } from '../../../server/client/defer-optimization.ts';
+
+export interface CliIo {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly userId: number;
+  readonly nowMs: () => number;
+  /** Calls back at each SIGINT, SIGTERM and SIGHUP; returns how to stop listening. */
+  readonly onInterrupt: (listener: () => void) => () => void;
+  /** On a terminal: every key is input, every byte of output is shown as it is. */
+  readonly setRaw?: (isRaw: boolean) => void;
+  /** From now on the processors are needed by others more than by the compiler of this program. */
+  readonly compileLess?: () => void;
+}
+
+export function processIo(): CliIo {
+  return {
+    argv: process.argv.slice(2),
+    env: process.env,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    userId: process.getuid?.() ?? 0,
+    nowMs: Date.now,
+    setRaw(isRaw) {
+      if (!process.stdin.isTTY) return;
+      process.stdin.setRawMode(isRaw);
+      // Node's raw mode still adds a carriage return to each line feed; without stty it stays so.
+      if (isRaw) spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
+    },
+    // The daemon beside it is short of the processors that compiling takes.
+    compileLess,
+    onInterrupt(listener) {
+      const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+      let count = 0;
+      const stopListening = (): void => {
+        for (const signal of signals) process.off(signal, heard);
+      };
+      // What cannot be interrupted, such as the opening of a pipe that nobody writes to, does not keep a third one from ending the process.
+      const heard = (): void => {
+        count += 1;
+        if (count === 2) stopListening();
+        listener();
+      };
+      for (const signal of signals) process.on(signal, heard);
+      return stopListening;
+    },
+  };
+}
+
+type Env = CliIo['env'];
+const isSet = (value: string | undefined): boolean => value !== undefined && value !== '';
+
+/** --no-color and NO_COLOR win over FORCE_COLOR; then a terminal that can. */
+export function hasColor(env: Env, stream: { readonly isTTY?: boolean }, isWanted: boolean): boolean {
+  if (!isWanted || isSet(env['NO_COLOR'])) return false;
+  if (isSet(env['FORCE_COLOR'])) return env['FORCE_COLOR'] !== '0' && env['FORCE_COLOR'] !== 'false';
+  return stream.isTTY === true && env['TERM'] !== 'dumb';
+}
+
+/** Whether lines may be painted over: never in CI logs. */
+export function canRepaint(env: Env, stream: { readonly isTTY?: boolean }): boolean {
+  return stream.isTTY === true && env['TERM'] !== 'dumb' && !isSet(env['CI']);
+}

@@ -1,0 +1,102 @@
+// Runs one command line to its exit code: parsing, error messages, closing down. The process edge is main.ts.
+import { CommanderError, type Command } from 'commander';
+import { normalizeArgv } from '../flags/single-dash-flags.ts';
+import { openContext, type OpenContext } from '../session/context.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { shapeHelp } from './help.ts';
+import type { CliIo } from '../output/process-io.ts';
+import { colorOf, openIo, type ShownIo } from '../output/safe-io.ts';
+import type { CliOptions } from '../flags/options.ts';
+import { paintFor } from '../output/paint.ts';
+import { buildProgram, longFlags } from './program.ts';
+import { jsonLine, versionLine } from '../output/render-json.ts';
+import { codeOf, messageOf } from '../errors/error-outcome.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
+import { takeWords, withEnvironment } from '../flags/foreign-flags.ts';
+import { version } from '../../../server/api/version.ts';
+
+export async function runCli(process: CliIo): Promise<ExitCode> {
+  const io = openIo(process);
+  const code = await runProgram(io);
+  await io.flush();
+  const lost = io.lost.aborted ? (io.lost.reason as CliError) : undefined;
+  // A reader that has gone wants to hear nothing more; a full disk is an error to be shown, if anything can be.
+  if (lost?.exitCode === exitCodes.error) reportError(io, {}, lost, undefined);
+  return lost?.exitCode ?? code;
+}
+
+async function runProgram(io: ShownIo): Promise<ExitCode> {
+  let code: ExitCode = exitCodes.ok;
+  const program = buildProgram(async (options, work) => {
+    code = await runCommand(io, options, work);
+  });
+  const flags = longFlags(program);
+  shapeHelp(program);
+  forEachCommand(program, (command) =>
+    command
+      .exitOverride()
+      .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
+  );
+  try {
+    const { argv, directory } = takeWords(io.argv, io.env);
+    if (directory !== undefined) changeDirectory(directory);
+    await program.parseAsync([...normalizeArgv(argv, flags)], { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CliError) {
+      reportError(io, {}, error, undefined);
+      return codeOf(error);
+    }
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    throw error;
+  }
+}
+
+function changeDirectory(directory: string): void {
+  try {
+    process.chdir(directory);
+  } catch (error) {
+    throw usageError(`-chdir=${directory}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function forEachCommand(program: Command, change: (command: Command) => void): void {
+  change(program);
+  for (const command of program.commands) forEachCommand(command, change);
+}
+
+async function runCommand(
+  io: ShownIo,
+  options: CliOptions,
+  work: (context: ReturnType<typeof openContext>) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  let context: OpenContext | undefined;
+  try {
+    context = openContext(io, withEnvironment(options, io.env));
+    return await work(context);
+  } catch (thrown) {
+    // Node says of what was interrupted only that it was, and not why.
+    const error = isAbort(thrown) && context?.stop.aborted === true ? context.stop.reason : thrown;
+    if (!io.lost.aborted) reportError(io, options, error, context);
+    return codeOf(error);
+  } finally {
+    context?.close();
+  }
+}
+
+const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
+
+function reportError(io: ShownIo, options: CliOptions, error: unknown, context: OpenContext | undefined): void {
+  const text = messageOf(error);
+  if (options.json === true) {
+    const fields = { diagnostic: { severity: 'error', summary: text, detail: '' } };
+    const atMs = io.nowMs();
+    const line = jsonLine('diagnostic', text, fields, atMs, 'error');
+    // Without a context the command line itself was wrong.
+    if (context === undefined) io.stdout.write(`${versionLine(version, atMs)}\n${line}\n`);
+    else context.json(line);
+    return;
+  }
+  const paint = paintFor(colorOf(io, io.stderr, options.color !== false));
+  io.stderr.write(`${paint.red('Error:')} ${text}\n`);
+}

@@ -1,0 +1,39 @@
+// Asks for approval on a terminal, and refuses to guess where there is none.
+import { createInterface } from 'node:readline';
+import { printable } from '../../core/text/terminal-text.ts';
+import type { CliContext } from './context.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { isApproved } from '../flags/options.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
+
+/** Throws unless approved. `question` ends with a question mark. */
+export async function confirm(context: CliContext, question: string): Promise<void> {
+  const { io, options } = context;
+  // Nobody approves a plan that could not be shown.
+  await io.flush();
+  context.stop.throwIfAborted();
+  if (isApproved(options)) return;
+  if (io.stdin.isTTY !== true || context.isJson || options.input === false) {
+    throw usageError('Nobody is there to approve the plan: run in a terminal, or approve it with --auto-approve');
+  }
+  const answer = await ask(context, `\n${question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: `);
+  if (answer !== 'yes') throw new CliError('Not approved: nothing was changed', exitCodes.error);
+}
+
+function ask(context: CliContext, prompt: string): Promise<string> {
+  const lines = createInterface({ input: context.io.stdin, output: context.io.raw.stderr });
+  return new Promise((resolve, reject) => {
+    const interrupted = (): void => {
+      reject(new CliError('Interrupted: nothing was changed', exitCodes.interrupted));
+      lines.close();
+    };
+    context.stop.addEventListener('abort', interrupted, { once: true });
+    lines.once('SIGINT', interrupted);
+    // End of input is no approval.
+    lines.once('close', () => resolve(''));
+    lines.question(printable(prompt), (answer) => {
+      resolve(answer.trim());
+      lines.close();
+    });
+  });
+}

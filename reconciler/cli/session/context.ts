@@ -1,0 +1,113 @@
+// What every command gets: streams, options, the two stages of interruption, and how to print for people or machines.
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { MarkedColor } from '../../core/text/terminal-text.ts';
+import type { HostView } from '../../manifest/load-contract.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { colorOf, type ShownIo } from '../output/safe-io.ts';
+import type { CliOptions } from '../flags/options.ts';
+import { parseDuration } from '../flags/options.ts';
+import { CliError } from '../errors/usage-error.ts';
+import { versionLine } from '../output/render-json.ts';
+import { version } from '../../../server/api/version.ts';
+
+/** Of a command that works on several hosts: which of them this part of it is for. */
+export interface HostScope {
+  /** The same for all hosts of this command. */
+  readonly rollout?: string;
+  readonly view: HostView;
+  readonly vars: Readonly<Record<string, string>>;
+  /** Read once for all hosts. */
+  readonly stdin?: string;
+}
+
+export interface CliContext {
+  readonly io: ShownIo;
+  readonly host?: HostScope;
+  readonly options: CliOptions;
+  /** First Ctrl-C: begin nothing new. Ends whatever only reads. */
+  readonly stop: AbortSignal;
+  /** Second Ctrl-C: give up what is at work. */
+  readonly cancel: AbortSignal;
+  readonly isJson: boolean;
+  /** For text on stdout. */
+  readonly color: MarkedColor;
+  /** A line of data for people; silent with --json. */
+  readonly out: (text: string) => void;
+  /** A line of data for machines; silent without --json. The first one is preceded by the version. */
+  readonly json: (line: string) => void;
+  /** A line about what is going on, on stderr; silent with --json. */
+  readonly note: (text: string) => void;
+  readonly diagnostics: (found: readonly Diagnostic[]) => Promise<void>;
+}
+
+export interface OpenContext extends CliContext {
+  /** Called at each interruption, with what will happen now. */
+  onInterrupt: (text: string) => void;
+  readonly close: () => void;
+}
+
+export function openContext(io: ShownIo, options: CliOptions): OpenContext {
+  const isJson = options.json === true;
+  const stop = new AbortController();
+  const cancel = new AbortController();
+  const color = colorOf(io, io.stdout, options.color !== false);
+  const note = (text: string): void => void (isJson || io.stderr.write(`${text}\n`));
+  let isFirst = true;
+  const openedMs = io.nowMs();
+  const json = (line: string): void => {
+    if (!isJson) return;
+    if (isFirst) io.stdout.write(`${versionLine(version, openedMs)}\n`);
+    isFirst = false;
+    io.stdout.write(`${line}\n`);
+  };
+  const context: OpenContext = {
+    io,
+    options,
+    stop: stop.signal,
+    cancel: cancel.signal,
+    isJson,
+    color,
+    note,
+    json,
+    out: (text) => void (isJson || io.stdout.write(`${text}\n`)),
+    diagnostics: (found) => printDiagnostics(context, found),
+    onInterrupt: note,
+    close: () => {
+      clearTimeout(timer);
+      io.lost.removeEventListener('abort', stopWriting);
+      unlisten();
+    },
+  };
+  const stopWriting = (): void => stop.abort(io.lost.reason);
+  io.lost.addEventListener('abort', stopWriting, { once: true });
+  const unlisten = io.onInterrupt(() => {
+    if (stop.signal.aborted) {
+      context.onInterrupt('Cancelling what is at work.');
+      cancel.abort(new CliError('Cancelled', exitCodes.interrupted));
+    } else {
+      context.onInterrupt('Interrupted: finishing what is at work. Press Ctrl-C again to cancel it.');
+      stop.abort(new CliError('Interrupted', exitCodes.interrupted));
+    }
+  });
+  const limitMs = parseDuration('--timeout', options.timeout);
+  const timer = limitMs === undefined ? undefined : setTimeout(() => expire(stop, cancel, options), limitMs);
+  return context;
+}
+
+function expire(stop: AbortController, cancel: AbortController, options: CliOptions): void {
+  const reason = new CliError(`The run took longer than --timeout ${options.timeout ?? ''}`, exitCodes.error);
+  stop.abort(reason);
+  cancel.abort(reason);
+}
+
+async function printDiagnostics(context: CliContext, found: readonly Diagnostic[]): Promise<void> {
+  if (found.length === 0) return;
+  if (context.isJson) {
+    const { diagnosticLine } = await import('../output/render-json.ts');
+    for (const diagnostic of found) context.json(diagnosticLine(diagnostic, context.io.nowMs()));
+    return;
+  }
+  const { renderDiagnostics } = await import('../../core/render/render-diagnostics.ts');
+  const color = colorOf(context.io, context.io.stderr, context.options.color !== false);
+  context.note(renderDiagnostics(found, { color }).trimEnd());
+}

@@ -1,0 +1,87 @@
+// Runs a daemon of one's own inside this process for the length of a command, with DIR as its state. Containers survive it.
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { World } from '../../../server/api/server/server-contents.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { CliError } from '../errors/usage-error.ts';
+
+export interface EmbeddedDaemon {
+  /** unix://... */
+  readonly host: string;
+  /** As the daemon says: `lxc` or `sim`. */
+  readonly runtime: string;
+  stop(): Promise<void>;
+}
+
+/** A copy of a daemon, which holds what is to be tried on it. */
+export interface TwinDaemon {
+  /** unix://... */
+  readonly host: string;
+  /** With all that there was of it. */
+  stop(): Promise<void>;
+}
+
+/** The door of the daemon library: the package's bundle of it, loaded when it is asked for and known by this shape alone. */
+export interface DaemonLibrary {
+  startEmbeddedDaemon(options: {
+    readonly stateDir: string;
+    readonly runtime: string;
+    readonly warn: (text: string) => void;
+  }): Promise<{ readonly socketPath: string; readonly runtime: string; stop(): Promise<void> }>;
+  startTwin(world: World): Promise<{ readonly socketPath: string; stop(): Promise<void> }>;
+}
+
+/** Beside this program, or where the build puts it; GANTRY_DAEMON_LIBRARY names another. */
+export function daemonLibrary(
+  env: Readonly<Record<string, string | undefined>>,
+  flag: '--embedded' | '--dry-run=server' = '--embedded',
+): string {
+  const named = env['GANTRY_DAEMON_LIBRARY'];
+  if (named !== undefined && named !== '') return resolve(named);
+  const places = ['./embedded-daemon.js', '../../../bin/embedded-daemon.js', '../../../dist/bin/embedded-daemon.js'];
+  const candidates = places.map((path) => fileURLToPath(new URL(path, import.meta.url)));
+  const found = candidates.find((path) => existsSync(path));
+  if (found === undefined) {
+    throw new CliError(
+      `${flag}: the daemon was not found at ${candidates.join(' or ')}; name it with GANTRY_DAEMON_LIBRARY`,
+      exitCodes.unreachable,
+    );
+  }
+  return found;
+}
+
+export async function startEmbedded(
+  place: { readonly directory: string; readonly runtime?: string },
+  env: Readonly<Record<string, string | undefined>>,
+  warn: (text: string) => void,
+): Promise<EmbeddedDaemon> {
+  const path = daemonLibrary(env);
+  try {
+    const library = (await import(pathToFileURL(path).href)) as DaemonLibrary;
+    const daemon = await library.startEmbeddedDaemon({
+      stateDir: resolve(place.directory),
+      runtime: place.runtime ?? 'auto',
+      warn,
+    });
+    return { host: `unix://${daemon.socketPath}`, runtime: daemon.runtime, stop: () => daemon.stop() };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError(`--embedded: the daemon did not come up in ${place.directory}: ${why}`, exitCodes.unreachable);
+  }
+}
+
+export async function startTwinOf(
+  world: World,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<TwinDaemon> {
+  const path = daemonLibrary(env, '--dry-run=server');
+  try {
+    const library = (await import(pathToFileURL(path).href)) as DaemonLibrary;
+    const daemon = await library.startTwin(world);
+    return { host: `unix://${daemon.socketPath}`, stop: () => daemon.stop() };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new CliError(`--dry-run=server: the copy of the daemon did not come up: ${why}`, exitCodes.error, cause);
+  }
+}

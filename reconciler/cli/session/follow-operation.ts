@@ -1,0 +1,43 @@
+// Follows the background work that makes an image, showing how far it is.
+import type { Operation } from '../../../server/api/operation.ts';
+import type { Client } from '../../../server/client/client.ts';
+import type { Reply } from '../../../server/client/transport/reply.ts';
+import type { CliContext } from './context.ts';
+import { canRepaint } from '../output/process-io.ts';
+
+const eraseLine = '\r\u001b[K';
+
+/** Runs the operation to its end, showing on a terminal how far it is; an interruption cancels it. */
+export async function following(
+  context: CliContext,
+  client: Client,
+  begin: () => Promise<Reply<unknown>>,
+): Promise<Readonly<Record<string, unknown>> & { readonly fingerprint: string }> {
+  const { io } = context;
+  const isLive = !context.isJson && canRepaint(io.env, io.stderr);
+  let id: string | undefined;
+  const onStop = (): void => {
+    if (id !== undefined) void client.operations.cancel(id).catch(() => {}); // it may have ended, or have no such end
+  };
+  context.stop.addEventListener('abort', onStop, { once: true });
+  try {
+    const reply = await client.operations.run(begin, context.cancel, (operation: Operation) => {
+      id = operation.id;
+      const text = progressOf(operation);
+      if (!isLive || text === undefined) return;
+      io.raw.stderr.write(eraseLine);
+      io.stderr.write(text);
+    });
+    const metadata = reply.operation?.metadata ?? {};
+    const { fingerprint } = metadata;
+    return { ...metadata, fingerprint: typeof fingerprint === 'string' ? fingerprint : '' };
+  } finally {
+    if (isLive) io.raw.stderr.write(eraseLine);
+    context.stop.removeEventListener('abort', onStop);
+  }
+}
+
+function progressOf({ metadata }: Operation): string | undefined {
+  const found = Object.entries(metadata ?? {}).find(([key]) => key.endsWith('_progress'))?.[1];
+  return typeof found === 'string' ? found : undefined;
+}

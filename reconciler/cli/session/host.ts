@@ -1,0 +1,56 @@
+// Which daemon to talk to and with which credentials, from flags and environment; opens no connection.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ClientOptions } from '../../../server/client/client.ts';
+import type { CliIo } from '../output/process-io.ts';
+import { parseCount, type CliOptions } from '../flags/options.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+
+/** --host, GANTRY_HOST, GANTRY_SOCKET, then the local daemon's socket of this user. */
+export function hostOf(options: CliOptions, io: Pick<CliIo, 'env' | 'userId'>): string {
+  const named = options.host ?? io.env['GANTRY_HOST'];
+  if (named !== undefined && named !== '') return named;
+  const socket = io.env['GANTRY_SOCKET'];
+  if (socket !== undefined && socket !== '') return `unix://${socket}`;
+  const runtime = io.env['XDG_RUNTIME_DIR'];
+  const isUsers = io.userId !== 0 && runtime !== undefined && runtime !== '';
+  return `unix://${isUsers ? join(runtime, 'gantry/unix.socket') : '/var/lib/gantry/unix.socket'}`;
+}
+
+export async function clientOptionsOf(options: CliOptions): Promise<ClientOptions> {
+  const { clientCert, clientKey, serverCert } = options;
+  if ((clientCert === undefined) !== (clientKey === undefined)) {
+    throw usageError('--client-cert and --client-key belong together');
+  }
+  const isFingerprint = serverCert !== undefined && /^[0-9A-Fa-f:]{64,}$/.test(serverCert);
+  const tls = {
+    ...(clientCert === undefined ? {} : { certificate: await readPem('--client-cert', clientCert, 'CERTIFICATE') }),
+    ...(clientKey === undefined ? {} : { key: await readPem('--client-key', clientKey, 'PRIVATE KEY') }),
+    ...(serverCert === undefined
+      ? {}
+      : { serverCertificate: isFingerprint ? serverCert : await readPem('--server-cert', serverCert, 'CERTIFICATE') }),
+  };
+  const parallelism = parseCount('--parallelism', options.parallelism);
+  return {
+    // As many steps as may run at once, each with a connection of its own.
+    ...(parallelism === undefined ? {} : { connections: Math.max(8, parallelism) }),
+    ...(Object.keys(tls).length === 0 ? {} : { tls }),
+    ...(options.project === undefined ? {} : { project: options.project }),
+  };
+}
+
+async function readPem(flag: string, path: string, what: 'CERTIFICATE' | 'PRIVATE KEY'): Promise<string> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CliError(`Cannot read ${flag}: ${why}`, exitCodes.usage, error);
+  }
+  // `RSA PRIVATE KEY` and `EC PRIVATE KEY` are keys too.
+  if (!new RegExp(`-----BEGIN (?:[A-Z]+ )?${what}-----`).test(text)) {
+    throw usageError(`${flag} ${path} holds no PEM ${what.toLowerCase()}`);
+  }
+  return text;
+}

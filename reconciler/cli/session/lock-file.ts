@@ -1,0 +1,72 @@
+// gantry.lock: the fingerprints that aliases stood for when somebody last looked (`gantry update`), to be kept in version
+// control beside the manifests. YAML, one line an image.
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import type { CliContext } from './context.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+
+export type Pins = ReadonlyMap<string, string>;
+
+/** --lock-file, else beside the first manifest. */
+export function lockFilePath(context: CliContext, files: readonly string[]): string {
+  const first = files.find((file) => file !== '-' && file !== '<stdin>');
+  return context.options.lockFile ?? join(first === undefined ? '.' : dirname(first), 'gantry.lock');
+}
+
+/** Empty when there is no such file; one that was named has to be there. */
+export async function readPins(context: CliContext, files: readonly string[]): Promise<Pins> {
+  const path = lockFilePath(context, files);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && context.options.lockFile === undefined) return new Map();
+    throw usageError(`Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return parsePins(path, text);
+}
+
+export function parsePins(path: string, text: string): Pins {
+  let value: unknown;
+  try {
+    // Fingerprints stay texts also when they look like numbers.
+    value = parse(text, { schema: 'failsafe' });
+  } catch (error) {
+    throw new CliError(
+      `${path} is no YAML: ${error instanceof Error ? error.message : String(error)}`,
+      exitCodes.error,
+    );
+  }
+  const { version, images } = (value ?? {}) as { readonly version?: unknown; readonly images?: unknown };
+  if (version !== '1')
+    throw new CliError(`${path} is of version ${String(version)}, this gantry reads 1`, exitCodes.error);
+  const pins = new Map<string, string>();
+  for (const [alias, fingerprint] of Object.entries((images ?? {}) as Record<string, unknown>)) {
+    if (typeof fingerprint !== 'string' || !/^[0-9a-f]{64}$/.test(fingerprint)) {
+      throw new CliError(`${path}: images.${alias} must be a fingerprint of 64 hexadecimal digits`, exitCodes.error);
+    }
+    pins.set(alias, fingerprint);
+  }
+  return pins;
+}
+
+/** Whole or not at all. */
+export async function writePins(path: string, pins: Pins): Promise<void> {
+  const images = Object.fromEntries([...pins].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const head =
+    '# Images that containers with manage.image are made from. Written by gantry update; keep it in version control.\n';
+  const partial = `${path}.${process.pid}.tmp`;
+  try {
+    await writeFile(partial, `${head}${stringify({ version: 1, images })}`);
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw new CliError(
+      `Cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`,
+      exitCodes.error,
+      error,
+    );
+  }
+}

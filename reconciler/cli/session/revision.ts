@@ -1,0 +1,87 @@
+// What a run leaves in the history of its set: the documents without secrets, who applied them, why, and from which commit.
+import type { Document, Json } from '../../core/documents/document.ts';
+import { valueAt } from '../../core/plan/apply-edits.ts';
+import { defaultLimits, type WrittenDocument } from '../../core/history/revisions.ts';
+import { cutSecrets, fillSecrets } from '../../core/history/revision-secrets.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import type { KeyHash } from '../../core/ownership/owner-records.ts';
+import type { RevisionNotes } from '../../engine/runs/history.ts';
+import type { CliContext } from './context.ts';
+import { commitOf } from './git-commit.ts';
+import { parseNumber } from '../flags/options.ts';
+import type { Planned } from './session.ts';
+import { usageError } from '../errors/usage-error.ts';
+
+export interface RevisionSource {
+  /** Secrets in clear. */
+  readonly written: readonly WrittenDocument[];
+  /** Of the manifests, to find their work tree. */
+  readonly paths: readonly string[];
+  readonly message?: string;
+  readonly rollbackOf?: number;
+  /** No revision when the newest has the same documents: they are only made true again. */
+  readonly onlyNew?: boolean;
+}
+
+const longestMessage = 1000;
+
+/** `--message`; said before anything is read, since what comes later is work. */
+export function messageOf({ options }: CliContext): string | undefined {
+  const { message } = options;
+  if (message !== undefined && message.length > longestMessage)
+    throw usageError(`--message has ${message.length} characters, and ${longestMessage} are kept at most`);
+  parseNumber('--history-limit', options.historyLimit);
+  return message;
+}
+
+export async function revisionNotes(
+  context: CliContext,
+  { plan, owner, images, revision }: Planned,
+): Promise<RevisionNotes | undefined> {
+  if (revision === undefined) return undefined;
+  const [{ RevisionNotes }, { whoAmI }, commit] = await Promise.all([
+    import('../../engine/runs/history.ts'),
+    import('../../engine/runs/lock.ts'),
+    commitOf(revision.paths, context.io.env, context.stop),
+  ]);
+  const planned = new Set<string>(plan.changes.map(({ address }) => address));
+  const written = revision.written.filter(({ address }) => planned.has(address));
+  const message = messageOf(context) ?? revision.message;
+  const limit = parseNumber('--history-limit', context.options.historyLimit);
+  return new RevisionNotes(owner.set, {
+    who: whoAmI(),
+    ...(message === undefined ? {} : { message }),
+    ...(commit === undefined ? {} : { commit }),
+    // A run that stays rolls out more than once under one scope.
+    ...(revision.onlyNew === true || context.host?.rollout === undefined ? {} : { rollout: context.host.rollout }),
+    ...(revision.onlyNew === true ? { onlyNew: true } : {}),
+    ...(revision.rollbackOf === undefined ? {} : { rollbackOf: revision.rollbackOf }),
+    isPartial: plan.isPartial === true || written.length < revision.written.length,
+    documents: await cutWritten(written, owner.hash),
+    images: Object.fromEntries(images),
+    ...(limit === undefined ? {} : { limits: { ...defaultLimits, revisions: limit } }),
+  });
+}
+
+/** Secrets as hashes of what the server will hold. */
+export async function cutWritten(
+  written: readonly WrittenDocument[],
+  hash: KeyHash,
+): Promise<readonly WrittenDocument[]> {
+  const { seedText } = await import('../../manifest/documents/cloud-config.ts');
+  const asText = (path: readonly string[], value: Json): Json =>
+    isMap(value) ? seedText(path.at(-1) ?? '', value) : value;
+  return written.map((document) => cutSecrets(document, hash, asText));
+}
+
+/** Secrets in clear again, from documents that have them. */
+export function filledFrom(
+  written: readonly WrittenDocument[],
+  documents: readonly Document[],
+): ReturnType<typeof fillSecrets> {
+  const byAddress = new Map<string, Document>(documents.map((document) => [document.address, document]));
+  return fillSecrets(written, (address, path) => {
+    const document = byAddress.get(address);
+    return document === undefined ? undefined : valueAt(document.values, path);
+  });
+}

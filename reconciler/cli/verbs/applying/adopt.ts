@@ -1,0 +1,137 @@
+// `gantry adopt` and `gantry release`: objects come into a set's ownership, or leave it, and nothing else about them changes.
+import type { Client } from '../../../../server/client/client.ts';
+import type { Address } from '../../../core/documents/document.ts';
+import { coreKind } from '../../../core/kinds/index.ts';
+import { labelsOf, type Labels } from '../../../core/documents/labels.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { filterLabelled, nothingFits, objectSelector, selectedAddresses } from '../../flags/label-options.ts';
+import { parseAddress, type CliOptions } from '../../flags/options.ts';
+import { selectObjects } from '../../flags/selector.ts';
+import { loadSet, planOf, withClient, type Planned } from '../../session/session.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { carryOut } from './apply.ts';
+import { writeUndeclared } from './adopt-write.ts';
+
+export interface AdoptOptions extends CliOptions {
+  readonly all?: boolean;
+  readonly write?: string;
+}
+
+export async function adopt(context: OpenContext, words: readonly string[], options: AdoptOptions): Promise<ExitCode> {
+  const wanted = wantedOf(words, options);
+  return withClient(context, async (client) => {
+    const loaded = await documentsFor(context, client, wanted, options);
+    const known = new Set<Address>(loaded.documents.map(({ address }) => address));
+    const strange = [...(wanted ?? [])].filter((address) => !known.has(address) && !isAliasOf(address, loaded));
+    if (strange.length > 0) {
+      const remedy = 'write them with gantry export, or let adopt do so with --write FILE.yaml';
+      throw new CliError(`No manifest declares ${strange.join(', ')}: ${remedy}`, exitCodes.error);
+    }
+    const { planAdoption } = await import('../../../core/adoption/adopt.ts');
+    const planned = await planOf(context, client, loaded, 'apply');
+    const chosen = wanted ?? selectedSet(context, loaded);
+    const { plan, refusals } = planAdoption(planned.plan, planned.observed, planned.owner, chosen);
+    if (refusals.length > 0) {
+      const lines = refusals.map((one) => `  ${one}`).join('\n');
+      const remedy = 'Correct the manifests (gantry export shows what is so), or apply them';
+      throw new CliError(
+        `Nothing was adopted, since the first plan would not be empty:\n${lines}\n${remedy}`,
+        exitCodes.guard,
+      );
+    }
+    const { revision: _, ...rest } = planned;
+    const code = await record(context, client, { ...rest, plan }, "is the set's already");
+    if (code === exitCodes.ok) await promise(context, client, loaded, chosen);
+    return code;
+  });
+}
+
+/** Those with the labels that were asked for. */
+function selectedSet({ options }: OpenContext, { documents }: Loaded): ReadonlySet<Address> | undefined {
+  const selected = selectedAddresses(options, documents);
+  return selected === undefined ? undefined : new Set(selected);
+}
+
+/** Aliases are declared by their images. */
+const isAliasOf = (address: Address, { documents }: Loaded): boolean =>
+  address.startsWith('image_alias/') && documents.some(({ kind }) => kind === 'image');
+
+function wantedOf(words: readonly string[], options: AdoptOptions): ReadonlySet<Address> | undefined {
+  const isAll = options.all === true || objectSelector(options) !== undefined;
+  if (words.length > 0 === isAll)
+    throw usageError('name what is meant as KIND/NAME, or say --all, or choose by labels with -l, but one only');
+  return isAll ? undefined : new Set(words.map(parseAddress));
+}
+
+async function documentsFor(
+  context: OpenContext,
+  client: Client,
+  wanted: ReadonlySet<Address> | undefined,
+  { write, file }: AdoptOptions,
+): Promise<Loaded> {
+  if (write === undefined) return loadSet(context, []);
+  const declared = file === undefined ? [] : (await loadSet(context, [])).documents.map(({ address }) => address);
+  await writeUndeclared(context, client, { path: write, wanted, declared: new Set(declared) });
+  return loadSet(context, [write]);
+}
+
+/** What was promised is looked at again. */
+async function promise(
+  context: OpenContext,
+  client: Client,
+  loaded: Loaded,
+  wanted: ReadonlySet<Address> | undefined,
+): Promise<void> {
+  const { plan } = await planOf(context, client, loaded, 'apply');
+  const { isChange } = await import('../../../core/plan/summary.ts');
+  const left = plan.changes.filter((change) => wanted?.has(change.address) !== false && isChange(change));
+  if (left.length > 0)
+    throw new CliError(
+      `Meanwhile somebody changed ${left.map(({ address }) => address).join(', ')}: look at gantry plan`,
+      exitCodes.stale,
+    );
+  context.out('A plan of what was adopted is empty.');
+}
+
+async function record(context: OpenContext, client: Client, planned: Planned, nothing: string): Promise<ExitCode> {
+  const { plan } = planned;
+  for (const change of plan.changes) {
+    context.out(change.steps.length === 0 ? `${change.address} ${nothing}` : change.address);
+  }
+  return plan.steps.length === 0 ? exitCodes.ok : carryOut(context, client, planned);
+}
+
+export async function release(
+  context: OpenContext,
+  words: readonly string[],
+  options: AdoptOptions,
+): Promise<ExitCode> {
+  wantedOf(words, options);
+  const set = setNameOf(context.options, []);
+  const [{ observe }, { ownerOf }, { ownedOf, planRelease }] = await Promise.all([
+    import('../../../engine/observe/observe.ts'),
+    import('../../../engine/runs/key-hash.ts'),
+    import('../../../core/adoption/adopt.ts'),
+  ]);
+  return withClient(context, async (client) => {
+    const observed = await observe(client, context.stop, context.options.project);
+    const owner = ownerOf(set, observed);
+    const owned = ownedOf(observed, owner);
+    if (owned.length === 0) throw new CliError(`The set ${set} owns nothing here`, exitCodes.error);
+    const named = selectObjects(words, owned, `the set ${set} owns no such object`);
+    const labelled = ({ kind, name }: (typeof named)[number]): Labels =>
+      labelsOf(coreKind(kind).live(observed, name)?.object ?? {});
+    const chosen = filterLabelled(options, named, labelled);
+    if (chosen.length === 0) throw nothingFits('object of the set', named.map(labelled));
+    const plan = planRelease(observed, owner, new Set(chosen.map(({ address }) => address)));
+    const code = await record(context, client, { plan, observed, owner, images: new Map() }, '');
+    if (code === exitCodes.ok)
+      context.note(
+        `The set ${set} let go of them. A manifest that still declares them takes them back at its next apply.`,
+      );
+    return code;
+  });
+}

@@ -1,0 +1,186 @@
+// `gantry apply` and `gantry destroy`: plan, ask, carry out, report.
+import type { Client } from '../../../../server/client/client.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { SavedPlan } from '../../../core/history/saved-plan.ts';
+import type { RunResult } from '../../../engine/execute.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import { confirm } from '../../session/confirm.ts';
+import type { CliContext, OpenContext } from '../../session/context.ts';
+import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { colorOf } from '../../output/safe-io.ts';
+import { dryRunKind, isApproved, parseCount, parseDuration } from '../../flags/options.ts';
+import { countDone, outcomeLine, renderFailures, type Counts } from '../../output/outcome.ts';
+import { paintFor } from '../../output/paint.ts';
+import { changeSummary } from '../../output/render-json.ts';
+import { refuseInPart } from './refused-parts.ts';
+import { messageOf, revisionNotes } from '../../session/revision.ts';
+import { reporterFor, type Reporter } from '../../output/reporter.ts';
+import { hostName, loadSet, planOf, printPlan, withClient, type Planned } from '../../session/session.ts';
+import { planAgain, savedPlanAt } from '../planning/saved-plan.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { CliError } from '../../errors/usage-error.ts';
+
+export async function apply(context: OpenContext, args: readonly string[], mode: Plan['mode']): Promise<ExitCode> {
+  parseCount('--parallelism', context.options.parallelism);
+  parseDuration('--lock-timeout', context.options.lockTimeout);
+  messageOf(context);
+  const dryRun = dryRunKind(context.options);
+  if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryApply(context, args, mode, dryRun);
+  const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
+  if (saved !== undefined) return withClient(context, (client) => applySaved(context, client, saved));
+  const loaded = await loadSet(context, args);
+  return withClient(context, async (client) => {
+    await resume(context, client, setNameOf(context.options, loaded.documents));
+    return applyOnce(context, client, loaded, mode, 1);
+  });
+}
+
+/** Exactly what was looked at, without asking again; exit code 3 when the world has moved on. */
+async function applySaved(context: OpenContext, client: Client, saved: SavedPlan): Promise<ExitCode> {
+  await resume(context, client, saved.set);
+  const planned = await planAgain(context, client, saved);
+  const { plan } = planned;
+  if (context.isJson) await printPlan(context, plan, saved.mode);
+  if (plan.steps.length === 0) {
+    context.out('Nothing of the plan is left to do.');
+    return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
+  }
+  refuseInPart(context.options, plan);
+  const { OvertakenError } = await import('../../../engine/runs/set-run.ts');
+  const code = await carryOut(context, client, planned).catch((error: unknown) => {
+    throw error instanceof OvertakenError ? new CliError(error.message, exitCodes.stale, error) : error;
+  });
+  if (code !== exitCodes.ok) return code;
+  return codeOfDone(context, plan);
+}
+
+/** Plans again when another run of the set was quicker: approved in advance, what is done then is still what was asked for. */
+const rounds = 5;
+
+async function applyOnce(
+  context: OpenContext,
+  client: Client,
+  loaded: Loaded,
+  mode: Plan['mode'],
+  round: number,
+): Promise<ExitCode> {
+  const planned = await planOf(context, client, loaded, mode);
+  const { plan } = planned;
+  await printPlan(context, plan, mode);
+  if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
+  refuseInPart(context.options, plan);
+  await confirm(context, question(mode));
+  return carryOutOr(context, client, planned, round, () => applyOnce(context, client, loaded, mode, round + 1));
+}
+
+/** Carries the plan out, or does `again` when another run of the set was quicker. */
+export async function carryOutOr(
+  context: OpenContext,
+  client: Client,
+  planned: Planned,
+  round: number,
+  again: () => Promise<ExitCode>,
+  tell?: (counts: Counts) => void,
+): Promise<ExitCode> {
+  const { OvertakenError } = await import('../../../engine/runs/set-run.ts');
+  try {
+    const code = await carryOut(context, client, planned, tell);
+    if (code !== exitCodes.ok) return code;
+    return await codeOfDone(context, planned.plan);
+  } catch (error) {
+    if (!(error instanceof OvertakenError)) throw error;
+    if (!isApproved(context.options) || round >= rounds) throw new CliError(error.message, exitCodes.stale, error);
+    context.note(`${error.message}: planning again`);
+    return again();
+  }
+}
+
+/** Of a plan whose steps are all done. */
+async function codeOfDone({ options }: CliContext, plan: Plan): Promise<ExitCode> {
+  if (plan.guards.length > 0) return exitCodes.guard;
+  const { hasDifferences } = await import('../../../core/plan/summary.ts');
+  return options.detailedExitcode === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
+}
+
+const question = (mode: Plan['mode']): string =>
+  mode === 'apply' ? 'Do you want to perform these actions?' : 'Do you really want to destroy all of this?';
+
+/** Work that an earlier run began and did not see end may still go on: its end comes first. */
+export async function resume(context: CliContext, client: Client, set: string): Promise<void> {
+  const [{ stateDirectory }, { openOperations }] = await Promise.all([
+    import('../../../engine/runs/journal.ts'),
+    import('../../../engine/runs/journal-read.ts'),
+  ]);
+  const place = { directory: stateDirectory(context.io.env), set, host: hostName(context, client) };
+  for (const id of await openOperations(place)) {
+    const found = await client.operations.get(id, context.stop).catch(() => undefined);
+    if (found === undefined || found.status_code >= 200) continue;
+    context.note(`An earlier run began ${found.description || id}, which is still at work: waiting for its end`);
+    // How it ended shows in the objects.
+    await client.operations.wait(found, context.stop).catch(() => undefined);
+    context.stop.throwIfAborted();
+  }
+}
+
+/** `tell`: what was done, also when not all of it was. */
+export async function carryOut(
+  context: OpenContext,
+  client: Client,
+  planned: Planned,
+  tell?: (counts: Counts) => void,
+): Promise<ExitCode> {
+  const { io, options } = context;
+  const { plan } = planned;
+  const report = reporterFor(io, { json: context.isJson, color: options.color !== false }, plan.steps.length);
+  if (!context.isJson) context.onInterrupt = (text) => report.say(text);
+  const result = await runPlan(context, client, planned, report).finally(() => report.finish());
+  const counts = countDone(plan, result);
+  tell?.(counts);
+  const line = outcomeLine(plan, counts, result);
+  context.json(changeSummary(counts, plan.mode, line, io.nowMs()));
+  const failures = renderFailures(result, paintFor(colorOf(io, io.stderr, options.color !== false)));
+  if (failures !== '') context.note(`\n${failures.trimEnd()}`);
+  context.out(`\n${paintOutcome(context, line, result.failures.length === 0)}`);
+  return exitCodeOf(result);
+}
+
+async function runPlan(context: OpenContext, client: Client, planned: Planned, report: Reporter): Promise<RunResult> {
+  const { io, options } = context;
+  const { plan, observed, owner } = planned;
+  const [{ applyPlan }, { SetRun }, { Journal, stateDirectory }, { LockedError }, { pause }] = await Promise.all([
+    import('../../../engine/runs/apply.ts'),
+    import('../../../engine/runs/set-run.ts'),
+    import('../../../engine/runs/journal.ts'),
+    import('../../../engine/runs/lock.ts'),
+    import('../../../../server/client/transport/deadline.ts'),
+  ]);
+  const parallelism = parseCount('--parallelism', options.parallelism);
+  const lockTimeoutMs = parseDuration('--lock-timeout', options.lockTimeout) ?? 0;
+  const warn = (text: string): void => report.say(`Warning: ${text}`);
+  const runs = observed.sets?.get(owner.set)?.runs ?? 0;
+  const notes = await revisionNotes(context, planned);
+  const noted = notes === undefined ? {} : { notes };
+  const run = new SetRun({ ...owner, client, runs, lockTimeoutMs, nowMs: io.nowMs, pause, warn, ...noted });
+  const place = { directory: stateDirectory(io.env), set: owner.set, host: hostName(context, client) };
+  const deps = {
+    client,
+    run,
+    journal: new Journal(place, run.id, io.nowMs, warn),
+    emit: report.event.bind(report),
+    stop: context.stop,
+    nowMs: io.nowMs,
+    failFast: options.failFast === true,
+    ...(parallelism === undefined ? {} : { parallelism }),
+  };
+  io.compileLess?.();
+  return applyPlan(plan, deps, context.cancel).catch((error: unknown) => {
+    if (!(error instanceof LockedError)) throw error;
+    const remedy = 'wait with --lock-timeout, or take it away with gantry force-unlock when nobody is at work';
+    throw new CliError(`${error.message}: ${remedy}`, exitCodes.locked, error);
+  });
+}
+
+function paintOutcome(context: CliContext, line: string, isGood: boolean): string {
+  const paint = paintFor(context.color);
+  return isGood ? paint.bold(paint.green(line)) : paint.bold(line);
+}

@@ -1,0 +1,43 @@
+// `gantry apply --dry-run` and `gantry destroy --dry-run`: the plan, and with `server` what became of it on a copy.
+import type { Client } from '../../../../server/client/client.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { exitCodeOfTried, showTried, tryPlan } from '../planning/dry-run.ts';
+import type { ExitCode } from '../../errors/exit-codes.ts';
+import type { DryRunKind } from '../../flags/options.ts';
+import { planAgain, savedPlanAt } from '../planning/saved-plan.ts';
+import { loadSet, planOf, printPlan, withClient, type Planned } from '../../session/session.ts';
+
+export async function dryApply(
+  context: OpenContext,
+  args: readonly string[],
+  mode: Plan['mode'],
+  kind: DryRunKind,
+): Promise<ExitCode> {
+  const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
+  if (saved !== undefined) {
+    return withClient(context, async (client) =>
+      dryRunOf(context, client, await planAgain(context, client, saved), kind),
+    );
+  }
+  const loaded = await loadSet(context, args);
+  return withClient(context, async (client) =>
+    dryRunOf(context, client, await planOf(context, client, loaded, mode), kind, loaded.locate),
+  );
+}
+
+/** Of a plan that is made already. */
+export async function dryRunOf(
+  context: OpenContext,
+  client: Client,
+  planned: Planned,
+  kind: DryRunKind,
+  locate?: Loaded['locate'],
+): Promise<ExitCode> {
+  const { plan } = planned;
+  await printPlan(context, plan, plan.mode);
+  const tried = kind === 'server' ? await tryPlan(context, client, planned) : undefined;
+  if (tried !== undefined) await showTried(context, tried, locate);
+  return exitCodeOfTried(context, plan, tried);
+}

@@ -1,0 +1,190 @@
+// `gantry history`, `history show`, `history diff`: what was applied to a set when, by whom and why. Only reads.
+import type { Json } from '../../../core/documents/document.ts';
+import type { Revision, WrittenDocument } from '../../../core/history/revisions.ts';
+import { printable } from '../../../core/text/terminal-text.ts';
+import { unifiedDiff } from '../../../core/text/unified-diff.ts';
+import { cutHash, holdsCuts, shownDocument } from '../../../core/history/revision-secrets.ts';
+import type { CliContext } from '../../session/context.ts';
+import { different, withDiffCodes } from '../../errors/diff-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { paintFor } from '../../output/paint.ts';
+import { documentsOf, outcomeOf, parseRevision, readRevisions, revisionAt, type Revisions } from './revisions.ts';
+import { withClient } from '../../session/session.ts';
+import { renderTable } from '../../output/table.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { yamlText } from '../../../manifest/text/yaml-text.ts';
+
+function formatOf(context: CliContext, formats: readonly string[]): string {
+  const format = context.isJson ? 'json' : (context.options.output ?? formats[0] ?? '');
+  if (!formats.includes(format))
+    throw usageError(`--output ${JSON.stringify(format)} is none of ${formats.join(', ')}`);
+  return format;
+}
+
+export async function history(context: CliContext): Promise<ExitCode> {
+  const format = formatOf(context, ['table', 'json']);
+  return withClient(context, async (client) => {
+    const revisions = await readRevisions(context, client);
+    const newest = [...revisions.all].reverse();
+    if (context.isJson)
+      for (const one of newest) context.io.stdout.write(`${JSON.stringify(jsonOf(revisions, one))}\n`);
+    else if (format === 'json')
+      context.io.stdout.write(
+        `${JSON.stringify(
+          newest.map((one) => jsonOf(revisions, one)),
+          null,
+          2,
+        )}\n`,
+      );
+    else if (newest.length === 0) context.out(`No revisions of the set ${revisions.set} yet.`);
+    else {
+      const rows = newest.map((one) => rowOf(jsonOf(revisions, one)));
+      context.out(renderTable(historyHead, rows, paintFor(context.color)));
+    }
+    return exitCodes.ok;
+  });
+}
+
+/** As programs get it. */
+export interface HistoryEntry {
+  readonly set: string;
+  readonly number: number;
+  readonly at: string;
+  readonly who: string;
+  readonly mode: Revision['mode'];
+  readonly outcome: string;
+  readonly message?: string;
+  readonly commit?: string;
+  readonly rollback_of?: number;
+  readonly partial: boolean;
+  readonly summary: Revision['counts'];
+  readonly changes: readonly string[];
+  /** Addresses that guards kept as they were. */
+  readonly refused?: readonly string[];
+  readonly failed?: number;
+  /** Whether it can be gone back to. */
+  readonly kept: boolean;
+}
+
+function jsonOf(revisions: Revisions, one: Revision): HistoryEntry {
+  const { number, at, who, mode, message, commit, rollbackOf, isPartial, counts, changes, refused, failed } = one;
+  return {
+    set: revisions.set,
+    number,
+    at,
+    who,
+    mode,
+    outcome: outcomeOf(revisions, one).replace(/ \(.*/, ''),
+    ...(message === undefined ? {} : { message }),
+    ...(commit === undefined ? {} : { commit }),
+    ...(rollbackOf === undefined ? {} : { rollback_of: rollbackOf }),
+    partial: isPartial === true,
+    summary: counts,
+    changes,
+    ...(refused === undefined ? {} : { refused }),
+    ...(failed === undefined ? {} : { failed }),
+    kept: one.documents !== undefined,
+  };
+}
+
+export const historyHead = ['REVISION', 'WHEN', 'WHO', 'COMMIT', 'CHANGES', 'RESULT', 'MESSAGE'] as const;
+
+export function rowOf({
+  number,
+  at,
+  who,
+  commit,
+  summary,
+  partial,
+  mode,
+  outcome,
+  failed,
+  ...one
+}: HistoryEntry): readonly string[] {
+  const result = outcome === 'failed' ? `failed (${failed ?? 0})` : outcome;
+  return [
+    String(number),
+    at.slice(0, 19).replace('T', ' '),
+    printable(who),
+    commit === undefined ? '' : `${printable(commit).slice(0, 10)}${commit.endsWith('+') ? '+' : ''}`,
+    `+${summary.add} ~${summary.change} -${summary.destroy}${partial ? ' (part)' : ''}`,
+    `${mode === 'destroy' ? 'destroy ' : ''}${result}`,
+    printable((one.message ?? '').replaceAll('\n', ' ')),
+  ];
+}
+
+export async function historyShow(context: CliContext, number: string): Promise<ExitCode> {
+  const format = formatOf(context, ['yaml', 'json']);
+  const wanted = parseRevision(number);
+  return withClient(context, async (client) => {
+    const revisions = await readRevisions(context, client);
+    const revision = revisionAt(revisions, wanted);
+    const documents = documentsOf(revisions, revision);
+    if (format === 'json') {
+      const shown = { ...jsonOf(revisions, revision), documents: documents.map(shownDocument) };
+      context.io.stdout.write(`${JSON.stringify(shown, null, context.isJson ? 0 : 2)}\n`);
+    } else context.io.stdout.write(yamlOf(revisions, revision, documents));
+    return exitCodes.ok;
+  });
+}
+
+function yamlOf(revisions: Revisions, revision: Revision, documents: readonly WrittenDocument[]): string {
+  const { number, at, who, message, commit, rollbackOf } = revision;
+  const head = [
+    `# Revision ${number} of the set ${revisions.set}: ${outcomeOf(revisions, revision)}, ${at} by ${printable(who)}`,
+    ...(message === undefined ? [] : [`# ${printable(message).replaceAll('\n', '\n# ')}`]),
+    ...(commit === undefined ? [] : [`# commit ${printable(commit)}`]),
+    ...(rollbackOf === undefined ? [] : [`# back to revision ${rollbackOf}`]),
+    ...revision.changes.map((change) => `#   ${printable(change)}`),
+    ...(revision.refused ?? []).map((address) => `#   refused: ${printable(address)}`),
+    ...(documents.some(({ value }) => holdsCuts(value))
+      ? ['# Secrets are not kept: from_env stands where one was written.']
+      : []),
+  ].join('\n');
+  const texts = documents.map((one) => `---\n${spelled(shownDocument(one))}`);
+  return `${head}\n${texts.join('')}`;
+}
+
+const spelled = (value: Json): string => yamlText(value, { lineWidth: 0, aliasDuplicateObjects: false });
+
+/** Without a second number: against the newest. */
+export async function historyDiff(context: CliContext, args: readonly (string | undefined)[]): Promise<ExitCode> {
+  const [first, second] = args.flatMap((text) => (text === undefined ? [] : [parseRevision(text)]));
+  return withDiffCodes(() =>
+    withClient(context, async (client) => {
+      const revisions = await readRevisions(context, client);
+      const before = revisionAt(revisions, first ?? 0);
+      const after = revisionAt(revisions, second ?? revisions.all.at(-1)?.number ?? 0);
+      const text = difference(revisions, before, after);
+      context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : text);
+      return text === '' ? exitCodes.ok : different;
+    }),
+  );
+}
+
+function difference(revisions: Revisions, before: Revision, after: Revision): string {
+  const [a, b] = [before, after].map((one) => new Map(documentsOf(revisions, one).map((each) => [each.address, each])));
+  const addresses = [...new Set([...(a?.keys() ?? []), ...(b?.keys() ?? [])])].sort();
+  return addresses
+    .map((address) => {
+      const [old, now] = [a?.get(address), b?.get(address)];
+      const text = unifiedDiff(textOf(old), textOf(now));
+      if (text === '') return '';
+      const name = printable(address);
+      const from = old === undefined ? '/dev/null' : `revision ${before.number}/${name}`;
+      return `--- ${from}\n+++ ${now === undefined ? '/dev/null' : `revision ${after.number}/${name}`}\n${text}`;
+    })
+    .join('');
+}
+
+/** Secrets by the beginning of their hashes: equal ones look equal. */
+function textOf(document: WrittenDocument | undefined): string {
+  const walk = (value: Json): Json => {
+    const hash = cutHash(value);
+    if (hash !== undefined) return `(secret ${hash.slice(0, 4)})`;
+    if (Array.isArray(value)) return (value as readonly Json[]).map(walk);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item)]));
+  };
+  return document === undefined ? '' : printable(spelled(walk(document.value)));
+}

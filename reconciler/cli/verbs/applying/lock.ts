@@ -1,0 +1,72 @@
+// `gantry lock`, `gantry force-unlock`: keep runs of a set away for a while, and take away a lock that nobody will release.
+import { randomBytes } from 'node:crypto';
+import { pause } from '../../../../server/client/transport/deadline.ts';
+import { lockKey } from '../../../core/ownership/set-state.ts';
+import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from '../../../engine/runs/lock.ts';
+import { changeNotes } from '../../../engine/runs/server-notes.ts';
+import { confirm } from '../../session/confirm.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { parseDuration } from '../../flags/options.ts';
+import { withClient } from '../../session/session.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+
+const defaultLockMs = 3_600_000;
+
+export async function lock(
+  context: CliContext,
+  options: { readonly for?: string; readonly reason?: string },
+): Promise<ExitCode> {
+  const set = setNameOf(context.options, []);
+  const ttlMs = parseDuration('--for', options.for) ?? defaultLockMs;
+  const nowMs = context.io.nowMs();
+  const made = newLock(randomBytes(6).toString('hex'), nowMs, ttlMs, options.reason ?? 'gantry lock');
+  await withClient(context, (client) =>
+    changeNotes(
+      { client, pause },
+      (config) => {
+        const held = lockIn(config, set);
+        const isFree = held === undefined || isAbandoned(held) || isOverdue(held, nowMs);
+        if (!isFree) throw new CliError(new LockedError(set, held).message, exitCodes.locked);
+        return { [lockKey(set)]: JSON.stringify(made) };
+      },
+      context.stop,
+    ),
+  );
+  context.json(JSON.stringify(made));
+  context.out(
+    `The set ${set} is locked until ${made.expires}; gantry force-unlock --set ${set} ${made.id} releases it.`,
+  );
+  return exitCodes.ok;
+}
+
+/** `id`: only this lock, so that a newer one is not taken away by mistake. */
+export async function forceUnlock(context: CliContext, id: string | undefined): Promise<ExitCode> {
+  const set = setNameOf(context.options, []);
+  return withClient(context, async (client) => {
+    const find = async (): Promise<Lock | undefined> =>
+      lockIn((await client.server(context.stop)).metadata.config, set);
+    const held = await find();
+    if (held === undefined) {
+      context.out(`The set ${set} is not locked.`);
+      return exitCodes.ok;
+    }
+    if (id !== undefined && id !== held.id)
+      throw usageError(`the set ${set} is locked by ${held.who} as ${held.id}, not as ${id}`);
+    if (id === undefined) await confirm(context, `Take the lock of the set ${set} away from ${held.who}?`);
+    await changeNotes(
+      { client, pause },
+      (config) => {
+        const now = lockIn(config, set);
+        if (now === undefined) return undefined;
+        if (now.id !== held.id)
+          throw new CliError(`meanwhile ${now.who} locked the set ${set}: nothing was changed`, exitCodes.locked);
+        return { [lockKey(set)]: '' };
+      },
+      context.stop,
+    );
+    context.out(`The set ${set} is unlocked.`);
+    return exitCodes.ok;
+  });
+}

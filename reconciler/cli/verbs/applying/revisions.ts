@@ -1,0 +1,84 @@
+// Finds revisions of a set on its server and reads their documents; says what there is when there is no such one.
+import type { Client } from '../../../../server/client/client.ts';
+import {
+  documentsText,
+  readHistory,
+  setsWithHistory,
+  type Revision,
+  type WrittenDocument,
+} from '../../../core/history/revisions.ts';
+import { isNamed } from '../../../core/history/fleet-revision.ts';
+import { unpackDocuments } from '../../../engine/runs/history.ts';
+import { lockIn } from '../../../engine/runs/lock.ts';
+import { configOf, type ServerConfig } from '../../../engine/runs/server-notes.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { parseCount } from '../../flags/options.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+
+export interface Revisions {
+  readonly set: string;
+  readonly config: ServerConfig;
+  /** Oldest first. */
+  readonly all: readonly Revision[];
+}
+
+export async function readRevisions(context: CliContext, client: Pick<Client, 'server'>): Promise<Revisions> {
+  const set = setNameOf(context.options, []);
+  const config = configOf((await client.server(context.stop)).metadata);
+  const all = readHistory(config, set).revisions;
+  const others = setsWithHistory(config).filter((name) => name !== set);
+  if (all.length === 0 && others.length > 0)
+    context.note(`The set ${set} has no revisions; these have: ${others.join(', ')} (--set)`);
+  return { set, config, all };
+}
+
+/** `running` means so only while its run holds the lock. */
+export function outcomeOf({ config, set }: Revisions, { outcome, run, failed }: Revision): string {
+  if (outcome === 'running') return lockIn(config, set)?.id === run ? 'in progress' : 'broken off';
+  return outcome === 'failed' ? `failed (${failed ?? 0})` : outcome;
+}
+
+export function parseRevision(text: string): number {
+  const number = parseCount('revision', text.replace(/^#/, ''));
+  if (number === undefined) throw usageError('say which revision, as in gantry history show 3');
+  return number;
+}
+
+export function revisionAt({ all, set }: Revisions, number: number): Revision {
+  const found = all.find((one) => one.number === number);
+  if (found !== undefined) return found;
+  const [first, last] = [all[0]?.number, all.at(-1)?.number];
+  const known =
+    first === undefined ? 'it has none' : first === last ? `it has ${first}` : `it has ${first} to ${String(last)}`;
+  throw new CliError(`The set ${set} has no revision ${number}: ${known} (gantry history)`, exitCodes.error);
+}
+
+/** The newest that ended well with this commit or message. */
+export function revisionNamed({ all, set }: Revisions, text: string): Revision {
+  const found = all.findLast((one) => one.outcome === 'done' && one.mode === 'apply' && isNamed(text)(one));
+  if (found !== undefined) return found;
+  throw new CliError(
+    `The set ${set} has no revision with the commit or message ${JSON.stringify(text)} that ended well (gantry history)`,
+    exitCodes.error,
+  );
+}
+
+/** Throws when they are not there, or damaged. */
+export function documentsOf({ config, set }: Revisions, revision: Revision): readonly WrittenDocument[] {
+  const { number, documents, mode, commit } = revision;
+  const elsewhere = commit === undefined ? '' : `; its manifests were those of commit ${commit}`;
+  if (mode === 'destroy') throw new CliError(`Revision ${number} destroyed: it has no documents`, exitCodes.error);
+  const text = documents === undefined ? undefined : documentsText(config, set, documents);
+  if (documents === undefined || text === undefined) {
+    const why = `The documents of revision ${number} were given up, since those of newer ones fill the place for them`;
+    throw new CliError(`${why}${elsewhere}`, exitCodes.error);
+  }
+  try {
+    return unpackDocuments(text, documents);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CliError(`The documents of revision ${number} are damaged (${why})${elsewhere}`, exitCodes.error, error);
+  }
+}

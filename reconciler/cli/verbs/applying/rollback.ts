@@ -1,0 +1,192 @@
+// `gantry rollback`: plans the documents of an earlier revision like manifests of today, asks, and applies them under the same guards.
+import type { Client } from '../../../../server/client/client.ts';
+import type { Address, Document } from '../../../core/documents/document.ts';
+import { valueAt } from '../../../core/plan/apply-edits.ts';
+import { previousOf, type Revision, type WrittenDocument } from '../../../core/history/revisions.ts';
+import { coreKind } from '../../../core/kinds/index.ts';
+import type { JsonObject } from '../../../core/documents/document.ts';
+import type { Observed } from '../../../core/documents/observed.ts';
+import { hashOf } from '../../../core/ownership/owner-records.ts';
+import { fillSecrets } from '../../../core/history/revision-secrets.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import { confirm } from '../../session/confirm.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { dryRunKind, planOptionsOf } from '../../flags/options.ts';
+import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from './revisions.ts';
+import { refuseInPart } from './refused-parts.ts';
+import { messageOf } from '../../session/revision.ts';
+import { loadSet, planFor, printPlan, withClient, type Planned } from '../../session/session.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { carryOutOr, resume } from './apply.ts';
+
+export async function rollback(context: OpenContext, number: string | undefined): Promise<ExitCode> {
+  messageOf(context);
+  dryRunKind(context.options);
+  const wanted = wantedRevision(number);
+  const given = (context.options.file ?? []).length === 0 ? undefined : await loadSet(context, []);
+  return withClient(context, async (client) =>
+    once(context, client, await readBack(context, client, wanted, given?.documents ?? []), 1),
+  );
+}
+
+/** A number, or what names a commit or a message. */
+export const wantedRevision = (text: string | undefined): number | string | undefined =>
+  text === undefined ? undefined : /^#?\d{1,6}$/.test(text) ? parseRevision(text) : text;
+
+/** The revision to go back to; without a number the last good one before the newest. Throws when there is none. */
+export async function readBack(
+  context: OpenContext,
+  client: Client,
+  wanted: number | string | undefined,
+  given: readonly Document[],
+): Promise<Back> {
+  const revisions = await readRevisions(context, client);
+  await resume(context, client, revisions.set);
+  const revision =
+    wanted === undefined
+      ? previous(revisions)
+      : typeof wanted === 'number'
+        ? revisionAt(revisions, wanted)
+        : revisionNamed(revisions, wanted);
+  const written = documentsOf(revisions, revision);
+  if (revision.isPartial === true && context.options.prune === true)
+    throw usageError(
+      `revision ${revision.number} is of a part of the set: --prune would take the rest for what is no longer declared`,
+    );
+  if (revision.isPartial === true)
+    context.note(`Revision ${revision.number} is of a part of the set: only that part goes back`);
+  return { revisions, revision, written, given };
+}
+
+export interface Back {
+  readonly revisions: Revisions;
+  readonly revision: Revision;
+  readonly written: readonly WrittenDocument[];
+  /** Manifests of now. */
+  readonly given: readonly Document[];
+}
+
+function previous(revisions: Revisions): Revision {
+  const found = previousOf({ revisions: revisions.all });
+  if (found !== undefined) return found;
+  const why =
+    revisions.all.length < 2 ? 'there is no revision before this one' : 'no earlier one ended well and differs';
+  throw new CliError(`Nothing to go back to: ${why} (gantry history --set ${revisions.set})`, exitCodes.error);
+}
+
+async function once(context: OpenContext, client: Client, back: Back, round: number): Promise<ExitCode> {
+  const planned = await planBack(context, client, back);
+  const { plan } = planned;
+  const dryRun = dryRunKind(context.options);
+  if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryRunOf(context, client, planned, dryRun);
+  await printPlan(context, plan, 'apply');
+  if (plan.steps.length === 0) {
+    if (plan.guards.length > 0) return exitCodes.guard;
+    context.out(`Everything that revision ${back.revision.number} declares is so.`);
+    return exitCodes.ok;
+  }
+  refuseInPart(context.options, plan);
+  await confirm(context, `Do you want to go back to revision ${back.revision.number}?`);
+  return carryOutOr(context, client, planned, round, () => once(context, client, back, round + 1));
+}
+
+export async function planBack(context: OpenContext, client: Client, back: Back): Promise<Planned> {
+  const { revisions, revision } = back;
+  const [{ observe }, { ownerOf }] = await Promise.all([
+    import('../../../engine/observe/observe.ts'),
+    import('../../../engine/runs/key-hash.ts'),
+  ]);
+  const observed = await observe(client, context.stop, context.options.project);
+  const filled = filledSecrets(back, observed, ownerOf(revisions.set, observed).hash);
+  const loaded = await load(context, revision, filled, observed);
+  const { documents, locate } = loaded;
+  const planned = await planFor(context, client, {
+    documents,
+    set: revisions.set,
+    options: planOptionsOf(context.options),
+    mode: 'apply',
+    images: new Map(Object.entries(revision.images)),
+    locate,
+  });
+  const message = `rollback to revision ${revision.number}`;
+  const source = { written: filled, paths: [], message, rollbackOf: revision.number };
+  const { plan } = planned;
+  // Of a part, what it does not declare says nothing about what is declared elsewhere.
+  return {
+    ...planned,
+    plan: revision.isPartial === true ? { ...plan, isPartial: true, orphans: [] } : plan,
+    revision: source,
+  };
+}
+
+/** From the live object while it holds the same value, else from the manifests of now. */
+function filledSecrets(
+  { revision, written, given }: Back,
+  observed: Observed,
+  hash: (text: string) => string,
+): readonly WrittenDocument[] {
+  const byAddress = new Map<string, Document>(given.map((document) => [document.address, document]));
+  const { documents, missing } = fillSecrets(written, (address, path, wanted) => {
+    const live = liveAt(observed, address);
+    const now = live === undefined ? undefined : valueAt(live, path);
+    if (now !== undefined && hashOf(hash, path, now) === wanted) return now;
+    const document = byAddress.get(address);
+    return document === undefined ? undefined : valueAt(document.values, path);
+  });
+  if (missing.length === 0) return documents;
+  const list = missing.map((one) => `\n  ${one}`).join('');
+  const { number, commit } = revision;
+  const remedy =
+    commit === undefined
+      ? 'Give manifests that have them with -f'
+      : `Give manifests that have them with -f, or apply those of commit ${commit}`;
+  throw new CliError(
+    `Revision ${number} keeps no secrets, and these are no longer on the server as they were:${list}\n${remedy}`,
+    exitCodes.error,
+  );
+}
+
+function liveAt(observed: Observed, address: Address): JsonObject | undefined {
+  const slash = address.indexOf('/');
+  const kind = address.slice(0, slash) as Parameters<typeof coreKind>[0];
+  return coreKind(kind).live(observed, address.slice(slash + 1))?.object as JsonObject | undefined;
+}
+
+async function load(
+  context: OpenContext,
+  { number }: Revision,
+  written: readonly WrittenDocument[],
+  observed: Observed,
+): Promise<Loaded> {
+  const { loadWritten } = await import('../../../manifest/load.ts');
+  const { io, options } = context;
+  const known = new Map(
+    written.flatMap(({ address, fingerprint }) => {
+      const image = fingerprint === undefined ? undefined : observed.images.get(fingerprint)?.object;
+      return image === undefined ? [] : [[address, { fingerprint: image.fingerprint, sizeBytes: image.size }] as const];
+    }),
+  );
+  const input = {
+    env: io.env,
+    nowMs: io.nowMs(),
+    ...(options.project === undefined ? {} : { project: options.project }),
+  };
+  const loaded = await loadWritten(number, written, input, known, context.stop);
+  await context.diagnostics(loaded.diagnostics);
+  if (loaded.diagnostics.some(({ severity }) => severity === 'error'))
+    throw new CliError(
+      `Revision ${number} can no longer be gone back to: what it needs is gone, or no longer allowed`,
+      exitCodes.error,
+    );
+  const others = written.filter(({ address, fingerprint }) => {
+    const now = loaded.documents.find((document) => document.address === address)?.files?.fingerprint;
+    return fingerprint !== undefined && now !== undefined && now !== fingerprint;
+  });
+  if (others.length === 0) return loaded;
+  const list = others.map(({ address, fingerprint = '' }) => `\n  ${address}: ${fingerprint}`).join('');
+  throw new CliError(
+    `The server no longer has images of revision ${number}, and their files are others by now:${list}`,
+    exitCodes.error,
+  );
+}

@@ -1,0 +1,267 @@
+// `gantry run`: keeps a host as its manifests say. Looks whenever the server tells of a change, applies what differs under the same
+// guards as `apply`, and leaves things alone while the set is locked, outside its windows, and against somebody who keeps changing them.
+import type { Client } from '../../../../server/client/client.ts';
+import { parseWindow, untilOpenMs, type Window } from '../../../core/drift/repair-pace.ts';
+import type { Address } from '../../../core/documents/document.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import { describeSeen } from '../../../core/drift/lifecycle-changes.ts';
+import { CachedLists } from '../../../engine/observe/cached-reader.ts';
+import { CertificateBook } from '../../../engine/observe/certificate-names.ts';
+import { watch, type Occasion } from '../../../engine/observe/watch.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { codeOf } from '../../errors/error-outcome.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { HealLog } from '../../watch/repair-log.ts';
+import { isApproved, parseCount, type CliOptions } from '../../flags/options.ts';
+import { persist } from '../../watch/retry-until-reachable.ts';
+import { whyRefused } from './refused-parts.ts';
+import { messageOf } from '../../session/revision.ts';
+import { loadSet, planOf, printPlan, withClient, type Planned } from '../../session/session.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { toldOnce } from '../../watch/report-once.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { endOf, pacedIntervalMs, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
+import { carryOut, resume } from './apply.ts';
+
+export interface RunOptions extends CliOptions {
+  readonly interval?: string;
+  readonly for?: string;
+  readonly window?: readonly string[];
+}
+
+const defaultIntervalMs = 60_000;
+
+export async function run(context: OpenContext, args: readonly string[], options: RunOptions): Promise<ExitCode> {
+  const settings = runSettings(context, options);
+  const end = endOf(context, settings.limitMs);
+  // Those of stdin cannot be read again.
+  const isOnce = args.includes('-');
+  const read = isOnce ? {} : { read: (own: OpenContext) => loadSet(own, args) };
+  try {
+    const loaded = await firstOf(context, isOnce, end, (own) => loadSet(own, args));
+    const work = async (client: Client): Promise<void> => {
+      const keeper = new Keeper(context, client, { ...settings, ...read, loaded });
+      await keeper.keep(end);
+    };
+    // A daemon of its own that does not come up is no server that is away.
+    const passes = (error: unknown): boolean =>
+      options.embedded === undefined && codeOf(error) === exitCodes.unreachable;
+    await persist(context, () => withClient({ ...context, stop: end }, work), { what: 'the server', passes, end });
+  } catch (error) {
+    // Being told to end is how it ends.
+    if (context.stop.aborted && codeOf(context.stop.reason) === exitCodes.interrupted) return exitCodes.ok;
+    throw error;
+  }
+  return exitCodes.ok;
+}
+
+/** The first manifests that are good: whoever works on them, or checks them out, may not be done yet. */
+export function firstOf<T>(
+  context: OpenContext,
+  isOnce: boolean,
+  end: AbortSignal,
+  load: (own: OpenContext) => Promise<T>,
+): Promise<T> {
+  const passes = (error: unknown): boolean => !isOnce && codeOf(error) === exitCodes.error && error instanceof CliError;
+  const own = { ...context, diagnostics: toldOnce(context).diagnostics };
+  return persist(context, () => load(own), { what: 'manifests without errors', passes, end });
+}
+
+export interface RunSettings extends WatchTimes {
+  readonly windows: readonly Window[];
+}
+
+/** Wrong flags are told before anything is read. */
+export function runSettings(context: OpenContext, options: RunOptions): RunSettings {
+  if (!isApproved(options))
+    throw usageError('run applies what differs without asking: approve that with --auto-approve');
+  messageOf(context);
+  parseCount('--parallelism', options.parallelism);
+  return { ...timesOf(options, defaultIntervalMs), windows: (options.window ?? []).map(windowOf) };
+}
+
+function windowOf(text: string): Window {
+  const window = parseWindow(text);
+  if (window === undefined)
+    throw usageError(`--window ${JSON.stringify(text)} is no time of the day (UTC) such as 22:00-06:00`);
+  return window;
+}
+
+export interface Kept extends RunSettings {
+  readonly loaded: Loaded;
+  /** Reads the manifests again; absent when somebody else gives them. */
+  readonly read?: (context: OpenContext) => Promise<Loaded>;
+  /** Told what a look at these manifests came to; not while it waits for a window or for somebody's patience. */
+  readonly onLook?: (loaded: Loaded, code: ExitCode) => void;
+}
+
+/** Of one host: what it looked at last, and how often it had to put something right. */
+export class Keeper {
+  readonly #context: OpenContext;
+  readonly #client: Client;
+  readonly #wanted: Kept;
+  readonly #lists: CachedLists;
+  readonly #book: CertificateBook;
+  #loaded: Loaded;
+  #isFirst = true;
+  #told = '';
+  readonly #heals = new HealLog();
+  #waitMs: number | undefined;
+  /** Of the last look at everything. */
+  #lookCpuMs = 0;
+  #lookNow = (): void => {};
+
+  constructor(context: OpenContext, client: Client, wanted: Kept) {
+    this.#context = toldOnce(context);
+    this.#client = client;
+    this.#wanted = wanted;
+    this.#loaded = wanted.loaded;
+    this.#lists = new CachedLists(client);
+    this.#book = new CertificateBook(this.#lists.list);
+  }
+
+  /** Until `end`. */
+  async keep(end: AbortSignal): Promise<void> {
+    const client = this.#client;
+    const { options } = this.#context;
+    await resume(this.#context, client, setNameOf(options, this.#loaded.documents));
+    const { project } = options;
+    await watch(
+      {
+        events: (signal, eventOptions) => client.events(['lifecycle'], signal, eventOptions),
+        look: (occasion) => this.#measured(occasion),
+        onStart: (lookNow) => void (this.#lookNow = lookNow),
+        onConnection: (state) => this.#context.note(`The connection for events is ${state}`),
+        onFailure: (error) => this.#failed(error),
+        intervalMs: () => this.#patienceMs(pacedIntervalMs(this.#wanted, this.#lookCpuMs)),
+        ...(project === undefined ? {} : { project }),
+      },
+      end,
+    );
+  }
+
+  /** What is declared from now on. */
+  give(loaded: Loaded): void {
+    this.#loaded = loaded;
+    this.#lookNow();
+  }
+
+  /** Sooner than usual when something waits to be put right. */
+  #patienceMs(usualMs: number): number {
+    return this.#waitMs === undefined ? usualMs : Math.min(usualMs, Math.max(1000, this.#waitMs));
+  }
+
+  async #measured(occasion: Occasion): Promise<void> {
+    const before = process.cpuUsage();
+    await this.#look(occasion);
+    const { user, system } = process.cpuUsage(before);
+    if (occasion.isWhole) this.#lookCpuMs = (user + system) / 1000;
+  }
+
+  async #look({ seen, isWhole }: Occasion): Promise<void> {
+    if (isWhole) {
+      this.#lists.forget();
+      this.#book.forget();
+      await this.#readAgain();
+    } else await this.#lists.refresh(seen, this.#context.stop);
+    this.#isFirst = false;
+    this.#waitMs = undefined;
+    const reader = Object.assign(Object.create(this.#client) as Client, { list: this.#lists.list });
+    const loaded = this.#loaded;
+    this.#heals.declare(loaded.documents);
+    const whole = await planOf(this.#context, reader, loaded, 'apply');
+    const resting = this.#heals.resting(addressesOf(whole.plan), this.#context.io.nowMs());
+    const planned = resting.size === 0 ? whole : await this.#without(resting, whole, reader);
+    if (planned === undefined) return;
+    const { plan } = planned;
+    if (plan.steps.length === 0) {
+      this.#tell(plan.guards.map(({ message }) => `Refused: ${message}`).join('\n'));
+      return this.#wanted.onLook?.(loaded, plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok);
+    }
+    const refused = whyRefused(this.#context.options, plan);
+    if (refused !== undefined) {
+      const parts = plan.guards.map(({ message }) => `Refused: ${message}`);
+      this.#tell([...parts, refused].join('\n'));
+      return this.#wanted.onLook?.(loaded, exitCodes.guard);
+    }
+    const closedMs = untilOpenMs(this.#wanted.windows, this.#context.io.nowMs());
+    if (closedMs > 0) {
+      this.#waitMs = closedMs;
+      return this.#tell(`${listOf(addressesOf(plan))} differ, and are left alone for now: no window is open`);
+    }
+    for (const one of await this.#book.name(seen, this.#context.stop))
+      this.#context.note(`${one.address}: ${describeSeen(one)}`);
+    const code = await this.#heal(planned);
+    if (resting.size > 0) this.#waitMs = Math.min(...resting.values());
+    this.#wanted.onLook?.(loaded, code === exitCodes.ok && plan.guards.length > 0 ? exitCodes.guard : code);
+  }
+
+  /**
+   * The plan without objects that somebody keeps changing back: the others, and what is declared otherwise by now, need not wait for them.
+   * Undefined when nothing else differs.
+   */
+  async #without(resting: ReadonlyMap<Address, number>, whole: Planned, reader: Client): Promise<Planned | undefined> {
+    this.#waitMs = Math.min(...resting.values());
+    const addresses = addressesOf(whole.plan);
+    const times = Math.max(...[...resting.keys()].map((address) => this.#heals.count(address)));
+    this.#tell(
+      `${listOf([...resting.keys()])} differ, and are left alone for now: something keeps changing them: ${times} times put right by now`,
+    );
+    if (resting.size === addresses.length) return undefined;
+    const exclude = [...(this.#context.options.exclude ?? []), ...resting.keys()];
+    // Its members are inherited: a copy would have none of them.
+    const options = { ...this.#context.options, exclude };
+    const own = Object.assign(Object.create(this.#context) as OpenContext, { options });
+    const planned = await planOf(own, reader, this.#loaded, 'apply');
+    const isNew = addressesOf(planned.plan).some((address) => this.#heals.isNew(address));
+    const { revision: _revision, ...unnoted } = planned;
+    return isNew ? planned : unnoted;
+  }
+
+  async #heal(planned: Planned): Promise<ExitCode> {
+    this.#told = '';
+    await printPlan(this.#context, planned.plan, 'apply');
+    const { revision } = planned;
+    const quiet = revision === undefined ? planned : { ...planned, revision: { ...revision, onlyNew: true } };
+    this.#lists.forget();
+    // What it does itself is known at once, not by its events.
+    const code = await carryOut(this.#context, this.#client, quiet);
+    this.#heals.note(addressesOf(planned.plan), this.#context.io.nowMs());
+    if (code !== exitCodes.ok) this.#waitMs = 5000;
+    return code;
+  }
+
+  /** Manifests that are being worked on may be wrong for a while: the last good ones count. */
+  async #readAgain(): Promise<void> {
+    const { read } = this.#wanted;
+    if (this.#isFirst || read === undefined) return;
+    try {
+      this.#loaded = await read(this.#context);
+    } catch (error) {
+      this.#context.stop.throwIfAborted();
+      const why = error instanceof Error ? error.message : String(error);
+      this.#tell(`The manifests cannot be read now, so those read before still count: ${why}`);
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#wanted.onLook?.(this.#loaded, codeOf(error));
+    const text = error instanceof Error ? error.message : String(error);
+    const isHeld = error instanceof CliError && error.exitCode === exitCodes.locked;
+    this.#tell(
+      isHeld ? `Suspended: ${text.split(': wait with', 1)[0] ?? text}` : `That failed and is tried again: ${text}`,
+    );
+  }
+
+  /** Once, until something else is to be told. */
+  #tell(text: string): void {
+    if (text !== '' && text !== this.#told) this.#context.note(text);
+    this.#told = text;
+  }
+}
+
+const addressesOf = ({ steps }: Plan): readonly Address[] => [...new Set(steps.map(({ address }) => address))];
+
+const listOf = (addresses: readonly Address[]): string =>
+  `${addresses.slice(0, 5).join(', ')}${addresses.length > 5 ? ' and others' : ''}`;

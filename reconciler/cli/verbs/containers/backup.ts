@@ -1,0 +1,177 @@
+// `gantry backup create|list|export|import|delete`: backups of containers from the command line.
+import { createWriteStream } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { formatBytes } from '../../../../server/api/text/byte-size.ts';
+import { never } from '../../../../server/api/schema/common-schemas.ts';
+import type { Backup } from '../../../../server/api/container/backup.ts';
+import { backupsOf, importBackup } from '../../../../server/client/files/backups.ts';
+import type { BackupOptions } from './backup-commands.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import type { CliOptions } from '../../flags/options.ts';
+import { paintFor } from '../../output/paint.ts';
+import { withClient } from '../../session/session.ts';
+import { renderTable } from '../../output/table.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { localError } from './file-pull.ts';
+import { following } from '../../session/follow-operation.ts';
+
+export async function createBackup(
+  context: CliContext,
+  [container = '', name]: readonly string[],
+  options: CliOptions,
+): Promise<ExitCode> {
+  const { containerOnly, optimized, compression, expires }: BackupOptions = options;
+  const body = {
+    ...(name === undefined ? {} : { name }),
+    ...(containerOnly === true ? { container_only: true } : {}),
+    ...(optimized === true ? { optimized_storage: true } : {}),
+    ...(compression === undefined ? {} : { compression_algorithm: compression }),
+    // Under both names: older servers know the second.
+    ...(expires === undefined ? {} : { expires_at: expires, expiry: expires }),
+  };
+  await withClient(context, async (client) => {
+    const backups = backupsOf(client.http, container);
+    const made = await following(context, client, () => backups.create(body, context.stop));
+    const shown = typeof made['backup_name'] === 'string' ? made['backup_name'] : (name ?? '');
+    if (context.isJson) tell(context, { container, name: shown });
+    else context.out(shown);
+  });
+  return exitCodes.ok;
+}
+
+export async function listBackups(context: CliContext, [container = '']: readonly string[]): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    const backups = await backupsOf(client.http, container).list(context.stop);
+    if (context.isJson) for (const backup of backups) tell(context, backup);
+    else {
+      const head = ['NAME', 'CREATED', 'EXPIRES', 'SNAPSHOTS', 'OPTIMIZED', 'SIZE'];
+      context.out(renderTable(head, backups.map(rowOf), paintFor(context.color)));
+    }
+  });
+  return exitCodes.ok;
+}
+
+const tell = (context: CliContext, object: object): void => {
+  context.io.stdout.write(`${JSON.stringify(object)}\n`);
+};
+
+const timeOf = (text: string | undefined): string =>
+  text === undefined || text.startsWith(never.expires.slice(0, 10)) ? '' : `${text.slice(0, 10)} ${text.slice(11, 16)}`;
+
+/** Older servers have the older names only. */
+const rowOf = (backup: Partial<Backup>): readonly string[] => [
+  backup.name?.slice(backup.name.indexOf('/') + 1) ?? '',
+  timeOf(backup.created_at ?? backup.creation_date),
+  timeOf(backup.expires_at ?? backup.expiry_date),
+  backup.container_only === true ? 'no' : 'yes',
+  backup.optimized_storage === true ? 'yes' : 'no',
+  backup.size === undefined ? '' : formatBytes(backup.size),
+];
+
+/** A file that was there before is not written to; one that is not complete is taken away again. */
+export async function exportBackup(
+  context: CliContext,
+  [container = '', name = '', file = `${container}-${name}.backup`]: readonly string[],
+): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    const { body, sizeBytes } = await backupsOf(client.http, container).open(name, context.stop);
+    try {
+      const written = file === '-' ? await toStdout(context, body) : await toFile(context, body, file);
+      if (sizeBytes !== undefined && written !== sizeBytes) {
+        if (file !== '-') await rm(file, { force: true });
+        throw new CliError(
+          `The backup ${container}/${name} was cut off: ${written} of ${sizeBytes} bytes came`,
+          exitCodes.error,
+        );
+      }
+      if (file !== '-') context.out(file);
+    } finally {
+      body.on('error', () => {}).destroy();
+    }
+  });
+  return exitCodes.ok;
+}
+
+async function toStdout(context: CliContext, body: Readable): Promise<number> {
+  const counted = counter();
+  await pipeline(body, counted.pass, context.io.raw.stdout, { end: false, signal: context.stop });
+  return counted.bytes();
+}
+
+async function toFile(context: CliContext, body: Readable, file: string): Promise<number> {
+  const counted = counter();
+  let isMade = false;
+  const target = createWriteStream(file, { flags: 'wx', mode: 0o600 }).on('open', () => {
+    isMade = true;
+  });
+  try {
+    await pipeline(body, counted.pass, target, { signal: context.stop });
+    return counted.bytes();
+  } catch (error) {
+    if (isMade) await rm(file, { force: true });
+    throw context.stop.aborted ? context.stop.reason : localError(`Cannot write ${file}`, error);
+  }
+}
+
+interface Counter {
+  readonly bytes: () => number;
+  readonly pass: (chunks: AsyncIterable<Buffer>) => AsyncGenerator<Buffer>;
+}
+
+function counter(): Counter {
+  let bytes = 0;
+  return {
+    bytes: () => bytes,
+    pass: async function* (chunks) {
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        yield chunk;
+      }
+    },
+  };
+}
+
+export async function importBackupFile(
+  context: CliContext,
+  [file = '', name]: readonly string[],
+  options: CliOptions,
+): Promise<ExitCode> {
+  const { storage, allowHostAccess }: BackupOptions = options;
+  if (file !== '-')
+    await stat(file).catch((error: unknown) => {
+      throw localError(`Cannot read ${file}`, error);
+    });
+  const wanted = {
+    source: file === '-' ? context.io.stdin : file,
+    ...(storage === undefined ? {} : { pool: storage }),
+    ...(name === undefined ? {} : { name }),
+    ...(allowHostAccess === true ? { allowHostAccess } : {}),
+  };
+  await withClient(context, async (client) => {
+    let made = name ?? '';
+    await following(context, client, async () => {
+      const reply = await importBackup(client.http, wanted, context.stop);
+      const { resources } = reply.metadata;
+      const [url] = resources?.['containers'] ?? resources?.['instances'] ?? [];
+      made = url === undefined ? made : decodeURIComponent(url.split('?')[0]?.split('/').at(-1) ?? '');
+      return reply;
+    });
+    if (context.isJson) tell(context, { container: made });
+    else context.out(made);
+  });
+  return exitCodes.ok;
+}
+
+export async function deleteBackups(
+  context: CliContext,
+  [container = '', ...names]: readonly string[],
+): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    const backups = backupsOf(client.http, container);
+    for (const name of names) await client.operations.run(() => backups.delete(name, context.stop), context.stop);
+  });
+  return exitCodes.ok;
+}

@@ -1,0 +1,165 @@
+// `gantry exec NAME -- COMMAND...` and `gantry console NAME`: this program's streams or terminal, connected to a container.
+import { PassThrough, type Readable } from 'node:stream';
+import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { exitCodeOfCommand, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import type { CliIo } from '../../output/process-io.ts';
+import type { ShownIo } from '../../output/safe-io.ts';
+import { parseNumber, type CliOptions } from '../../flags/options.ts';
+import { withClient } from '../../session/session.ts';
+import { usageError } from '../../errors/usage-error.ts';
+
+export interface ExecFlags extends CliOptions {
+  /** -t: true, -T: false. */
+  readonly tty?: boolean;
+  readonly env?: readonly string[];
+  readonly cwd?: string;
+  readonly user?: string;
+  readonly group?: string;
+}
+
+const interruptSignal = 2;
+
+export async function exec(context: OpenContext, words: readonly string[], flags: ExecFlags): Promise<ExitCode> {
+  const [name, ...command] = words;
+  if (name === undefined || command.length === 0) throw usageError('write gantry exec NAME -- COMMAND...');
+  const { io } = context;
+  const isTerminal = flags.tty ?? (io.stdin.isTTY === true && io.stdout.isTTY === true);
+  const environment = {
+    ...(isTerminal && io.env['TERM'] !== undefined ? { TERM: io.env['TERM'] } : {}),
+    ...envOf(flags),
+  };
+  const user = parseNumber('--user', flags.user);
+  const group = parseNumber('--group', flags.group);
+  // Ctrl-C is the command's; a second one is ours.
+  context.onInterrupt = () => {};
+  const code = await withClient(context, async (client) => {
+    const session = await client.exec(
+      name,
+      {
+        command,
+        environment,
+        ...(user === undefined ? {} : { user }),
+        ...(group === undefined ? {} : { group }),
+        ...(flags.cwd === undefined ? {} : { cwd: flags.cwd }),
+        ...(isTerminal ? { terminal: sizeOf(io) } : {}),
+        stdin: io.stdin,
+        stdout: io.raw.stdout,
+        stderr: io.raw.stderr,
+      },
+      AbortSignal.any([context.cancel, io.lost]),
+    );
+    const restore = isTerminal ? takeTerminal(io, session) : () => {};
+    const interrupt = (): void => session.signal(interruptSignal);
+    // It may have come before there was a command to tell.
+    if (context.stop.aborted) interrupt();
+    else context.stop.addEventListener('abort', interrupt, { once: true });
+    try {
+      const ended = await session.exited;
+      // A shell says it itself.
+      if (session.outputBytes() === 0) tellUnrunnable(io, name, command[0] ?? '', ended);
+      return ended;
+    } finally {
+      context.stop.removeEventListener('abort', interrupt);
+      restore();
+    }
+  });
+  return exitCodeOfCommand(code);
+}
+
+function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: number): void {
+  const why = code === 127 ? 'there is no such command' : code === 126 ? 'it cannot be executed' : undefined;
+  if (why !== undefined) stderr.write(`Error: ${command} in ${name}: ${why} (or it ended with ${code} in silence)\n`);
+}
+
+export async function attachConsole(context: OpenContext, words: readonly string[]): Promise<ExitCode> {
+  const [name] = words;
+  if (name === undefined || words.length > 1) throw usageError('write gantry console NAME');
+  const { io } = context;
+  const isTerminal = io.stdin.isTTY === true;
+  if (isTerminal) context.note('To leave the console press Ctrl-a and then q.');
+  await withClient(context, async (client) => {
+    const left = new AbortController();
+    const typed = detachable(io.stdin, () => left.abort());
+    const target = { size: sizeOf(io), stdin: typed.passed, stdout: io.raw.stdout };
+    const session = await client.console(name, target, context.stop);
+    left.signal.addEventListener('abort', () => session.close(), { once: true });
+    const restore = isTerminal ? takeTerminal(io, session) : () => {};
+    try {
+      await session.ended;
+    } finally {
+      restore();
+      typed.release();
+    }
+  });
+  if (isTerminal) context.note('');
+  return exitCodes.ok;
+}
+
+function envOf(flags: ExecFlags): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    (flags.env ?? []).map((pair) => {
+      const equals = pair.indexOf('=');
+      if (equals < 1) throw usageError(`--env ${JSON.stringify(pair)} is not NAME=VALUE`);
+      return [pair.slice(0, equals), pair.slice(equals + 1)] as const;
+    }),
+  );
+}
+
+const sizeOf = ({ stdout }: Pick<CliIo, 'stdout'>): TerminalSize => ({
+  columns: stdout.columns ?? 80,
+  rows: stdout.rows ?? 24,
+});
+
+/** Every key goes to the container as it is, and the container follows the window. Returns how to give the terminal back. */
+function takeTerminal(io: ShownIo, session: Pick<ExecSession, 'resize'>): () => void {
+  const follow = (): void => session.resize(sizeOf(io));
+  io.setRaw?.(true);
+  io.raw.stdout.on('resize', follow);
+  // The window may have changed while the connection was made.
+  follow();
+  return () => {
+    io.raw.stdout.off('resize', follow);
+    io.setRaw?.(false);
+  };
+}
+
+const controlA = 0x01;
+const q = 0x71;
+
+/** All input but Ctrl-a q, which calls `leave`. Ctrl-a twice is one Ctrl-a. */
+export function detachable(
+  stdin: Readable,
+  leave: () => void,
+): { readonly passed: Readable; readonly release: () => void } {
+  const passed = new PassThrough();
+  let isArmed = false;
+  const take = (chunk: Buffer | string): void => {
+    const kept: number[] = [];
+    for (const byte of Buffer.from(chunk as string)) {
+      if (!isArmed && byte === controlA) {
+        isArmed = true;
+        continue;
+      }
+      if (isArmed && byte === q) {
+        leave();
+        return;
+      }
+      if (isArmed && byte !== controlA) kept.push(controlA);
+      isArmed = false;
+      kept.push(byte);
+    }
+    passed.write(Buffer.from(kept));
+  };
+  const end = (): void => void passed.end();
+  stdin.on('data', take);
+  stdin.once('end', end);
+  return {
+    passed,
+    release: () => {
+      stdin.off('data', take);
+      stdin.off('end', end);
+      stdin.pause();
+    },
+  };
+}

@@ -1,0 +1,98 @@
+// `gantry file push`: copies files into a container.
+import { createReadStream, type Stats } from 'node:fs';
+import { lstat, readdir, readlink, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { discard, readIfThere } from '../../../../server/client/files/file-helpers.ts';
+import { filesOf, type FileAttributes, type Files } from '../../../../server/client/files/container-files.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import type { CliOptions } from '../../flags/options.ts';
+import { withClient } from '../../session/session.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { below, explain, idOption, modeOption, parseFileAddress } from './file-address.ts';
+import { localError } from './file-pull.ts';
+
+interface Push {
+  readonly files: Files;
+  readonly signal: AbortSignal;
+  readonly ids: FileAttributes;
+  /** For files; directories then have the x bits too. */
+  readonly mode: number | undefined;
+  readonly note: (text: string) => void;
+}
+
+export async function pushFile(context: CliContext, args: readonly string[], options: CliOptions): Promise<ExitCode> {
+  const [source = '', target = ''] = args;
+  const { container, path } = parseFileAddress(target);
+  const uid = idOption('--uid', options.uid);
+  const gid = idOption('--gid', options.gid);
+  const mode = modeOption(options.mode);
+  if (source === '-' && path.endsWith('/'))
+    throw usageError(`${target} needs a file name when the content comes from -`);
+  const at = path.endsWith('/') ? `${path}${basename(resolve(source))}` : path;
+  const found = source === '-' ? undefined : await lookAt(source, options.recursive === true);
+  await withClient(context, async (client) => {
+    const ids = { ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) };
+    const files = filesOf(client.http, container);
+    const push: Push = { files, signal: context.stop, ids, mode, note: context.note };
+    try {
+      if (options.createDirs === true) await makeParents(push, at);
+      if (found === undefined) {
+        const wanted = { ...ids, ...(mode === undefined ? {} : { mode }) };
+        await files.write(at, context.io.stdin, wanted, context.stop);
+      } else if (found.isDirectory()) await pushDirectory(push, source, found, at);
+      else await pushOne(push, source, found, at);
+    } catch (error) {
+      throw explain(error, target);
+    }
+  });
+  return exitCodes.ok;
+}
+
+async function lookAt(source: string, isRecursive: boolean): Promise<Stats> {
+  const found = await stat(source).catch((error: unknown) => {
+    throw localError(`Cannot read ${source}`, error);
+  });
+  if (found.isDirectory() && !isRecursive) {
+    throw new CliError(`${source} is a directory: give --recursive to copy all of it`, exitCodes.error);
+  }
+  if (!found.isDirectory() && !found.isFile()) throw new CliError(`${source} is not a file`, exitCodes.error);
+  return found;
+}
+
+async function makeParents({ files, signal, ids }: Push, path: string): Promise<void> {
+  const parents: string[] = [];
+  for (let dir = dirname(path); dir !== '/'; dir = dirname(dir)) parents.push(dir);
+  for (const dir of parents.toReversed()) {
+    const found = await readIfThere(files, dir, signal);
+    if (found === undefined) await files.makeDirectory(dir, ids, signal);
+    else discard(found);
+  }
+}
+
+async function pushDirectory(push: Push, source: string, found: Stats, path: string): Promise<void> {
+  push.signal.throwIfAborted();
+  // Who may read may enter.
+  const mode = push.mode === undefined ? found.mode & 0o777 : push.mode | ((push.mode & 0o444) >> 2);
+  await push.files.makeDirectory(path, { ...push.ids, mode }, push.signal);
+  for (const name of (await readdir(source)).toSorted()) {
+    const [from, to] = [join(source, name), below(path, name)];
+    const inner = await lstat(from);
+    if (inner.isDirectory()) await pushDirectory(push, from, inner, to);
+    else if (inner.isSymbolicLink()) await push.files.makeSymlink(to, await readlink(from), push.ids, push.signal);
+    else if (inner.isFile()) await pushOne(push, from, inner, to);
+    else push.note(`${from} is left out: it is no file, directory or link`);
+  }
+}
+
+async function pushOne(push: Push, source: string, found: Stats, path: string): Promise<void> {
+  const content = createReadStream(source, { highWaterMark: 256 * 1024 });
+  const mode = push.mode ?? found.mode & 0o777;
+  try {
+    await push.files.write(path, content, { ...push.ids, mode, sizeBytes: found.size }, push.signal);
+  } catch (error) {
+    throw localError(`Cannot read ${source}`, error);
+  } finally {
+    content.destroy();
+  }
+}

@@ -1,0 +1,181 @@
+// `gantry snapshot create|list|show|rename|restore|delete`: snapshots of containers, each named NAME/SNAPSHOT.
+import { applyExpiry, parseExpiry } from '../../../../server/api/container/snapshot-expiry.ts';
+import type { Snapshot, SnapshotCreate } from '../../../../server/api/container/snapshot.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { isNotFound } from '../../../../server/client/client-error.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { paintFor } from '../../output/paint.ts';
+import { withClient } from '../../session/session.ts';
+import type { SnapshotOptions } from './snapshot-commands.ts';
+import { renderTable } from '../../output/table.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { yamlText } from '../../../manifest/text/yaml-text.ts';
+
+interface SnapshotAddress {
+  readonly container: string;
+  readonly snapshot: string;
+}
+
+export async function createSnapshot(
+  context: CliContext,
+  [text = '']: readonly string[],
+  options: SnapshotOptions,
+): Promise<ExitCode> {
+  const { container, snapshot } = text.includes('/') ? parseSnapshot(text) : { container: text, snapshot: undefined };
+  const body: SnapshotCreate = {
+    ...(snapshot === undefined ? {} : { name: snapshot }),
+    ...(options.stateful === true ? { stateful: true } : {}),
+    ...(options.description === undefined ? {} : { description: options.description }),
+    ...(options.expires === undefined ? {} : { expires_at: parseMoment(options.expires, context.io.nowMs()) }),
+  };
+  await withClient(context, async (client) => {
+    const path = pathOf(container);
+    const reply = await client.operations
+      .run(() => client.http.send({ method: 'POST', path, json: body }, context.stop), context.cancel)
+      .catch((error: unknown) => {
+        throw isNotFound(error) ? new CliError(`There is no container ${container}`, exitCodes.error, error) : error;
+      });
+    const told: unknown = reply.operation?.metadata?.['snapshot_name'];
+    const name = snapshot ?? (typeof told === 'string' ? told : (await read(client, container, context)).at(-1)?.name);
+    say(context, { container, snapshot: name ?? '' });
+  });
+  return exitCodes.ok;
+}
+
+export async function listSnapshots(context: CliContext, [container = '']: readonly string[]): Promise<ExitCode> {
+  if (container.includes('/')) throw usageError(`${JSON.stringify(container)} is not the name of a container`);
+  await withClient(context, async (client) => {
+    const snapshots = await read(client, container, context);
+    if (context.isJson) {
+      for (const snapshot of snapshots) printJson(context, snapshot);
+      return;
+    }
+    const rows = snapshots.map((one) => [
+      one.name,
+      timeText(one.created_at),
+      timeText(one.expires_at),
+      one.stateful ? 'yes' : 'no',
+      one.description ?? '',
+    ]);
+    context.out(renderTable(['NAME', 'TAKEN', 'EXPIRES', 'STATEFUL', 'DESCRIPTION'], rows, paintFor(context.color)));
+  });
+  return exitCodes.ok;
+}
+
+export async function showSnapshots(context: CliContext, texts: readonly string[]): Promise<ExitCode> {
+  const addresses = texts.map(parseSnapshot);
+  await withClient(context, async (client) => {
+    for (const address of addresses) {
+      const call = { method: 'GET', path: pathOf(address.container, address.snapshot) } as const;
+      const { metadata } = await client.http.send<Snapshot>(call, context.stop).catch(missing(address));
+      if (context.isJson) printJson(context, metadata);
+      else context.out(`---\n${yamlText(metadata).trimEnd()}`);
+    }
+  });
+  return exitCodes.ok;
+}
+
+export async function renameSnapshot(
+  context: CliContext,
+  [text = '', name = '']: readonly string[],
+): Promise<ExitCode> {
+  const address = parseSnapshot(text);
+  if (name === '' || name.includes('/')) {
+    throw usageError(`${JSON.stringify(name)} is not the name of a snapshot: give it without the container`);
+  }
+  await change(context, address, 'POST', pathOf(address.container, address.snapshot), { name });
+  say(context, { container: address.container, snapshot: name });
+  return exitCodes.ok;
+}
+
+export async function restoreSnapshot(
+  context: CliContext,
+  [text = '']: readonly string[],
+  options: SnapshotOptions,
+): Promise<ExitCode> {
+  const address = parseSnapshot(text);
+  const { container, snapshot } = address;
+  const body = { restore: snapshot, ...(options.stateful === true ? { stateful: true } : {}) };
+  await change(context, address, 'PUT', `/1.0/containers/${encodeURIComponent(container)}`, body);
+  return exitCodes.ok;
+}
+
+export async function deleteSnapshots(context: CliContext, texts: readonly string[]): Promise<ExitCode> {
+  for (const address of texts.map(parseSnapshot)) {
+    await change(context, address, 'DELETE', pathOf(address.container, address.snapshot));
+  }
+  return exitCodes.ok;
+}
+
+function parseSnapshot(text: string): SnapshotAddress {
+  const [container = '', snapshot = '', ...rest] = text.split('/');
+  if (container === '' || snapshot === '' || rest.length > 0) {
+    throw usageError(`${JSON.stringify(text)} is not NAME/SNAPSHOT: a container's name, a slash, a snapshot's name`);
+  }
+  return { container, snapshot };
+}
+
+/** An expression as in snapshots.expiry, counted from now, or a time. */
+export function parseMoment(text: string, nowMs: number): string {
+  const expiry = parseExpiry(text);
+  const moment = expiry === undefined ? parseTime(text) : applyExpiry(expiry, new Date(nowMs));
+  if (moment === undefined) {
+    throw usageError(
+      `--expires ${JSON.stringify(text)} is neither a time such as 2030-01-31T12:00:00Z nor numbers with ` +
+        'the units M (minutes), H, d, w, m (months) or y, such as "1w 2d"',
+    );
+  }
+  if (moment.getTime() <= nowMs) throw usageError(`--expires ${JSON.stringify(text)} is over already`);
+  return moment.toISOString();
+}
+
+function parseTime(text: string): Date | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text)) return undefined;
+  const time = new Date(text);
+  return Number.isNaN(time.getTime()) ? undefined : time;
+}
+
+async function change(
+  context: CliContext,
+  address: SnapshotAddress,
+  method: 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  json?: object,
+): Promise<void> {
+  const call = { method, path, ...(json === undefined ? {} : { json }) };
+  await withClient(context, async (client) => {
+    await client.operations.run(() => client.http.send(call, context.stop), context.cancel).catch(missing(address));
+  });
+}
+
+async function read(client: Client, container: string, context: CliContext): Promise<readonly Snapshot[]> {
+  const call = { method: 'GET', path: pathOf(container), query: { recursion: '1' } } as const;
+  const { metadata } = await client.http.send<readonly Snapshot[]>(call, context.stop).catch((error: unknown) => {
+    throw isNotFound(error) ? new CliError(`There is no container ${container}`, exitCodes.error, error) : error;
+  });
+  return metadata.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
+}
+
+const missing =
+  ({ container, snapshot }: SnapshotAddress) =>
+  (error: unknown): never => {
+    throw isNotFound(error)
+      ? new CliError(`There is no snapshot ${snapshot} of container ${container}`, exitCodes.error, error)
+      : error;
+  };
+
+const pathOf = (container: string, ...rest: readonly string[]): string =>
+  ['/1.0/containers', encodeURIComponent(container), 'snapshots', ...rest.map(encodeURIComponent)].join('/');
+
+function say(context: CliContext, { container, snapshot }: SnapshotAddress): void {
+  if (context.isJson) printJson(context, { container, snapshot });
+  else context.out(`${container}/${snapshot}`);
+}
+
+const printJson = (context: CliContext, object: object): void =>
+  void context.io.stdout.write(`${JSON.stringify(object)}\n`);
+
+/** Empty for the zero time, which means never. */
+const timeText = (text: string): string =>
+  text === '' || text.startsWith('0001-') ? '' : new Date(text).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -1,0 +1,42 @@
+// Has the server look for the image of a document at its source, now, and fetch it; says which image that is.
+import { pause } from '../../../../server/client/transport/deadline.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { createBody } from '../../../core/plan/creation-bodies.ts';
+import type { Document } from '../../../core/documents/document.ts';
+import type { CreateStep } from '../../../core/plan/plan.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+
+export async function fetchImage(context: CliContext, client: Client, document: Document): Promise<string> {
+  const { createRemoteImage } = await import('../../../engine/steps/create-remote-image.ts');
+  const { address, name, project, manage } = document;
+  const step: CreateStep = {
+    id: `${address}#create`,
+    address,
+    kind: 'image',
+    name,
+    needs: [],
+    timeoutMs: manage.timeoutMs,
+    action: 'create',
+    body: createBody(document),
+  };
+  let made = '';
+  const deps = {
+    client: project === undefined ? client : client.inProject(project),
+    onMade: (fingerprint: string) => {
+      made = fingerprint;
+    },
+    onOperation: () => {},
+    onProgress: (text: string) => context.note(`${address}: ${text}`),
+    nowMs: context.io.nowMs,
+    pause,
+  };
+  const limited = AbortSignal.any([context.stop, AbortSignal.timeout(step.timeoutMs)]);
+  await createRemoteImage(deps, step, limited).catch((error: unknown) => {
+    if (context.stop.aborted) throw context.stop.reason;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CliError(`cannot look for ${address} at its source: ${why}`, exitCodes.error, error);
+  });
+  return made;
+}

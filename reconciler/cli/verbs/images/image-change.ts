@@ -1,0 +1,72 @@
+// `gantry image refresh|delete|alias|unalias`: images and names that are there already.
+import type { Client } from '../../../../server/client/client.ts';
+import { isNotFound } from '../../../../server/client/client-error.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { withClient } from '../../session/session.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { following } from '../../session/follow-operation.ts';
+
+export async function refreshImage(context: CliContext, [name = '']: readonly string[]): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    const fingerprint = await resolveImage(client, name, context.stop);
+    const path = `/1.0/images/${encodeURIComponent(fingerprint)}/refresh`;
+    const { refreshed } = await following(context, client, () =>
+      client.http.send({ method: 'POST', path }, context.stop),
+    );
+    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint, refreshed: refreshed === true })}\n`);
+    context.out(refreshed === true ? `${name} has been replaced by a newer image` : `${name} is the newest`);
+  });
+  return exitCodes.ok;
+}
+
+export async function deleteImages(context: CliContext, names: readonly string[]): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    for (const name of names) {
+      const fingerprint = await resolveImage(client, name, context.stop);
+      await client.operations.run(() => client.delete('image', fingerprint, context.stop), context.cancel);
+    }
+  });
+  return exitCodes.ok;
+}
+
+export async function setAlias(context: CliContext, [name = '', image = '']: readonly string[]): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    const { metadata } = await client.get('image', await resolveImage(client, image, context.stop), context.stop);
+    await putAlias(client, name, metadata.fingerprint, context.stop);
+  });
+  return exitCodes.ok;
+}
+
+export async function deleteAliases(context: CliContext, names: readonly string[]): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    for (const name of names) {
+      await client.delete('image_alias', name, context.stop).catch((error: unknown) => {
+        throw isNotFound(error) ? new CliError(`There is no alias ${name}`, exitCodes.error, error) : error;
+      });
+    }
+  });
+  return exitCodes.ok;
+}
+
+/** The alias stands for this image afterwards, whatever it stood for before. */
+export async function putAlias(client: Client, name: string, target: string, signal: AbortSignal): Promise<void> {
+  const known = await client.get('image_alias', name, signal).catch(unlessMissing);
+  if (known === undefined) await client.create('image_alias', { name, target }, {}, signal);
+  else await client.patch('image_alias', name, { target }, {}, signal);
+}
+
+/** The fingerprint, or the beginning of one, that an alias or a fingerprint stands for. */
+export async function resolveImage(client: Client, name: string, signal: AbortSignal): Promise<string> {
+  const alias = await client.get('image_alias', name, signal).catch(unlessMissing);
+  if (alias !== undefined) return alias.metadata.target;
+  const image = await client.get('image', name, signal).catch(unlessMissing);
+  if (image === undefined)
+    throw new CliError(`There is no image ${name}: neither an alias nor a fingerprint is so`, exitCodes.error);
+  return image.metadata.fingerprint;
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+  return undefined;
+}

@@ -1,0 +1,116 @@
+// `gantry image export`: downloads the file or the two files of an image, checked against its fingerprint.
+import { createHash, type Hash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ImageExport } from '../../../../server/client/files/image-files.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { withClient } from '../../session/session.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { localError } from '../containers/file-pull.ts';
+import { resolveImage } from './image-change.ts';
+
+/** An image in two files: its metadata is FILE, its root file system FILE.root. */
+export async function exportImage(context: CliContext, [name = '', target]: readonly string[]): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    const fingerprint = await resolveImage(client, name, context.stop);
+    const image = await client.exportImage(fingerprint, context.stop);
+    const isSplit = image.contentType.toLowerCase().startsWith('multipart/form-data');
+    const file = target ?? ownName(image, fingerprint);
+    try {
+      if (file === '-' && isSplit) throw usageError(`${name} is an image in two files: name a file for them`);
+      const written = isSplit ? [file, `${file}.root`] : [file];
+      await cleanly(written, file === '-', async (made) => {
+        const hash = createHash('sha256');
+        if (isSplit) await saveParts(context, image, written, hash, made);
+        else await save(context, image.body, file, hash, made);
+        const got = hash.digest('hex');
+        if (got !== fingerprint)
+          throw new CliError(
+            `${name} was damaged on the way: its fingerprint is ${got}, expected is ${fingerprint}`,
+            exitCodes.error,
+          );
+      });
+      if (file !== '-') for (const path of written) context.out(path);
+    } finally {
+      image.body.on('error', () => {}).destroy();
+    }
+  });
+  return exitCodes.ok;
+}
+
+/** What a server says is a name is at most one here. */
+function ownName({ filename }: ImageExport, fingerprint: string): string {
+  const name = basename(filename ?? '');
+  return name === '' || name === '.' || name === '..' ? `${fingerprint}.image` : name;
+}
+
+/** Files made by work that fails are taken away again; those that were there before are never written to. */
+async function cleanly(
+  files: readonly string[],
+  isStdout: boolean,
+  work: (made: Set<string>) => Promise<void>,
+): Promise<void> {
+  const made = new Set<string>();
+  try {
+    await work(made);
+  } catch (error) {
+    if (!isStdout) for (const path of files) if (made.has(path)) await rm(path, { force: true });
+    throw error;
+  }
+}
+
+async function save(context: CliContext, source: Readable, path: string, hash: Hash, made: Set<string>): Promise<void> {
+  const isStdout = path === '-';
+  const target: Writable = isStdout
+    ? context.io.raw.stdout
+    : createWriteStream(path, { flags: 'wx' }).on('open', () => made.add(path));
+  const hashed = async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  try {
+    await pipeline(source, hashed, target, { end: !isStdout, signal: context.stop });
+  } catch (error) {
+    throw context.stop.aborted ? context.stop.reason : localError(`Cannot write ${path}`, error);
+  }
+}
+
+/** One after the other: the fingerprint covers both in this order. */
+async function saveParts(
+  context: CliContext,
+  image: ImageExport,
+  files: readonly string[],
+  hash: Hash,
+  made: Set<string>,
+): Promise<void> {
+  const { Busboy } = await import('@fastify/busboy');
+  const busboy = new Busboy({ headers: { 'content-type': image.contentType }, limits: { files: 3, fields: 0 } });
+  const stop = new AbortController();
+  let saved: Promise<void> = Promise.resolve();
+  let parts = 0;
+  busboy.on('file', (_field: string, part: Readable) => {
+    part.on('error', () => {}); // also one that is not read yet may break off
+    const path = files[parts];
+    parts += 1;
+    if (path === undefined) {
+      part.resume();
+      return;
+    }
+    saved = saved.then(() => save(context, part, path, hash, made));
+    saved.catch((error: unknown) => stop.abort(error));
+  });
+  try {
+    await pipeline(image.body, busboy, { signal: AbortSignal.any([context.stop, stop.signal]) });
+    await saved;
+  } catch (error) {
+    if (context.stop.aborted) throw context.stop.reason;
+    throw stop.signal.aborted ? stop.signal.reason : error;
+  }
+  if (parts !== files.length) throw new CliError(`The server sent an image of ${parts} parts`, exitCodes.error);
+}

@@ -1,0 +1,38 @@
+// `gantry image list`: the images of a server, newest last.
+import { formatBytes } from '../../../../server/api/text/byte-size.ts';
+import type { Image } from '../../../../server/api/image/image.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { paintFor } from '../../output/paint.ts';
+import { withClient } from '../../session/session.ts';
+import { renderTable } from '../../output/table.ts';
+
+export async function listImages(context: CliContext, wanted: readonly string[]): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    const images = (await client.list('image', context.stop))
+      .filter((image) => wanted.every((text) => mentions(image, text)))
+      .toSorted((a, b) => (a.uploaded_at < b.uploaded_at ? -1 : 1));
+    if (context.isJson) {
+      for (const image of images) context.io.stdout.write(`${JSON.stringify(image)}\n`);
+      return;
+    }
+    const head = ['ALIAS', 'FINGERPRINT', 'PUBLIC', 'DESCRIPTION', 'ARCHITECTURE', 'SIZE', 'UPLOADED'];
+    context.out(renderTable(head, images.map(rowOf), paintFor(context.color)));
+  });
+  return exitCodes.ok;
+}
+
+const mentions = ({ fingerprint, aliases, properties }: Image, text: string): boolean =>
+  fingerprint.startsWith(text) ||
+  aliases.some(({ name }) => name.includes(text)) ||
+  Object.entries(properties).some(([key, value]) => value.includes(text) || `${key}=${value}` === text);
+
+const rowOf = (image: Image): readonly string[] => [
+  image.aliases.map(({ name }) => name).join(', '),
+  image.fingerprint.slice(0, 12),
+  image.public ? 'yes' : 'no',
+  image.properties['description'] ?? '',
+  image.architecture,
+  formatBytes(image.size),
+  `${image.uploaded_at.slice(0, 10)} ${image.uploaded_at.slice(11, 16)}`,
+];

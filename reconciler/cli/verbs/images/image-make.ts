@@ -1,0 +1,110 @@
+// `gantry image import|copy|publish`: ways for an image to come to be on a server.
+import { readFile, stat } from 'node:fs/promises';
+import type { ImageCreate } from '../../../../server/api/image/image.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import type { ImageOptions } from './image-commands.ts';
+import type { CliOptions } from '../../flags/options.ts';
+import { withClient } from '../../session/session.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { localError } from '../containers/file-pull.ts';
+import { putAlias } from './image-change.ts';
+import { following } from '../../session/follow-operation.ts';
+
+export async function importImage(
+  context: CliContext,
+  args: readonly string[],
+  options: CliOptions,
+): Promise<ExitCode> {
+  const [file = '', rootfs] = args;
+  const given: ImageOptions = options;
+  const properties = propertiesOf(given);
+  if (/^https?:\/\//.test(file)) {
+    if (rootfs !== undefined) throw usageError('An address stands for a whole image: leave the second file out');
+    return make(context, { ...factsOf(given), source: { type: 'url', url: file } });
+  }
+  for (const path of [file, ...(rootfs === undefined ? [] : [rootfs])]) {
+    await stat(path).catch((error: unknown) => {
+      throw localError(`Cannot read ${path}`, error);
+    });
+  }
+  const files = rootfs === undefined ? { file } : { metadata: file, rootfs };
+  const upload = { files, properties, ...(given.public === true ? { public: true } : {}) };
+  await withClient(context, async (client) => {
+    const { fingerprint } = await following(context, client, () => client.uploadImage(upload, context.stop));
+    for (const alias of given.alias ?? []) await putAlias(client, alias, fingerprint, context.stop);
+    tell(context, fingerprint);
+  });
+  return exitCodes.ok;
+}
+
+export async function copyImage(
+  context: CliContext,
+  [name = '']: readonly string[],
+  options: CliOptions,
+): Promise<ExitCode> {
+  const given: ImageOptions = options;
+  const certificate = given.fromCert === undefined ? undefined : await readText(given.fromCert);
+  return make(context, {
+    ...factsOf(given),
+    ...(given.autoUpdate === true ? { auto_update: true } : {}),
+    ...(given.copyAliases === true ? { copy_aliases: true } : {}),
+    source: {
+      type: 'image',
+      mode: 'pull',
+      server: given.from ?? '',
+      // Servers of either dialect speak to their like unless told otherwise.
+      ...(given.protocol === undefined ? {} : { protocol: given.protocol }),
+      alias: name,
+      ...(certificate === undefined ? {} : { certificate }),
+      ...(given.secret === undefined ? {} : { secret: given.secret }),
+    },
+  });
+}
+
+export async function publishImage(
+  context: CliContext,
+  [name = '']: readonly string[],
+  options: CliOptions,
+): Promise<ExitCode> {
+  const given: ImageOptions = options;
+  return make(context, {
+    ...factsOf(given),
+    ...(given.compression === undefined ? {} : { compression_algorithm: given.compression }),
+    source: { type: name.includes('/') ? 'snapshot' : 'container', name },
+  });
+}
+
+async function make(context: CliContext, body: ImageCreate): Promise<ExitCode> {
+  await withClient(context, async (client) => {
+    const { fingerprint } = await following(context, client, () => client.create('image', body, {}, context.stop));
+    tell(context, fingerprint);
+  });
+  return exitCodes.ok;
+}
+
+function tell(context: CliContext, fingerprint: string): void {
+  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint })}\n`);
+  context.out(fingerprint);
+}
+
+const factsOf = (given: ImageOptions): Omit<ImageCreate, 'source'> => ({
+  ...(given.public === true ? { public: true } : {}),
+  aliases: (given.alias ?? []).map((name) => ({ name })),
+  properties: propertiesOf(given),
+});
+
+function propertiesOf({ property = [] }: ImageOptions): Record<string, string> {
+  return Object.fromEntries(
+    property.map((pair) => {
+      const equals = pair.indexOf('=');
+      if (equals < 1) throw usageError(`--property ${JSON.stringify(pair)} is not NAME=VALUE`);
+      return [pair.slice(0, equals), pair.slice(equals + 1)];
+    }),
+  );
+}
+
+const readText = (path: string): Promise<string> =>
+  readFile(path, 'utf8').catch((error: unknown) => {
+    throw localError(`Cannot read ${path}`, error);
+  });

@@ -1,0 +1,76 @@
+// `gantry events`: what happens on the server, as it happens; only listens.
+import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../../server/api/event.ts';
+import { within, DeadlineError } from '../../../../server/client/transport/deadline.ts';
+import { printable } from '../../../core/text/terminal-text.ts';
+import { userText, type CertificateNames } from '../../../core/drift/lifecycle-changes.ts';
+import { CertificateBook } from '../../../engine/observe/certificate-names.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { parseDuration } from '../../flags/options.ts';
+import { withClient } from '../../session/session.ts';
+import { usageError } from '../../errors/usage-error.ts';
+
+interface EventOptions {
+  readonly type?: readonly string[];
+  readonly for?: string;
+}
+
+/** Until Ctrl-C (130), or for so long (0). */
+export async function events(context: CliContext, options: EventOptions): Promise<ExitCode> {
+  const types = typesOf(options.type);
+  const limitMs = parseDuration('--for', options.for);
+  return withClient(context, async (client) => {
+    const listen = async (signal: AbortSignal): Promise<void> => {
+      const onGap = (reason: string): void =>
+        context.note(reason === 'disconnected' ? 'The connection is lost' : 'Events were missed');
+      const book = new CertificateBook((kind, inner) => client.list(kind, inner));
+      for await (const event of client.events(types, signal, { onGap }))
+        tell(context, event, context.isJson ? undefined : await namesFor(event, book, signal));
+    };
+    try {
+      await (limitMs === undefined ? listen(context.stop) : within(limitMs, listen, context.stop));
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
+    }
+    return context.stop.aborted ? exitCodes.interrupted : exitCodes.ok;
+  });
+}
+
+function typesOf(words: readonly string[] = ['lifecycle']): readonly EventType[] {
+  return words.map((word) => {
+    const type = eventTypes.find((one) => one === word);
+    if (type === undefined) throw usageError(`--type ${JSON.stringify(word)} is none of ${eventTypes.join(', ')}`);
+    return type;
+  });
+}
+
+/** Reads the server's certificates at the first event that one of them made, and anew when they change. */
+async function namesFor(
+  { type, metadata }: Event,
+  book: CertificateBook,
+  signal: AbortSignal,
+): Promise<CertificateNames | undefined> {
+  const { action = '', requestor } = (metadata ?? {}) as Partial<LifecycleMetadata>;
+  if (type !== 'lifecycle') return undefined;
+  if (action.startsWith('certificate-')) book.forget();
+  return requestor?.protocol === 'tls' ? book.names(signal) : undefined;
+}
+
+function tell(context: CliContext, event: Event, names: CertificateNames | undefined): void {
+  if (context.isJson) context.io.stdout.write(`${JSON.stringify(event)}\n`);
+  else context.out([event.timestamp.slice(0, 19), event.type, printable(textOf(event, names))].join('  '));
+}
+
+/** Of a lifecycle event who did what to what; of others the shortest that tells them apart. */
+function textOf({ type, metadata }: Event, names: CertificateNames | undefined): string {
+  const {
+    action = '',
+    source = '',
+    requestor,
+    ...rest
+  } = (metadata ?? {}) as Partial<LifecycleMetadata> & Readonly<Record<string, unknown>>;
+  if (type === 'lifecycle')
+    return `${action} ${source}${requestor === undefined ? '' : `  by ${userText(requestor.username, names)}`}`;
+  const text = type === 'operation' ? [rest['description'], rest['status']] : [rest['level'], rest['message']];
+  return text.filter((word) => typeof word === 'string').join(': ');
+}

@@ -1,0 +1,90 @@
+// `gantry export`: the live host as manifests that plan to nothing. Reads the server, writes files only where it is told to.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { filterExported } from '../../flags/label-options.ts';
+import type { CliOptions } from '../../flags/options.ts';
+import { selectObjects } from '../../flags/selector.ts';
+import { observeWhole, withClient } from '../../session/session.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import type { Written } from '../../../manifest/write-export.ts';
+
+export interface ExportCommandOptions extends CliOptions {
+  readonly redact?: boolean;
+  readonly force?: boolean;
+}
+
+export async function exportHost(
+  context: CliContext,
+  words: readonly string[],
+  options: ExportCommandOptions,
+): Promise<ExitCode> {
+  const set = setNameOf(context.options, []);
+  const [{ exportAcls, exportWorld }, { writeExport }] = await Promise.all([
+    import('../../../core/adoption/export.ts'),
+    import('../../../manifest/write-export.ts'),
+  ]);
+  const { objects, host } = await withClient(context, async (client) => {
+    const world = await observeWhole(context, client, set);
+    const isWhole = words.length === 0 && world.server.extensions.includes('network_acl');
+    const acls = isWhole ? exportAcls(await client.acls(context.stop)) : [];
+    const chosen = selectObjects(words, filterExported(context.options, exportWorld(world, { set })));
+    return { objects: [...chosen, ...acls], host: client.host };
+  });
+  const written = writeExport(objects, options.redact === true);
+  const head = `# What ${host} holds, as gantry export found it. Keys that the server makes itself are left out.
+# Of what is inside of containers only files are here that the set ${set} has written; commands (exec:), waits, snapshots
+# and other files are not: keep the manifests that have them.\n`;
+  const target = context.options.output;
+  if (target === undefined) {
+    if (context.isJson) writeJson(context, written);
+    else context.io.stdout.write(`${head}${written.variables}${written.parts.map(({ text }) => text).join('')}`);
+  } else await writeFiles(context, written, head, target, options.force === true);
+  warn(context, written, options.redact === true);
+  return exitCodes.ok;
+}
+
+function writeJson(context: CliContext, { parts }: Written): void {
+  for (const { exported } of parts) {
+    if (exported.values !== undefined) context.io.stdout.write(`${JSON.stringify(exported.values)}\n`);
+  }
+}
+
+/** One file for `-o NAME.yaml`, else a file a kind in a directory. */
+async function writeFiles(
+  context: CliContext,
+  { parts, variables }: Written,
+  head: string,
+  target: string,
+  force: boolean,
+): Promise<void> {
+  const files = new Map<string, string>();
+  const put = (name: string, text: string): void => void files.set(name, (files.get(name) ?? head) + text);
+  const isFile = /\.ya?ml$/.test(target);
+  const nameOf = (kind: string): string => (isFile ? target : join(target, `${kind}.yaml`));
+  if (variables !== '') put(nameOf('vars'), variables);
+  for (const { exported, text } of parts) put(nameOf(exported.kind), text);
+  await mkdir(isFile ? dirname(target) : target, { recursive: true });
+  for (const [file, text] of files) {
+    // Values may be secret.
+    await writeFile(file, text, { flag: force ? 'w' : 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EEXIST' ? 'it is there already; --force writes over it' : error.message;
+      throw new CliError(`cannot write ${file}: ${why}`, exitCodes.error, error);
+    });
+    context.note(`Wrote ${file}`);
+  }
+}
+
+function warn(context: CliContext, { secrets, refused }: Written, isRedacted: boolean): void {
+  for (const why of refused) context.note(`Warning: left out: ${why}`);
+  if (secrets.length === 0) return;
+  const shown =
+    secrets.length > 5 ? `${secrets.slice(0, 5).join(', ')} and ${secrets.length - 5} more` : secrets.join(', ');
+  context.note(
+    isRedacted
+      ? `Secrets stand as variables; give them with --var NAME=VALUE: ${shown}`
+      : `Warning: secrets are written in clear (--redact writes variables instead): ${shown}`,
+  );
+}

@@ -1,0 +1,101 @@
+// `gantry show`: live objects as the API has them, one by KIND/NAME or all of them.
+import type { Client } from '../../../../server/client/client.ts';
+import type { Reply } from '../../../../server/client/transport/reply.ts';
+import { isNotFound } from '../../../../server/client/client-error.ts';
+import type { KindName } from '../../../../server/api/kinds.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { parseAddress } from '../../flags/options.ts';
+import { paintFor } from '../../output/paint.ts';
+import { fleetPlanFormat, savedPlanAt, startsAs } from '../planning/saved-plan.ts';
+import { withClient } from '../../session/session.ts';
+import { renderTable } from '../../output/table.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { yamlText } from '../../../manifest/text/yaml-text.ts';
+
+const listed: readonly KindName[] = ['storage_pool', 'network', 'profile', 'image', 'image_alias', 'container'];
+
+export async function show(context: CliContext, addresses: readonly string[]): Promise<ExitCode> {
+  const [path = ''] = addresses;
+  if (addresses.length === 1 && path !== '-' && (await startsAs(path, fleetPlanFormat)))
+    return showFleetPlan(context, addresses);
+  const saved = await savedPlanAt(addresses, context);
+  if (saved !== undefined) {
+    context.io.stdout.write(context.isJson ? `${JSON.stringify(saved.plan)}\n` : saved.text);
+    return exitCodes.ok;
+  }
+  const parsed = addresses.map(parseAddress);
+  await withClient(context, async (client) => {
+    if (parsed.length === 0) return showAll(context, client);
+    for (const address of parsed) await showOne(context, client, address);
+  });
+  return exitCodes.ok;
+}
+
+/** Equal plans once. */
+async function showFleetPlan(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+  const { fleetPlanAt } = await import('../../fleet/fleet-plan.ts');
+  const plans = [...((await fleetPlanAt(args))?.plans ?? [])];
+  if (context.isJson) {
+    for (const [host, { plan }] of plans) context.io.stdout.write(`${JSON.stringify({ host, plan })}\n`);
+    return exitCodes.ok;
+  }
+  const paint = paintFor(context.color);
+  for (const text of new Set(plans.map(([, plan]) => plan.text))) {
+    const names = plans.flatMap(([host, plan]) => (plan.text === text ? [host] : []));
+    context.out(`${paint.bold(`Host${names.length === 1 ? '' : 's'} ${names.join(', ')}`)}\n${text}`);
+  }
+  return exitCodes.ok;
+}
+
+async function showOne(context: CliContext, client: Client, address: string): Promise<void> {
+  const slash = address.indexOf('/');
+  const kind = address.slice(0, slash) as KindName;
+  const name = address.slice(slash + 1);
+  const reply = await read(client, kind, name, context.stop).catch((error: unknown) => {
+    throw isNotFound(error) ? new CliError(`${address} does not exist`, exitCodes.error, error) : error;
+  });
+  const object = { kind, ...reply.metadata };
+  if (context.isJson) {
+    context.io.stdout.write(`${JSON.stringify(object)}\n`);
+    return;
+  }
+  context.out(`---\n${yamlText(object).trimEnd()}`);
+}
+
+/** `web1@team`, unless something is called just so. */
+async function read(client: Client, kind: KindName, name: string, signal: AbortSignal): Promise<Reply<object>> {
+  const at = name.lastIndexOf('@');
+  return client.get(kind, name, signal).catch((error: unknown) => {
+    if (at <= 0 || !isNotFound(error)) throw error;
+    return client.inProject(name.slice(at + 1)).get(kind, name.slice(0, at), signal);
+  });
+}
+
+async function showAll(context: CliContext, client: Client): Promise<void> {
+  const lists = await Promise.all(listed.map((kind) => client.list(kind, context.stop)));
+  const found = lists.flatMap((objects, index) => objects.map((object) => ({ kind: listed[index] ?? '', object })));
+  if (context.isJson) {
+    for (const { kind, object } of found) context.io.stdout.write(`${JSON.stringify({ kind, ...object })}\n`);
+    return;
+  }
+  const rows = found.map(({ kind, object }) => [`${kind}/${nameOf(object)}`, summaryOf(object)]);
+  context.out(renderTable(['OBJECT', 'WHAT'], rows, paintFor(context.color)));
+}
+
+/** Enough of a fingerprint to ask for it, and for a row to fit. */
+const shortened = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : text);
+
+const nameOf = (object: object): string => textOf(object, 'name') ?? shortened(textOf(object, 'fingerprint') ?? '');
+
+const summaryOf = (object: object): string =>
+  ['status', 'driver', 'type', 'target', 'description']
+    .flatMap((key) => textOf(object, key) ?? [])
+    .filter((text) => text !== '')
+    .map(shortened)
+    .join(', ');
+
+function textOf(object: object, key: string): string | undefined {
+  const value: unknown = (object as Readonly<Record<string, unknown>>)[key];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,103 @@
+// `gantry wait`: until containers are ready, as their manifests or the command line say; for scripts between two runs.
+import { NotReadyError } from '../../../../server/client/wait/readiness.ts';
+import { pause } from '../../../../server/client/transport/deadline.ts';
+import type { WaitCondition } from '../../../../server/api/container/wait-condition.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { waitFor } from '../../../../server/client/wait/wait-for.ts';
+import type { JsonObject } from '../../../core/documents/document.ts';
+import { plainName } from '../../../core/text/scoped-name.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { parseAddress } from '../../flags/options.ts';
+import { loadSet, withClient } from '../../session/session.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+
+const waitMs = 60_000;
+
+interface Wanted {
+  readonly name: string;
+  readonly project?: string;
+  readonly conditions: readonly WaitCondition[];
+}
+
+/** `--for` may be repeated: all of it must hold. One after the other, each with the time that it has in the manifest or 60 s. */
+export async function wait(
+  context: CliContext,
+  args: readonly string[],
+  words: readonly string[] = ['ready'],
+): Promise<ExitCode> {
+  const names = args.map(containerOf);
+  const wanted: readonly Wanted[] = words.includes('ready')
+    ? await declared(context, names)
+    : names.map((name) => ({ name, conditions: [] }));
+  const asked = words.filter((word) => word !== 'ready').map(conditionOf);
+  if (wanted.length === 0) throw usageError('wait for which containers? gantry wait container/NAME');
+  return withClient(context, async (client) => {
+    for (const one of wanted) {
+      const all = [...(one.conditions.length === 0 && asked.length === 0 ? [running] : one.conditions), ...asked];
+      const inside = one.project === undefined ? client : client.inProject(one.project);
+      for (const condition of all) await hold(context, inside, one.name, condition);
+      context.out(`container/${one.name} is ready`);
+    }
+    return exitCodes.ok;
+  });
+}
+
+const running: WaitCondition = { type: 'running', timeoutMs: waitMs };
+
+async function hold(context: CliContext, client: Client, name: string, condition: WaitCondition): Promise<void> {
+  let told = '';
+  const onProgress = (text: string): void => {
+    if (text !== told) context.note(`container/${name}: ${text}`);
+    told = text;
+  };
+  try {
+    await waitFor({ client, nowMs: context.io.nowMs, pause, onProgress }, name, condition, context.stop);
+  } catch (error) {
+    if (!(error instanceof NotReadyError)) throw error;
+    throw new CliError(`container/${name}: ${error.message}`, exitCodes.notReady, error);
+  }
+}
+
+function containerOf(text: string): string {
+  if (!text.includes('/')) return text;
+  const address = parseAddress(text);
+  if (!address.startsWith('container/')) throw usageError(`${address} is no container: only those can be waited for`);
+  return address.slice('container/'.length);
+}
+
+/** What manifests say of them; all that they declare to run when nobody is named. Named ones need no manifest. */
+async function declared(context: CliContext, names: readonly string[]): Promise<readonly Wanted[]> {
+  const hasManifests = (context.options.file ?? []).length > 0;
+  if (!hasManifests && names.length > 0) return names.map((name) => ({ name, conditions: [running] }));
+  const { documents } = await loadSet(context, [], false);
+  const found = documents.filter(
+    ({ kind, name, state }) =>
+      kind === 'container' && (names.length === 0 ? state !== 'stopped' : names.includes(name)),
+  );
+  const missing = names.find((name) => !found.some((document) => document.name === name));
+  if (missing !== undefined) throw usageError(`container/${missing} is not declared in the manifests`);
+  return found.map(({ name, project, manage }) => ({
+    name: plainName(name, project),
+    ...(project === undefined ? {} : { project }),
+    conditions: [running, ...manage.wait],
+  }));
+}
+
+/** `running`, `ipv4`, `ipv4=eth0`, `tcp=80`, `file=/path`, `cloud_init`: as in `manage.wait`. */
+function conditionOf(word: string): WaitCondition {
+  const [name = '', ...rest] = word.split('=');
+  const value = rest.join('=');
+  const limited = { timeoutMs: waitMs };
+  const nic = value === '' ? {} : { nic: value };
+  const simple: Readonly<JsonObject> = { running: true, cloud_init: true };
+  if (Object.hasOwn(simple, name) && value === '')
+    return { type: name === 'running' ? 'running' : 'cloud-init', ...limited };
+  if (name === 'ipv4' || name === 'ipv6') return { type: name, ...nic, ...limited };
+  if (name === 'file' && value.startsWith('/')) return { type: 'file', path: value, ...limited };
+  const port = Number(value);
+  if (name === 'tcp' && Number.isInteger(port) && port > 0 && port < 65_536) return { type: 'tcp', port, ...limited };
+  throw usageError(
+    `--for ${JSON.stringify(word)} is none of ready, running, ipv4[=NIC], ipv6[=NIC], tcp=PORT, file=/PATH, cloud_init`,
+  );
+}

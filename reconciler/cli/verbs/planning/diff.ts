@@ -1,0 +1,114 @@
+// `gantry diff`: what an apply would change as a unified diff, with the exit codes of diff(1): 0 same, 1 different, more: trouble.
+import { stringify } from 'yaml';
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { applyEdits, putBody } from '../../../core/plan/apply-edits.ts';
+import type { Change } from '../../../core/documents/change.ts';
+import { isInside, pathText } from '../../../core/documents/inside.ts';
+import { isNote } from '../../../core/ownership/owner-records.ts';
+import { coreKind } from '../../../core/kinds/index.ts';
+import { isMap, mapOf } from '../../../core/documents/json-values.ts';
+import { printable } from '../../../core/text/terminal-text.ts';
+import type { Plan, ResourceChange } from '../../../core/plan/plan.ts';
+import { isSecret, redact } from '../../../core/documents/secret.ts';
+import { unifiedDiff } from '../../../core/text/unified-diff.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { CliContext } from '../../session/context.ts';
+import { different, withDiffCodes } from '../../errors/diff-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { paintFor } from '../../output/paint.ts';
+import { loadSet, planOf, withClient } from '../../session/session.ts';
+
+export const diff = (context: CliContext, args: readonly string[]): Promise<ExitCode> =>
+  withDiffCodes(async () => showDiff(context, await loadSet(context, args)));
+
+/** `of`: whose objects they are, before their names. */
+export async function showDiff(context: CliContext, loaded: Loaded, of = ''): Promise<ExitCode> {
+  const plan = await withClient(context, async (client) => (await planOf(context, client, loaded, 'apply')).plan);
+  const text = plan.changes.map((change) => diffOf(change, plan, of)).join('');
+  context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : painted(context, text));
+  return text === '' ? exitCodes.ok : different;
+}
+
+function diffOf(change: ResourceChange, plan: Plan, of: string): string {
+  const { address, kind, action, live } = change;
+  const created = plan.steps.find((step) => step.action === 'create' && change.steps.includes(step.id));
+  const before = live === undefined ? '' : spell(kind, withState(bodyOf(kind, live), change, 'before'), change);
+  const after =
+    action === 'delete'
+      ? ''
+      : live === undefined
+        ? spell(
+            kind,
+            withState(
+              applyEdits(created?.action === 'create' ? created.body : {}, change.changes.filter(isOfInside)),
+              change,
+              'after',
+            ),
+            change,
+          )
+        : spell(
+            kind,
+            withState(applyEdits(bodyOf(kind, live), change.changes.filter(isField)), change, 'after'),
+            change,
+            true,
+          );
+  const text = unifiedDiff(before, after);
+  if (text === '') return '';
+  const name = `${of}${printable(address)}`;
+  return `--- ${live === undefined ? '/dev/null' : `live/${name}`}\n+++ ${action === 'delete' ? '/dev/null' : `declared/${name}`}\n${text}`;
+}
+
+const isOfInside = ({ segments }: Change): boolean => isInside(segments);
+
+/** With the files that somebody asked for. */
+function bodyOf(kind: ResourceChange['kind'], live: object): JsonObject {
+  const files = mapOf((live as JsonObject)['files']);
+  return { ...putBody(kind, live, []), ...(Object.keys(files).length === 0 ? {} : { files }) };
+}
+
+/** A source only says what something is made from. */
+const isField = ({ path }: { readonly path: string }): boolean => path !== 'source';
+
+function withState(body: JsonObject, { power }: ResourceChange, side: 'before' | 'after'): JsonObject {
+  if (power === undefined || power === 'restart') return body;
+  const isUp = (power === 'start') === (side === 'after');
+  return { ...body, state: isUp ? 'running' : 'stopped' };
+}
+
+/** As YAML without what the server makes, keys sorted. A secret that changes is told to change. */
+function spell(kind: ResourceChange['kind'], body: JsonObject, change: ResourceChange, isAfter = false): string {
+  const { isComputed } = coreKind(kind);
+  const changed = new Set(change.changes.map(({ path }) => path));
+  const walk = (value: Json, path: readonly string[]): Json => {
+    if (isSecret(path, value) || change.changes.some((edit) => edit.secret && edit.path === pathText(path)))
+      return changed.has(pathText(path)) && isAfter ? '(secret, changed)' : '(secret)';
+    if (!isMap(value)) return redact(value, path);
+    const keys = Object.keys(value)
+      .filter(
+        (key) =>
+          !(
+            path[0] === 'config' &&
+            (isNote(key) || (isComputed([...path, key]) && !changed.has(pathText([...path, key]))))
+          ),
+      )
+      .sort();
+    return Object.fromEntries(keys.map((key) => [key, walk(value[key] ?? null, [...path, key])]));
+  };
+  return stringify(mapOf(walk(body, [])));
+}
+
+function painted(context: CliContext, text: string): string {
+  if (!context.color) return text;
+  const paint = paintFor(context.color);
+  const tint = (line: string): string =>
+    line.startsWith('+++') || line.startsWith('---')
+      ? paint.bold(line)
+      : line.startsWith('+')
+        ? paint.green(line)
+        : line.startsWith('-')
+          ? paint.red(line)
+          : line.startsWith('@@')
+            ? paint.dim(line)
+            : line;
+  return text.split('\n').map(tint).join('\n');
+}

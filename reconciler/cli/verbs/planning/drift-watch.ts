@@ -1,0 +1,242 @@
+// `gantry drift --watch`: looks whenever the server tells of a change, says what became different or as declared again, who did it and
+// when, and keeps a log of it for later looks. Only reads.
+import type { Client } from '../../../../server/client/client.ts';
+import type { DriftObject, DriftReport } from '../../../core/drift/drift.ts';
+import { driftNews } from '../../../core/drift/drift-changes.ts';
+import { driftLine, driftObjectJson, renderDriftObject } from '../../../core/drift/render-drift.ts';
+import { describeSeen, seenJson, type Seen } from '../../../core/drift/lifecycle-changes.ts';
+import { CachedLists } from '../../../engine/observe/cached-reader.ts';
+import { CertificateBook } from '../../../engine/observe/certificate-names.ts';
+import { stateDirectory } from '../../../engine/runs/journal.ts';
+import { logSeen } from '../../../engine/observe/change-log.ts';
+import { watch, type Occasion } from '../../../engine/observe/watch.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { CliContext } from '../../session/context.ts';
+import { ignoreRules, type DriftCommandOptions } from './drift-options.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { paintFor } from '../../output/paint.ts';
+import { readerOf } from '../../session/read-only-client.ts';
+import { jsonLine } from '../../output/render-json.ts';
+import { hostName, loadSet, planOf, withClient } from '../../session/session.ts';
+import { toldOnce } from '../../watch/report-once.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { endOf, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
+
+const defaultIntervalMs = 300_000;
+
+export async function watchDrift(
+  context: CliContext,
+  args: readonly string[],
+  options: DriftCommandOptions,
+): Promise<ExitCode> {
+  const { intervalMs, limitMs } = watchTimes(options);
+  const loaded = await loadSet(context, args);
+  return withClient(context, (client) =>
+    watchHost(context, client, { args, options, loaded, intervalMs }, endOf(context, limitMs)),
+  );
+}
+
+export function watchTimes(options: DriftCommandOptions): WatchTimes {
+  if (options.output === 'markdown') throw usageError('--watch tells one line after the other: -o text or json');
+  return timesOf(options, defaultIntervalMs);
+}
+
+export interface Watched {
+  readonly args: readonly string[];
+  readonly options: DriftCommandOptions;
+  readonly loaded: Loaded;
+  readonly intervalMs: number;
+}
+
+/** Until `end`. */
+export async function watchHost(
+  context: CliContext,
+  client: Client,
+  wanted: Watched,
+  end: AbortSignal,
+): Promise<ExitCode> {
+  const watcher = new DriftWatcher(context, client, wanted);
+  await watch({ ...watcher.parts(), intervalMs: () => wanted.intervalMs }, end);
+  if (context.stop.aborted) return exitCodes.interrupted;
+  return watcher.hasDrift && wanted.options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
+}
+
+/** Of one watch: what was known at the last look. */
+class DriftWatcher {
+  readonly #context: CliContext;
+  readonly #client: Client;
+  readonly #wanted: Watched;
+  readonly #lists: CachedLists;
+  readonly #book: CertificateBook;
+  readonly #out: Lines;
+  #loaded: Loaded;
+  #report: DriftReport | undefined;
+  #failure = '';
+  #isLogged = true;
+
+  constructor(context: CliContext, client: Client, wanted: Watched) {
+    this.#context = toldOnce(context);
+    this.#client = client;
+    this.#wanted = wanted;
+    this.#loaded = wanted.loaded;
+    this.#lists = new CachedLists(client);
+    this.#book = new CertificateBook(this.#lists.list);
+    this.#out = linesOf(context, context.isJson || wanted.options.output === 'json');
+  }
+
+  get hasDrift(): boolean {
+    return (this.#report?.objects.length ?? 0) > 0;
+  }
+
+  parts(): Omit<Parameters<typeof watch>[0], 'intervalMs'> {
+    const { project } = this.#context.options;
+    return {
+      events: (signal, options) => this.#client.events(['lifecycle'], signal, options),
+      look: (occasion, signal) => this.#look(occasion, signal),
+      onConnection: (state) => this.#out.connection(state),
+      onFailure: (error) => this.#failed(error),
+      ...(project === undefined ? {} : { project }),
+    };
+  }
+
+  async #look({ seen: unnamed, isWhole }: Occasion, signal: AbortSignal): Promise<void> {
+    if (isWhole) {
+      this.#lists.forget();
+      this.#book.forget();
+      await this.#readAgain();
+    } else await this.#lists.refresh(unnamed, signal);
+    const seen = await this.#book.name(unnamed, signal);
+    await this.#log(seen);
+    const report = await this.#find();
+    const news = driftNews(this.#report, report);
+    const isFirst = this.#report === undefined;
+    this.#report = report;
+    this.#failure = '';
+    if (isFirst) return this.#out.begin(report);
+    for (const one of seen) if (isOfSet(one, report, this.#loaded)) this.#out.seen(one);
+    for (const object of news.appeared)
+      this.#out.appeared(
+        object,
+        seen.filter(({ address }) => address === object.address),
+      );
+    for (const { address, paths } of news.resolved)
+      this.#out.resolved(
+        address,
+        paths,
+        seen.filter((one) => one.address === address),
+      );
+    if (news.appeared.length + news.resolved.length > 0) this.#out.summary(report);
+  }
+
+  async #find(): Promise<DriftReport> {
+    const { findDrift } = await import('../../../core/drift/drift.ts');
+    const reader = readerOf(this.#client, this.#lists.list);
+    const { plan, observed, owner } = await planOf(this.#context, reader, this.#loaded, 'apply');
+    // Rules end while we watch.
+    return findDrift({ plan, observed, owner, ignore: ignoreRules(this.#context, this.#wanted.options.ignore) });
+  }
+
+  /** Manifests that are being worked on may be wrong for a while: the last good ones count. */
+  async #readAgain(): Promise<void> {
+    if (this.#report === undefined || this.#wanted.args.includes('-')) return;
+    try {
+      this.#loaded = await loadSet(this.#context, this.#wanted.args);
+    } catch (error) {
+      this.#context.stop.throwIfAborted();
+      const why = error instanceof Error ? error.message : String(error);
+      this.#context.note(`The manifests cannot be read now, so those read before still count: ${why}`);
+    }
+  }
+
+  async #log(seen: readonly Seen[]): Promise<void> {
+    const place = { directory: stateDirectory(this.#context.io.env), host: hostName(this.#context, this.#client) };
+    try {
+      await logSeen(place, seen);
+    } catch (error) {
+      if (this.#isLogged)
+        this.#context.note(
+          `What is seen cannot be kept for later looks: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      this.#isLogged = false;
+    }
+  }
+
+  #failed(error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    if (why !== this.#failure) this.#out.failed(why);
+    this.#failure = why;
+  }
+}
+
+const isOfSet = ({ address }: Seen, report: DriftReport, { documents }: Loaded): boolean =>
+  documents.some((document) => document.address === address) || report.undeclared.includes(address);
+
+interface Lines {
+  begin(report: DriftReport): void;
+  seen(one: Seen): void;
+  appeared(object: DriftObject, seen: readonly Seen[]): void;
+  resolved(address: string, paths: readonly string[], seen: readonly Seen[]): void;
+  summary(report: DriftReport): void;
+  connection(state: 'lost' | 'back'): void;
+  failed(why: string): void;
+}
+
+const lost = 'The connection for events is lost; a full look follows when it is back';
+const back = 'The connection for events is back: looking at everything';
+
+function linesOf(context: CliContext, isJson: boolean): Lines {
+  return isJson ? jsonLines(context) : textLines(context);
+}
+
+function jsonLines({ io }: CliContext): Lines {
+  const line = (type: string, message: string, fields: object, level = 'info'): void =>
+    void io.stdout.write(
+      `${jsonLine(type, message, fields as Readonly<Record<string, unknown>>, io.nowMs(), level)}\n`,
+    );
+  const summary = (report: DriftReport): void =>
+    line('drift_summary', driftLine(report), { drifted: report.objects.length, checked: report.checked });
+  const change = (object: DriftObject, seen: readonly Seen[]): void =>
+    line('resource_drift', `${object.address}: drift`, { change: driftObjectJson(object), seen: seen.map(seenJson) });
+  return {
+    begin(report) {
+      for (const object of report.objects) change(object, object.seen === undefined ? [] : [object.seen]);
+      summary(report);
+    },
+    seen: (one) =>
+      line('event', `${one.address}: ${describeSeen(one)}`, { event: { addr: one.address, ...seenJson(one) } }),
+    appeared: change,
+    resolved: (address, paths, seen) =>
+      line('drift_resolved', `${address}: as declared again`, {
+        resolved: { address, paths, seen: seen.map(seenJson) },
+      }),
+    summary,
+    connection: (state) => line('watch_gap', state === 'lost' ? lost : back, { connection: state }, 'warn'),
+    failed: (why) => line('watch_error', why, {}, 'error'),
+  };
+}
+
+function textLines(context: CliContext): Lines {
+  const { io, out, note, color } = context;
+  const paint = paintFor(color);
+  const time = (): string => paint.dim(new Date(io.nowMs()).toISOString().slice(11, 19));
+  const by = (seen: readonly Seen[]): string => {
+    const last = seen.at(-1);
+    return last === undefined ? '' : paint.dim(`\n      # ${describeSeen(last)}`);
+  };
+  return {
+    begin(report) {
+      for (const object of report.objects) out(renderDriftObject(object, { color }));
+      out(`${time()} ${driftLine(report)} Watching for changes.`);
+    },
+    seen: (one) => note(`${time()} ${one.address}: ${describeSeen(one)}`),
+    appeared: (object, seen) => out(`${time()}\n${renderDriftObject(object, { color })}${by(seen)}`),
+    resolved: (address, paths, seen) =>
+      out(`${time()}\n${paint.green('  =')} ${address}: as declared again${shownPaths(paths)}${by(seen)}`),
+    summary: (report) => out(`${time()} ${driftLine(report)}`),
+    connection: (state) => note(`${time()} ${state === 'lost' ? lost : back}`),
+    failed: (why) => note(`${time()} The look failed and is tried again: ${why}`),
+  };
+}
+
+const shownPaths = (paths: readonly string[]): string =>
+  paths.every((path) => path === '') ? '' : `: ${paths.filter((path) => path !== '').join(', ')}`;

@@ -1,0 +1,94 @@
+// `--dry-run`: what an apply would do, tried by nobody (client) or by a copy of the daemon in this process (server). The live
+// daemon is only read.
+import type { Client } from '../../../../server/client/client.ts';
+import { createClient } from '../../../../server/client/client.ts';
+import type { DryRun } from '../../../core/plan/dry-run.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { RunResult } from '../../../engine/execute.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { CliContext } from '../../session/context.ts';
+import { startTwinOf } from '../../session/embedded.ts';
+import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { parseCount } from '../../flags/options.ts';
+import { readerOf } from '../../session/read-only-client.ts';
+import type { Planned, ReadClient } from '../../session/session.ts';
+import { CliError } from '../../errors/usage-error.ts';
+
+/** Without a result where there was nothing to do. */
+export type TriedPlan = DryRun & { readonly result?: RunResult };
+
+/** Carries the plan out on a copy of the server that `client` reads. Throws as an apply would: exit code 5 when the set is locked. */
+export async function tryPlan(context: CliContext, client: ReadClient, planned: Planned): Promise<TriedPlan> {
+  const { plan, observed } = planned;
+  if (plan.steps.length === 0) return { trials: [] };
+  const { readWorld } = await import('../../../engine/observe/read-dry-run-source.ts');
+  const world = await readWorld(readerOf(client), observed, plan, context.stop);
+  context.note(`Trying ${plan.steps.length} ${plan.steps.length === 1 ? 'step' : 'steps'} on a copy in memory`);
+  const twin = await startTwinOf(world, context.io.env);
+  try {
+    const copy = createClient(twin.host);
+    try {
+      return await runOn(context, copy, planned);
+    } finally {
+      await copy.close();
+    }
+  } finally {
+    await twin.stop();
+  }
+}
+
+async function runOn(context: CliContext, copy: Client, { plan, observed, owner }: Planned): Promise<TriedPlan> {
+  const { io, options } = context;
+  const [{ dryRun }, { SetRun }, { LockedError }, { pause }] = await Promise.all([
+    import('../../../engine/runs/dry-run.ts'),
+    import('../../../engine/runs/set-run.ts'),
+    import('../../../engine/runs/lock.ts'),
+    import('../../../../server/client/transport/deadline.ts'),
+  ]);
+  const runs = observed.sets?.get(owner.set)?.runs ?? 0;
+  // Whoever holds the lock never renews it in the copy, so waiting for it would tell nothing.
+  const run = new SetRun({ ...owner, client: copy, runs, nowMs: io.nowMs, pause, warn: () => {} });
+  const parallelism = parseCount('--parallelism', options.parallelism);
+  const deps = { client: copy, run, stop: context.stop, nowMs: io.nowMs, failFast: options.failFast === true };
+  const more = parallelism === undefined ? {} : { parallelism };
+  return dryRun(plan, { ...deps, ...more }, context.cancel).catch((error: unknown) => {
+    if (error instanceof LockedError) throw new CliError(error.message, exitCodes.locked, error);
+    throw error;
+  });
+}
+
+/** Beside the plan: the refusals with their places on stderr, the list of steps on stdout. */
+export async function showTried(
+  context: CliContext,
+  tried: TriedPlan,
+  locate: Loaded['locate'] = (found) => found,
+): Promise<void> {
+  const { dryRunJson, dryRunSummary, refusalsOf, renderDryRun, trialJson } =
+    await import('../../../core/plan/dry-run.ts');
+  await context.diagnostics(refusalsOf(tried).map((refusal) => locate(refusal)));
+  if (!context.isJson) {
+    context.out(`\n${renderDryRun(tried, { color: context.color }).trimEnd()}`);
+    return;
+  }
+  const { jsonLine } = await import('../../output/render-json.ts');
+  const atMs = context.io.nowMs();
+  for (const trial of tried.trials) {
+    const text = `${trial.address}: ${trial.action} ${trial.verdict}`;
+    context.json(jsonLine('dry_run_step', text, { trial: trialJson(trial) }, atMs));
+  }
+  const { steps: _steps, ...counts } = dryRunJson(tried);
+  context.json(jsonLine('dry_run_summary', dryRunSummary(tried), { dry_run: counts }, atMs));
+}
+
+/** What an apply of the plan would end with, as far as could be tried. */
+export async function exitCodeOfTried(
+  context: CliContext,
+  plan: Plan,
+  tried: TriedPlan | undefined,
+): Promise<ExitCode> {
+  const code = tried?.result === undefined ? exitCodes.ok : exitCodeOf(tried.result);
+  if (code !== exitCodes.ok) return code;
+  if (plan.guards.length > 0) return exitCodes.guard;
+  const { hasDifferences } = await import('../../../core/plan/summary.ts');
+  return context.options.detailedExitcode === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
+}

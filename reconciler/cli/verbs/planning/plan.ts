@@ -1,0 +1,66 @@
+// `gantry plan`: shows what apply (or, with --destroy, destroy) would do, and keeps it with --out; changes nothing.
+import type { DryRun } from '../../../core/plan/dry-run.ts';
+import type { Plan } from '../../../core/plan/plan.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { dryRunKind } from '../../flags/options.ts';
+import { writePlan } from './saved-plan.ts';
+import { loadSet, planOf, printPlan, refuseChanges, withClient } from '../../session/session.ts';
+import { usageError } from '../../errors/usage-error.ts';
+
+const formats = ['text', 'json', 'yaml', 'markdown', 'junit'] as const;
+type Format = (typeof formats)[number];
+
+export async function plan(context: OpenContext, args: readonly string[], isDestroy: boolean): Promise<ExitCode> {
+  const { options } = context;
+  const format = formatOf(options.output, options.format);
+  const isTried = dryRunKind(options) === 'server';
+  const loaded = await loadSet(context, args);
+  const { made, tried } = await withClient(context, async (client) => {
+    const planned = await planOf(context, client, loaded, isDestroy ? 'destroy' : 'apply');
+    if (options.out !== undefined) await writePlan(context, client, loaded, planned, args, options.out);
+    const tried = isTried ? await (await import('./dry-run.ts')).tryPlan(context, client, planned) : undefined;
+    return { made: planned.plan, tried };
+  });
+  await show(context, made, format, tried);
+  if (tried !== undefined && format === 'text')
+    await (await import('./dry-run.ts')).showTried(context, tried, loaded.locate);
+  if (format !== 'text') await refuseChanges(context, made);
+  if (options.out !== undefined)
+    context.note(`The plan is kept in ${options.out}: gantry apply ${options.out} does exactly that.`);
+  if (tried !== undefined) return (await import('./dry-run.ts')).exitCodeOfTried(context, made, tried);
+  if (made.guards.length > 0) return exitCodes.guard;
+  const { hasDifferences } = await import('../../../core/plan/summary.ts');
+  return options.detailedExitcode === true && hasDifferences(made) ? exitCodes.changes : exitCodes.ok;
+}
+
+function formatOf(output: string | undefined, format: string | undefined): Format {
+  if (format !== undefined && !['text', 'plan-json'].includes(format))
+    throw usageError('--format is text or plan-json');
+  const wanted = output ?? (format === 'plan-json' ? 'json' : 'text');
+  const known = formats.find((one) => one === wanted);
+  if (known === undefined) throw usageError(`--output ${JSON.stringify(wanted)} is none of ${formats.join(', ')}`);
+  return known;
+}
+
+async function show(context: OpenContext, made: Plan, format: Format, tried: DryRun | undefined): Promise<void> {
+  if (format === 'junit') {
+    const { renderJunit } = await import('../../../core/render/render-junit.ts');
+    context.io.stdout.write(renderJunit(made));
+  } else if (format === 'json' || format === 'yaml') {
+    const { planJson } = await import('../../../core/render/plan-json.ts');
+    const more =
+      tried === undefined ? {} : { dry_run: (await import('../../../core/plan/dry-run.ts')).dryRunJson(tried) };
+    const whole = { ...planJson(made), ...more };
+    const text =
+      format === 'json'
+        ? `${JSON.stringify(whole, null, 2)}\n`
+        : (await import('../../../manifest/text/yaml-text.ts')).yamlText(whole);
+    context.io.stdout.write(text);
+  } else if (format === 'markdown') {
+    const { renderMarkdown } = await import('../../../core/render/render-markdown.ts');
+    context.io.stdout.write(renderMarkdown(made));
+    if (tried === undefined) return;
+    context.io.stdout.write((await import('../../../core/plan/dry-run.ts')).dryRunMarkdown(tried));
+  } else await printPlan(context, made, 'plan');
+}

@@ -1,0 +1,198 @@
+// Plans in files: writing them (`plan --out`), recognising and reading them, and making the same plan from one again.
+import { createHash } from 'node:crypto';
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Client } from '../../../../server/client/client.ts';
+import type { Server } from '../../../../server/api/server/server.ts';
+import type { Address, Document } from '../../../core/documents/document.ts';
+import { plainName } from '../../../core/text/scoped-name.ts';
+import {
+  comparePlans,
+  hasSecrets,
+  parseSavedPlan,
+  restoreSecrets,
+  savedPlanFormat,
+  savePlan,
+  type SavedPlan,
+} from '../../../core/history/saved-plan.ts';
+import { isChange } from '../../../core/plan/summary.ts';
+import type { Loaded } from '../../../manifest/load-contract.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { inputFiles } from '../../session/input-files.ts';
+import { planOptionsFor } from '../../flags/label-options.ts';
+import { cutWritten, filledFrom } from '../../session/revision.ts';
+import { loadSet, planFor, type Planned } from '../../session/session.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** The one argument, when it is a saved plan. */
+export async function savedPlanAt(args: readonly string[], context: CliContext): Promise<SavedPlan | undefined> {
+  const [path] = args;
+  if (path === undefined || args.length > 1 || path === '-' || (context.options.file ?? []).length > 0)
+    return undefined;
+  if (context.options.hosts === undefined && (await startsAs(path, fleetPlanFormat)))
+    throw usageError(`${path} is the plan of several hosts: apply it with --hosts FILE`);
+  if (!(await startsAs(path, savedPlanFormat))) return undefined;
+  return checkedPlan(await readFile(path, 'utf8'), path);
+}
+
+/** Throws unless the text is a whole plan. */
+export function checkedPlan(text: string, path: string): SavedPlan {
+  const saved = parseSavedPlan(text);
+  if (saved === 'newer') throw usageError(`${path} was made by a newer gantry: make the plan again`);
+  if (saved === undefined || hashOf(JSON.stringify(saved.documents)) !== saved.hash) {
+    throw new CliError(`${path} is damaged: make the plan again`, exitCodes.error);
+  }
+  return saved;
+}
+
+/** Of plans of several hosts (fleet/fleet-plan.ts). */
+export const fleetPlanFormat = 'gantry-fleet-plan';
+
+/** Whether it is a file of JSON that begins with this format. */
+export async function startsAs(path: string, format: string): Promise<boolean> {
+  const file = await open(path).catch(() => undefined);
+  if (file === undefined) return false;
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(64), 0, 64, 0);
+    return buffer.toString('utf8', 0, bytesRead).startsWith(`{"format":"${format}"`);
+  } catch {
+    return false;
+  } finally {
+    await file.close();
+  }
+}
+
+export async function writePlan(
+  context: CliContext,
+  client: Client,
+  loaded: Loaded,
+  planned: Planned,
+  args: readonly string[],
+  path: string,
+): Promise<void> {
+  await writeWhole(path, await planToSave(context, client, loaded, planned, args));
+}
+
+/** What is kept of a plan. */
+export async function planToSave(
+  context: CliContext,
+  client: Client,
+  loaded: Loaded,
+  { plan, owner, images }: Planned,
+  args: readonly string[],
+): Promise<SavedPlan> {
+  const { paths } = await inputFiles(args, context.options);
+  return savePlan(plan, {
+    createdAt: new Date(context.io.nowMs()).toISOString(),
+    set: owner.set,
+    options: planOptionsFor(context.options, loaded.documents),
+    server: await serverOf(client, context.stop),
+    paths: paths.map((one) => (one === '-' ? one : resolve(one))),
+    documents: loaded.documents,
+    written: await cutWritten(loaded.written, owner.hash),
+    images: Object.fromEntries(images),
+    etags: await readEtags(
+      client,
+      plan.changes.filter((change) => isChange(change) && change.live !== undefined),
+      context.stop,
+    ),
+    hashOf,
+  });
+}
+
+/** Whole or not at all, and only for its owner to read. */
+export async function writeWhole(path: string, saved: object): Promise<void> {
+  const partial = `${path}.${process.pid}.tmp`;
+  try {
+    await writeFile(partial, `${JSON.stringify(saved)}\n`, { mode: 0o600, flag: 'wx' });
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw new CliError(
+      `Cannot write the plan: ${error instanceof Error ? error.message : String(error)}`,
+      exitCodes.error,
+      error,
+    );
+  }
+}
+
+/** One read an object, a few at once; of what is gone none. */
+async function readEtags(
+  client: Client,
+  changes: readonly {
+    readonly address: Address;
+    readonly kind: string;
+    readonly name: string;
+    readonly live?: object;
+  }[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Address, string>> {
+  const etags = new Map<Address, string>();
+  const left = [...changes];
+  const work = async (): Promise<void> => {
+    for (let one = left.pop(); one !== undefined; one = left.pop()) {
+      const live: { readonly project?: string } | undefined = one.live;
+      const project = live?.project;
+      const there = project === undefined ? client : client.inProject(project);
+      const name = plainName(nameOf(one), project);
+      const reply = await there.get(one.kind as 'profile', name, signal).catch(() => undefined);
+      if (reply?.etag !== undefined) etags.set(one.address, reply.etag);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, work));
+  return etags;
+}
+
+/** Images go by their fingerprint. */
+const nameOf = ({ live, name }: { readonly live?: object; readonly name: string }): string =>
+  live !== undefined && 'fingerprint' in live && typeof live.fingerprint === 'string' ? live.fingerprint : name;
+
+async function serverOf(client: Client, signal: AbortSignal): Promise<string> {
+  const { metadata } = await client.server(signal);
+  const environment = metadata.environment as Partial<Server['environment']> | undefined;
+  return environment?.certificate_fingerprint ?? '';
+}
+
+/** What of the saved plan is still to do. Throws with exit code 3 when it is no longer that plan. */
+export async function planAgain(context: CliContext, client: Client, saved: SavedPlan): Promise<Planned> {
+  const server = await serverOf(client, context.stop);
+  if (server !== saved.server) throw new CliError('The plan was made for another server', exitCodes.stale);
+  const documents = await withSecrets(context, saved);
+  const { changedContents } = await import('../../../engine/observe/observe-inside.ts');
+  const changed = await changedContents(documents);
+  if (changed.length > 0) {
+    const why = changed.map((line) => `\n  ${line}`).join('');
+    throw new CliError(
+      `Local files are not what they were when the plan was made; make it again:${why}`,
+      exitCodes.stale,
+    );
+  }
+  const planned = await planFor(context, client, {
+    documents,
+    set: saved.set,
+    options: saved.options,
+    mode: saved.mode,
+    images: new Map(Object.entries(saved.images)),
+  });
+  const { plan, stale, done, beyond } = comparePlans(saved, planned.plan);
+  if (stale.length > 0) {
+    const why = stale.map((line) => `\n  ${line}`).join('');
+    throw new CliError(`The plan of ${saved.createdAt} is stale; look at a new one:${why}`, exitCodes.stale);
+  }
+  if (done.length > 0) context.note(`Already as planned: ${done.join(', ')}`);
+  if (beyond.length > 0) context.note(`Changed since the plan, and left alone: ${beyond.join(', ')}`);
+  const written = filledFrom(saved.written ?? [], documents).documents;
+  return { ...planned, plan, revision: { written, paths: saved.paths } };
+}
+
+async function withSecrets(context: CliContext, saved: SavedPlan): Promise<readonly Document[]> {
+  if (!hasSecrets(saved.documents)) return saved.documents;
+  const { documents } = await loadSet(context, saved.paths);
+  const restored = restoreSecrets(saved.documents, documents);
+  if (restored.missing.length === 0) return restored.documents;
+  const list = restored.missing.join(', ');
+  throw new CliError(`The plan keeps no secrets, and the manifests no longer have these: ${list}`, exitCodes.stale);
+}

@@ -1,0 +1,65 @@
+// `gantry status`: each declared object beside its live state, addresses, and whether a plan would change it.
+import type { Client } from '../../../../server/client/client.ts';
+import type { ContainerState } from '../../../../server/api/container/container.ts';
+import { plainName } from '../../../core/text/scoped-name.ts';
+import type { Plan, ResourceChange } from '../../../core/plan/plan.ts';
+import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { paintFor } from '../../output/paint.ts';
+import { loadSet, makePlan, withClient } from '../../session/session.ts';
+import { renderTable } from '../../output/table.ts';
+
+export interface StatusRow {
+  readonly address: string;
+  readonly state: string;
+  readonly sync: string;
+  readonly addresses: readonly string[];
+}
+
+export async function status(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+  const loaded = await loadSet(context, args);
+  const { rows, isChanged } = await withClient(context, async (client) => {
+    const plan = await makePlan(context, client, loaded, 'apply');
+    const states = await containerStates(context, client, plan);
+    return { rows: statusRows(plan, states), isChanged: plan.changes.some((change) => syncOf(change) !== 'in sync') };
+  });
+  if (context.isJson) {
+    context.io.stdout.write(`${JSON.stringify(rows)}\n`);
+  } else {
+    const table = rows.map(({ address, state, sync, addresses }) => [address, state, sync, addresses.join(' ')]);
+    context.out(renderTable(['OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'], table, paintFor(context.color)));
+  }
+  return context.options.detailedExitcode === true && isChanged ? exitCodes.changes : exitCodes.ok;
+}
+
+/** Of every declared container that exists. One that vanishes meanwhile is left out. */
+async function containerStates(
+  context: CliContext,
+  client: Client,
+  plan: Plan,
+): Promise<ReadonlyMap<string, ContainerState>> {
+  const declared = plan.changes.filter(({ kind, action }) => kind === 'container' && action !== 'create');
+  const read = declared.map(async ({ name, live }) => {
+    const { project } = (live ?? {}) as { readonly project?: string };
+    const there = project === undefined ? client : client.inProject(project);
+    const reply = await there.containerState(plainName(name, project), context.stop).catch(() => undefined);
+    return reply === undefined ? [] : [[name, reply.metadata] as const];
+  });
+  return new Map((await Promise.all(read)).flat());
+}
+
+export function statusRows(plan: Plan, states: ReadonlyMap<string, ContainerState>): readonly StatusRow[] {
+  return plan.changes.map((change) => {
+    const state = change.kind === 'container' ? states.get(change.name) : undefined;
+    const addresses = state === undefined ? [] : globalAddresses(state).map(({ address }) => address);
+    const there = change.action === 'create' ? 'absent' : 'present';
+    return { address: change.address, state: state?.status ?? there, sync: syncOf(change), addresses };
+  });
+}
+
+function syncOf(change: ResourceChange): string {
+  const action = change.action === 'no-op' ? (change.power ?? 'in sync') : change.action;
+  if (action === 'in sync') return change.guard === undefined ? action : `refused: ${change.guard.code}`;
+  return change.guard === undefined ? `to ${action}` : `to ${action} (refused: ${change.guard.code})`;
+}

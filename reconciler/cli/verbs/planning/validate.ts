@@ -1,0 +1,39 @@
+// `gantry validate`: reads the manifests and says what is wrong with them; reaches no daemon.
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { colorOf } from '../../output/safe-io.ts';
+import { loadInputOf } from '../../session/session.ts';
+
+export async function validate(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+  const { options, io } = context;
+  const { loadManifests } = await import('../../../manifest/load.ts');
+  const input = await loadInputOf(context, args, false);
+  const { paths } = input;
+  const { validateDocuments } = await import('../../../core/graph/check-documents.ts');
+  const loaded = await loadManifests(input, context.stop);
+  const { documents } = loaded;
+  const across = validateDocuments(documents, loaded.broken).map((found) => loaded.locate(found));
+  const diagnostics = [...loaded.diagnostics, ...across];
+  const count = (severity: string): number => diagnostics.filter((found) => found.severity === severity).length;
+  const [errors, warnings] = [count('error'), count('warning')];
+  if (context.isJson) {
+    const report = {
+      format_version: '1.0',
+      valid: errors === 0,
+      error_count: errors,
+      warning_count: warnings,
+      diagnostics,
+    };
+    io.stdout.write(`${JSON.stringify(report)}\n`);
+  } else {
+    const { renderDiagnostics } = await import('../../../core/render/render-diagnostics.ts');
+    const color = colorOf(io, io.stderr, options.color !== false);
+    if (diagnostics.length > 0) context.note(renderDiagnostics(diagnostics, { color }).trimEnd());
+    context.out(
+      errors === 0
+        ? `Valid: ${documents.length} ${documents.length === 1 ? 'document' : 'documents'} in ${paths.join(', ')}`
+        : `Invalid: ${errors} ${errors === 1 ? 'error' : 'errors'}`,
+    );
+  }
+  return errors === 0 ? exitCodes.ok : exitCodes.error;
+}

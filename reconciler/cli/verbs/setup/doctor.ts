@@ -1,0 +1,206 @@
+// `gantry doctor`: looks at everything that a run needs, one line each, and says what to do about what is wrong. Changes nothing on
+// the server.
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from '../../../../server/client/client.ts';
+import type { Server } from '../../../../server/api/server/server.ts';
+import { version } from '../../../../server/api/version.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { hostOf } from '../../session/host.ts';
+import { paintFor } from '../../output/paint.ts';
+import { withClient } from '../../session/session.ts';
+import { CliError } from '../../errors/usage-error.ts';
+
+export interface Finding {
+  readonly name: string;
+  readonly level: 'ok' | 'warning' | 'error';
+  readonly text: string;
+  readonly remedy?: string;
+  /** Of several hosts; absent for what is of this machine. */
+  readonly host?: string;
+}
+
+export async function doctor(context: CliContext): Promise<ExitCode> {
+  const there = await daemonFindings(context);
+  const findings = [...(await localFindings(context)), ...there.findings];
+  showFindings(context, findings);
+  if (!there.isReached) return exitCodes.unreachable;
+  return codeOfFindings(findings);
+}
+
+export const codeOfFindings = (findings: readonly Finding[]): ExitCode =>
+  findings.some(({ level }) => level === 'error') ? exitCodes.error : exitCodes.ok;
+
+/** Of this program and this machine. */
+export const localFindings = async (context: CliContext): Promise<readonly Finding[]> => [
+  program(),
+  await state(context),
+];
+
+export async function daemonFindings(
+  context: CliContext,
+): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
+  try {
+    return { findings: await withClient(context, (client) => daemon(context, client)), isReached: true };
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode === exitCodes.usage) throw error;
+    const finding: Finding = { name: 'daemon', level: 'error', text: error.message, remedy: remedyOf(context) };
+    return { findings: [finding], isReached: false };
+  }
+}
+
+function program(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const isOld = major < 20 || (major === 20 && minor < 19);
+  const text = `gantry ${version} on Node ${process.versions.node}`;
+  return isOld
+    ? { name: 'program', level: 'error', text, remedy: 'use Node 20.19 or newer' }
+    : { name: 'program', level: 'ok', text };
+}
+
+/** Journals are kept there; without them a broken run cannot be gone on from. */
+async function state(context: CliContext): Promise<Finding> {
+  const { stateDirectory } = await import('../../../engine/runs/journal.ts');
+  const directory = stateDirectory(context.io.env);
+  const probe = join(directory, `.doctor-${randomBytes(4).toString('hex')}`);
+  try {
+    await mkdir(directory, { recursive: true });
+    await writeFile(probe, '', { flag: 'wx' });
+    await rm(probe);
+    return { name: 'state', level: 'ok', text: `${directory} is writable` };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const text = `${directory} cannot be written: ${why}`;
+    return {
+      name: 'state',
+      level: 'warning',
+      text,
+      remedy: 'name another with XDG_STATE_HOME: journals of runs are kept there',
+    };
+  }
+}
+
+/** What is wrong names its remedy where there is one; that another host may be meant is worth saying always. */
+const remedyOf = ({ options, io }: CliContext): string =>
+  options.embedded !== undefined
+    ? 'look at what the daemon says above'
+    : `this is ${hostOf(options, io)}; --host or GANTRY_HOST name another`;
+
+async function daemon(context: CliContext, client: Client): Promise<readonly Finding[]> {
+  const beforeMs = context.io.nowMs();
+  const answer = await client.http.open({ method: 'GET', path: '/1.0' }, context.stop);
+  const afterMs = context.io.nowMs();
+  answer.body.resume();
+  const { metadata } = await client.server(context.stop);
+  const reached: Finding = { name: 'daemon', level: 'ok', text: `${client.host} answers in ${afterMs - beforeMs} ms` };
+  const clock = clockFinding(answer.headers['date'], beforeMs, afterMs);
+  const trust = trustFinding(metadata);
+  if (trust.level === 'error') return [reached, trust, clock];
+  return [reached, trust, ...serverFindings(metadata), clock, await locks(context, metadata)];
+}
+
+/** Pure, as are those that follow. */
+export function trustFinding({ auth }: Pick<Server, 'auth'>): Finding {
+  return auth === 'trusted'
+    ? { name: 'trust', level: 'ok', text: 'the server trusts this client' }
+    : {
+        name: 'trust',
+        level: 'error',
+        text: 'the server does not trust this client',
+        remedy:
+          'give --client-cert and --client-key of a certificate that it trusts, or add this one to its certificates',
+      };
+}
+
+/** Without these a plan cannot be applied safely, or at all. */
+const needed = ['etag', 'patch', 'network', 'storage'];
+
+export function serverFindings({
+  environment,
+  api_extensions: extensions,
+  api_version: api,
+}: Pick<Server, 'api_extensions' | 'api_version'> & {
+  readonly environment: Pick<
+    Server['environment'],
+    'server' | 'server_version' | 'driver' | 'driver_version' | 'kernel_version' | 'storage'
+  >;
+}): readonly Finding[] {
+  const what = `${environment.server} ${environment.server_version}`;
+  const missing = needed.filter((one) => !extensions.includes(one));
+  const isSame = environment.server !== 'gantry' || environment.server_version === version;
+  const isSim = environment.driver === 'sim';
+  return [
+    {
+      name: 'version',
+      level: isSame ? 'ok' : 'warning',
+      text: `${what}, API ${api}`,
+      ...(isSame ? {} : { remedy: `this program is ${version}: use the same release of both` }),
+    },
+    missing.length === 0
+      ? { name: 'extensions', level: 'ok', text: `${extensions.length} API extensions, among them all that are needed` }
+      : {
+          name: 'extensions',
+          level: 'error',
+          text: `the server lacks the API extensions ${missing.join(', ')}`,
+          remedy: 'use a newer server',
+        },
+    {
+      name: 'runtime',
+      level: isSim ? 'warning' : 'ok',
+      text: `${environment.driver} ${environment.driver_version}, kernel ${environment.kernel_version}, storage ${environment.storage || 'none'}`,
+      ...(isSim ? { remedy: 'containers are simulated: start gantryd as root with --runtime lxc for real ones' } : {}),
+    },
+  ];
+}
+
+const mostSkewMs = 30_000;
+
+/** The header tells whole seconds. */
+export function clockFinding(date: unknown, beforeMs: number, afterMs: number): Finding {
+  const serverMs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
+  if (Number.isNaN(serverMs)) return { name: 'clock', level: 'warning', text: 'the server tells no time' };
+  const skewMs = Math.max(0, beforeMs - serverMs - 1000, serverMs - afterMs);
+  const seconds = Math.round(skewMs / 1000);
+  if (skewMs <= mostSkewMs) return { name: 'clock', level: 'ok', text: 'both clocks agree' };
+  return {
+    name: 'clock',
+    level: 'warning',
+    text: `the server's clock is ${seconds} s ${serverMs > afterMs ? 'ahead' : 'behind'}`,
+    remedy: 'set both clocks: locks of sets expire by them',
+  };
+}
+
+async function locks(context: CliContext, { config }: Partial<Server>): Promise<Finding> {
+  const { lockIn, isOverdue } = await import('../../../engine/runs/lock.ts');
+  const { lockKey } = await import('../../../core/ownership/set-state.ts');
+  const sets = Object.keys(config ?? {}).flatMap((key) =>
+    key.startsWith(lockKey('')) ? [key.slice(lockKey('').length)] : [],
+  );
+  const held = sets.flatMap((set) => {
+    const lock = lockIn(config ?? {}, set);
+    return lock === undefined
+      ? []
+      : [`${set} by ${lock.who}${isOverdue(lock, context.io.nowMs()) ? ' (overdue)' : ''}`];
+  });
+  if (held.length === 0) return { name: 'locks', level: 'ok', text: 'no set is locked' };
+  const remedy = 'wait for the run to end; gantry force-unlock takes away the lock of one that is gone';
+  return { name: 'locks', level: 'warning', text: `locked: ${held.join(', ')}`, remedy };
+}
+
+export function showFindings(context: CliContext, findings: readonly Finding[]): void {
+  if (context.isJson) {
+    context.io.stdout.write(`${JSON.stringify({ findings })}\n`);
+    return;
+  }
+  const paint = paintFor(context.color);
+  const tints = { ok: paint.green, warning: paint.yellow, error: paint.red } as const;
+  const width = Math.max(...findings.map(({ host }) => host?.length ?? 0));
+  const isOfSeveral = findings.some(({ host }) => host !== undefined);
+  for (const { name, level, text, remedy, host = '' } of findings) {
+    const where = isOfSeveral ? `${host.padEnd(width)} ` : '';
+    context.out(`${tints[level](level.padEnd(8))} ${where}${name.padEnd(11)} ${text}`);
+    if (remedy !== undefined) context.out(`${' '.repeat(21 + where.length)}-> ${remedy}`);
+  }
+}

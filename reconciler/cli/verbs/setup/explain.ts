@@ -1,0 +1,72 @@
+// `gantry explain KIND[.path]`: what a manifest may say there, `explain terraform`: what is refused of Terraform JSON. Both from the
+// tables that judge it; reaches no daemon.
+import { hint } from '../../../../server/api/text/nearest-word.ts';
+import type { Explanation } from '../../../core/kinds/explain-kinds.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { parseKind } from '../../flags/options.ts';
+import { paintFor } from '../../output/paint.ts';
+import { CliError } from '../../errors/usage-error.ts';
+
+export async function explainPath(context: CliContext, word: string | undefined): Promise<ExitCode> {
+  const { explain, explainKinds, isUnknown } = await import('../../../core/kinds/explain-kinds.ts');
+  if (word === undefined) {
+    show(context, { path: 'kinds', type: '', doc: 'What manifests declare.', facts: [], members: explainKinds() });
+    return exitCodes.ok;
+  }
+  const dot = word.search(/[./]/);
+  const [first, rest] = dot === -1 ? [word, ''] : [word.slice(0, dot), word.slice(dot + 1)];
+  if (first === 'terraform') return explainRefusals(context, rest);
+  const kind = parseKind(first) ?? explainKinds().find(({ name }) => name === first)?.name;
+  if (kind === undefined) {
+    const known = explainKinds().map(({ name }) => name);
+    throw new CliError(
+      `there is no kind ${first}${hint(first, known)}; the kinds are ${known.join(', ')}`,
+      exitCodes.error,
+    );
+  }
+  const found = explain(kind as Parameters<typeof explain>[0], rest);
+  if (isUnknown(found)) {
+    const near = hint(found.word, found.known);
+    const some =
+      near === '' && found.known.length > 0
+        ? `; there are ${found.known.slice(0, 12).join(', ')}${found.known.length > 12 ? ', ...' : ''}`
+        : '';
+    throw new CliError(`${word}: nothing is called ${JSON.stringify(found.word)} there${near}${some}`, exitCodes.error);
+  }
+  show(context, found);
+  return exitCodes.ok;
+}
+
+/** Of Terraform JSON: all codes, or one. */
+async function explainRefusals(context: CliContext, code: string): Promise<ExitCode> {
+  const { explainTerraform, terraformCodes } = await import('../../../manifest/terraform-json/explain-terraform.ts');
+  const found = explainTerraform(code);
+  if (found === undefined) throw new CliError(`there is no code ${code}${hint(code, terraformCodes)}`, exitCodes.error);
+  show(context, found);
+  return exitCodes.ok;
+}
+
+function show(context: CliContext, found: Explanation): void {
+  if (context.isJson) {
+    context.io.stdout.write(`${JSON.stringify({ ...found, facts: Object.fromEntries(found.facts) })}\n`);
+    return;
+  }
+  const paint = paintFor(context.color);
+  const facts = found.facts.map(([name, text]) => `  ${name}: ${text}`);
+  const width = Math.min(34, Math.max(0, ...found.members.map(({ name }) => name.length)));
+  const members = found.members.map(
+    ({ name, type, doc }) =>
+      `  ${name.padEnd(width)}  ${paint.dim(type)}${doc === '' ? '' : `  ${firstSentence(doc)}`}`,
+  );
+  const title = `${paint.bold(found.path)}${found.type === '' ? '' : `  ${paint.dim(found.type)}`}`;
+  const parts = [[title, ...(found.doc === '' ? [] : [`  ${found.doc}`]), ...facts], members];
+  context.out(
+    parts
+      .filter((lines) => lines.length > 0)
+      .map((lines) => lines.join('\n'))
+      .join('\n\n'),
+  );
+}
+
+const firstSentence = (text: string): string => /^.*?[.;](?=\s|$)/.exec(text)?.[0].replace(/[.;]$/, '') ?? text;

@@ -1,0 +1,57 @@
+// `gantry fmt`: manifests in their usual form; with --check only says which are not.
+import { randomBytes } from 'node:crypto';
+import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import type { LoadInput } from '../../../manifest/load-contract.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { loadInputOf } from '../../session/session.ts';
+import { CliError } from '../../errors/usage-error.ts';
+
+export async function fmt(context: CliContext, args: readonly string[], isCheck: boolean): Promise<ExitCode> {
+  const [{ readSources }, { formatManifest }] = await Promise.all([
+    import('../../../manifest/text/sources.ts'),
+    import('../../../manifest/text/format.ts'),
+  ]);
+  const { texts, diagnostics } = await readSources(await inputOf(context, args), context.stop);
+  const problems = diagnostics.map(({ message }) => message);
+  const changed: string[] = [];
+  for (const { file, text } of texts) {
+    if (file.endsWith('.json')) continue;
+    const formatted = formatManifest(text);
+    if (formatted.problem !== undefined) problems.push(`${file}: ${formatted.problem}`);
+    else if (file === '<stdin>' && !isCheck) context.io.raw.stdout.write(formatted.text);
+    else if (formatted.text !== text) {
+      changed.push(file);
+      if (!isCheck) await replaceFile(file, formatted.text);
+    }
+  }
+  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ changed, problems })}\n`);
+  else for (const file of changed) context.out(file);
+  if (problems.length > 0) throw new CliError(problems.join('\n       '), exitCodes.error);
+  return isCheck && changed.length > 0 ? exitCodes.error : exitCodes.ok;
+}
+
+/** Texts come from the command's own stdin, not the process's. */
+async function inputOf(context: CliContext, args: readonly string[]): Promise<LoadInput> {
+  const input = await loadInputOf(context, args, false);
+  if (!input.paths.includes('-')) return input;
+  const chunks: Buffer[] = [];
+  for await (const chunk of context.io.stdin as AsyncIterable<Buffer | string>) chunks.push(Buffer.from(chunk));
+  return { ...input, stdin: Buffer.concat(chunks).toString('utf8') };
+}
+
+/** Whole or not at all: a full disk leaves the old text. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  const path = await realpath(file);
+  const { mode } = await stat(path);
+  const fresh = `${path}.${randomBytes(4).toString('hex')}.new`;
+  try {
+    await writeFile(fresh, text, { flag: 'wx' });
+    await chmod(fresh, mode);
+    await rename(fresh, path);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CliError(`cannot write ${file}: ${why}`, exitCodes.error, error);
+  }
+}

@@ -1,0 +1,47 @@
+// `gantry init [dir] [--template NAME]`: first manifests that work, and the schema beside them for editors; never writes over anything.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { hint } from '../../../../server/api/text/nearest-word.ts';
+import type { CliContext } from '../../session/context.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { templates, type Template } from './init-templates.ts';
+
+export const schemaFile = 'gantry.schema.json';
+
+export async function init(context: CliContext, directory = '.', name = 'container'): Promise<ExitCode> {
+  const template = templateOf(name);
+  const { manifestSchema } = await import('../../../../server/api/schema/manifest-schema.ts');
+  const files: readonly (readonly [string, string])[] = [
+    [schemaFile, `${JSON.stringify(manifestSchema(), null, 2)}\n`],
+    ...Object.entries(template.files),
+  ];
+  const made: string[] = [];
+  for (const [file, text] of files) {
+    const path = join(directory, file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text, { flag: 'wx' }).then(
+      () => made.push(path),
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST')
+          throw new CliError(`cannot write ${path}: ${error.message}`, exitCodes.error, error);
+        context.note(`${path} is there already: left as it is`);
+      },
+    );
+  }
+  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ made })}\n`);
+  for (const path of made) context.out(`Wrote ${path}`);
+  if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}`);
+  return exitCodes.ok;
+}
+
+/** Throws a list of all when there is none of the name. */
+function templateOf(name: string): Template {
+  const known: Readonly<Record<string, Template>> = templates;
+  const found = Object.hasOwn(known, name) ? known[name] : undefined;
+  if (found !== undefined) return found;
+  const list = Object.entries(known).map(([one, { about }]) => `\n  ${one.padEnd(14)}${about}`);
+  throw usageError(
+    `there is no template ${JSON.stringify(name)}${hint(name, Object.keys(known))}; there are:${list.join('')}`,
+  );
+}

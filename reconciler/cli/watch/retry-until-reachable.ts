@@ -1,0 +1,42 @@
+// Repeats what a command that stays cannot do without, for as long as it fails for a reason that passes; says what it waits for.
+import { pause } from '../../../server/client/transport/deadline.ts';
+import type { CliContext } from '../session/context.ts';
+import { messageOf } from '../errors/error-outcome.ts';
+import { jsonLine } from '../output/render-json.ts';
+
+const firstPauseMs = 1000;
+const longestPauseMs = 30_000;
+
+export interface Persistence {
+  /** `the manifests`, `the server`. */
+  readonly what: string;
+  /** Whether it may pass; else it is thrown. */
+  readonly passes: (error: unknown) => boolean;
+  /** Ends the repetition; the last error is thrown. */
+  readonly end: AbortSignal;
+}
+
+export async function persist<T>(
+  context: CliContext,
+  attempt: () => Promise<T>,
+  { what, passes, end }: Persistence,
+): Promise<T> {
+  let told = '';
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (end.aborted || !passes(error)) throw error;
+      const text = `Waiting for ${what}: ${messageOf(error)}. It is tried again`;
+      if (messageOf(error) !== told) {
+        told = messageOf(error);
+        context.note(text);
+        const fields = { diagnostic: { severity: 'warning', summary: told, detail: '' } };
+        context.json(jsonLine('diagnostic', text, fields, context.io.nowMs(), 'warn'));
+      }
+      await pause(pauseMs, end).catch(() => {
+        throw error;
+      });
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// How often and how long a command that stays looks at hosts: --interval and --for.
+import type { CliContext } from '../session/context.ts';
+import { parseDuration } from '../flags/options.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
+
+export interface WatchTimes {
+  readonly intervalMs: number;
+  /** --interval was given: it is kept whatever a look costs. */
+  readonly isIntervalGiven: boolean;
+  readonly limitMs?: number;
+}
+
+/** Looks at everything take at most 2 % of a processor, as long as that makes nobody wait for more than five minutes. */
+const mostOfProcessor = 0.02;
+const longestPaceMs = 300_000;
+
+/** The time until the next look at everything; `lookCpuMs` is the processor time that the last one took. Between two of them, events
+ *  tell of changes at once. */
+export function pacedIntervalMs({ intervalMs, isIntervalGiven }: WatchTimes, lookCpuMs: number): number {
+  if (isIntervalGiven) return intervalMs;
+  return Math.max(intervalMs, Math.min(longestPaceMs, lookCpuMs / mostOfProcessor));
+}
+
+export function timesOf(
+  options: { readonly interval?: string; readonly for?: string },
+  defaultIntervalMs: number,
+): WatchTimes {
+  const intervalMs = parseDuration('--interval', options.interval) ?? defaultIntervalMs;
+  if (intervalMs < 1000)
+    throw usageError('--interval is at least 1s: between two looks events tell of changes at once');
+  const limitMs = parseDuration('--for', options.for);
+  return { intervalMs, isIntervalGiven: options.interval !== undefined, ...(limitMs === undefined ? {} : { limitMs }) };
+}
+
+/** Ctrl-C, or the time is over. */
+export function endOf({ stop }: CliContext, limitMs: number | undefined): AbortSignal {
+  if (limitMs === undefined) return stop;
+  // Nothing but its timer holds a signal of AbortSignal.timeout that was joined with others, and that does not hold it.
+  const end = new AbortController();
+  const timer = setTimeout(() => end.abort(new CliError('The time of --for is over', exitCodes.ok)), limitMs);
+  const stopped = (): void => {
+    clearTimeout(timer);
+    end.abort(stop.reason);
+  };
+  if (stop.aborted) stopped();
+  else stop.addEventListener('abort', stopped, { once: true });
+  return end.signal;
+}

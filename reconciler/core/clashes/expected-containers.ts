@@ -1,0 +1,88 @@
+// What containers will have once the plan is applied: the devices of the declared ones, over those that are there, with their profiles.
+import { statusCodes } from '../../../server/api/status.ts';
+import { resolveDevice, type DeviceConfig } from '../../../server/api/devices/index.ts';
+import { addressOf, type Address, type Document, type Json, type JsonObject } from '../documents/document.ts';
+import { isMap, mapOf, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
+import type { Observed } from '../documents/observed.ts';
+import { scopesOf, type Scopes } from '../live/project-scope.ts';
+
+type Devices = Readonly<Record<string, DeviceConfig>>;
+
+export interface Expected {
+  readonly address: Address;
+  /** Absent: no document of this set says anything of it. */
+  readonly document?: Document;
+  /** Whether it will run. */
+  readonly runs: boolean;
+  readonly devices: Devices;
+  /** Every profile of it is declared or on the server. */
+  readonly isKnown: boolean;
+}
+
+/** Declared ones sorted as they come, after those that only the server has. */
+export function expectedContainers(objects: readonly Document[], observed: Observed): readonly Expected[] {
+  const declared = objects.filter(({ kind }) => kind === 'container');
+  const names = new Set(declared.map(({ name }) => name));
+  const others = [...observed.containers].flatMap(([name, { object }]): Expected[] => {
+    if (names.has(name)) return [];
+    const runs = object.status_code === statusCodes.running;
+    return [{ address: addressOf('container', name), runs, devices: object.expanded_devices ?? {}, isKnown: true }];
+  });
+  const profiles = new ExpectedProfiles(objects, observed);
+  return [...others, ...declared.map((document) => expectedOf(document, observed, profiles))];
+}
+
+function expectedOf(document: Document, observed: Observed, profiles: ExpectedProfiles): Expected {
+  const live = observed.containers.get(document.name)?.object as JsonObject | undefined;
+  const written = document.values['profiles'];
+  const names =
+    written === undefined ? (live === undefined ? ['default'] : textsOf(live['profiles'])) : textsOf(written);
+  const layers = names.map((name) => profiles.devicesOf(name, document.project));
+  const own = devicesAfter(live, document.values['devices']);
+  return {
+    address: document.address,
+    document,
+    runs: (document.state ?? 'running') === 'running',
+    devices: Object.assign({}, ...layers, own) as Devices,
+    isKnown: layers.every((layer) => layer !== undefined),
+  };
+}
+
+class ExpectedProfiles {
+  readonly #declared: ReadonlyMap<string, Document>;
+  readonly #observed: Observed;
+  readonly #scopes: Scopes;
+  readonly #devices = new Map<string, Devices | undefined>();
+
+  constructor(objects: readonly Document[], observed: Observed) {
+    this.#declared = new Map(objects.filter(({ kind }) => kind === 'profile').map((one) => [one.name, one]));
+    this.#observed = observed;
+    this.#scopes = scopesOf(observed, objects);
+  }
+
+  /** undefined: nobody here knows the profile. */
+  devicesOf(name: string, project: string | undefined): Devices | undefined {
+    const key = this.#scopes.keyOf('profile', name, project);
+    if (this.#devices.has(key)) return this.#devices.get(key);
+    const live = this.#observed.profiles.get(key)?.object as JsonObject | undefined;
+    const document = this.#declared.get(key);
+    const isKnown = live !== undefined || document !== undefined;
+    const devices = isKnown ? devicesAfter(live, document?.values['devices']) : undefined;
+    this.#devices.set(key, devices);
+    return devices;
+  }
+}
+
+/** Property by property, as a merge does it; what is null goes. */
+function devicesAfter(live: JsonObject | undefined, written: Json | undefined): Devices {
+  const out: Record<string, DeviceConfig> = {};
+  for (const [name, device] of Object.entries(mapOf(live?.['devices']))) out[name] = presentTexts(device);
+  for (const [name, device] of Object.entries(mapOf(written))) {
+    if (!isMap(device)) delete out[name];
+    else if (textOf(device['type']) !== out[name]?.['type']) out[name] = presentTexts(device);
+    else out[name] = presentTexts({ ...out[name], ...device });
+  }
+  return out;
+}
+
+export const resolved = (device: DeviceConfig): DeviceConfig => resolveDevice(device);

@@ -1,0 +1,168 @@
+// Judges a plan without trusting who made it: order, needs, use, protection. Run in tests, by the CLI and before apply.
+import type { Problem } from '../../../server/api/problem.ts';
+import { addressOf, defaultManage, type Address, type Document } from '../documents/document.ts';
+import { isProtected } from './decide-object.ts';
+import { asideFor } from '../live/image-updates.ts';
+import { coreKind } from '../kinds/index.ts';
+import type { Observed } from '../documents/observed.ts';
+import type { CreateStep, Plan, RebuildStep, Step } from '../plan/plan.ts';
+import { projectWorld } from '../live/world-after-steps.ts';
+import { projectOfLive, referencesIn, scopesOf, type Scopes } from '../live/project-scope.ts';
+import { findUsage, type Usage } from '../live/usage.ts';
+
+/** Empty for a sound plan. Paths are step ids or addresses. */
+export function checkPlan(plan: Plan, observed: Observed): readonly Problem[] {
+  const checker = new PlanChecker(plan, observed);
+  return [...checker.steps(), ...checker.changes()];
+}
+
+class PlanChecker {
+  readonly #plan: Plan;
+  readonly #observed: Observed;
+  readonly #index = new Map<string, number>();
+  readonly #deletes = new Map<string, Step>();
+  readonly #creates = new Map<string, Step>();
+  readonly #problems: Problem[] = [];
+  readonly #firstOf = new Map<Address, Step>();
+  readonly #scopes: Scopes;
+  #usage: Usage | undefined;
+  #usageAfter: Usage | undefined;
+
+  constructor(plan: Plan, observed: Observed) {
+    this.#plan = plan;
+    this.#observed = observed;
+    this.#scopes = scopesOf(observed, plan.steps.map(documentOf));
+    for (const [position, step] of plan.steps.entries()) {
+      if (this.#index.has(step.id)) this.#say(step.id, 'there are two steps of this id');
+      this.#index.set(step.id, position);
+      if (!this.#firstOf.has(step.address)) this.#firstOf.set(step.address, step);
+      const key = `${step.kind}/${step.name}`;
+      if (step.action === 'delete') this.#deletes.set(key, step);
+      if (step.action === 'create') this.#creates.set(key, step);
+    }
+  }
+
+  steps(): readonly Problem[] {
+    for (const [position, step] of this.#plan.steps.entries()) {
+      this.#checkNeeds(step, position);
+      if (step.action === 'create') this.#checkCreate(step);
+      else if (step.action === 'rebuild') this.#checkRebuild(step);
+      else this.#checkExists(step);
+      if (step.action === 'delete') this.#checkDelete(step);
+    }
+    return this.#problems.splice(0);
+  }
+
+  changes(): readonly Problem[] {
+    const owned = new Set<string>();
+    for (const change of this.#plan.changes) {
+      if (change.guard !== undefined && change.steps.length > 0) this.#say(change.address, 'is guarded and has steps');
+      for (const id of change.steps) {
+        owned.add(id);
+        const step = this.#plan.steps[this.#index.get(id) ?? -1];
+        if (step === undefined) this.#say(change.address, `names the step ${id}, which the plan lacks`);
+        else if (step.address !== change.address) this.#say(change.address, `names the step ${id} of another object`);
+        if (step?.action === 'delete' && change.isProtected) this.#say(id, 'deletes a protected object');
+      }
+    }
+    for (const step of this.#plan.steps) if (!owned.has(step.id)) this.#say(step.id, 'belongs to no change');
+    return this.#problems.splice(0);
+  }
+
+  #say(path: string, message: string): void {
+    this.#problems.push({ path, message });
+  }
+
+  #checkNeeds(step: Step, position: number): void {
+    for (const need of step.needs) {
+      const at = this.#index.get(need);
+      if (at === undefined) this.#say(step.id, `needs ${need}, which the plan lacks`);
+      else if (at >= position) this.#say(step.id, `stands before ${need}, which it needs`);
+    }
+  }
+
+  #liveOf(step: Step): { readonly object: object } | undefined {
+    return coreKind(step.kind).live(this.#observed, step.name);
+  }
+
+  #checkCreate(step: CreateStep): void {
+    const gone = this.#deletes.get(`${step.kind}/${step.name}`);
+    if (this.#liveOf(step) !== undefined && (gone === undefined || !this.#isAfter(step, gone))) {
+      this.#say(step.id, 'makes what exists already');
+    }
+    for (const { kind, name, severity } of referencesIn(documentOf(step), this.#scopes)) {
+      const made = this.#creates.get(`${kind}/${name}`);
+      const isThere = coreKind(kind).live(this.#observed, name) !== undefined;
+      if (made !== undefined && !this.#isAfter(step, made))
+        this.#say(step.id, `may run before ${made.id}, which it needs`);
+      if (made === undefined && !isThere && severity === 'error' && kind !== 'image' && kind !== 'network') {
+        this.#say(step.id, `needs ${kind}/${name}, which is neither there nor made`);
+      }
+    }
+  }
+
+  /** The old one is there, or stands aside since a run that broke off. */
+  #checkRebuild(step: RebuildStep): void {
+    const live = this.#liveOf(step) ?? asideFor(step, this.#observed);
+    if (live === undefined) this.#say(step.id, 'works on what does not exist');
+    else if ('object' in live && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
+  }
+
+  #checkExists(step: Step): void {
+    const made = this.#creates.get(`${step.kind}/${step.name}`);
+    const isMade = made !== undefined && this.#isAfter(step, made);
+    if (!isMade && this.#liveOf(step) === undefined) this.#say(step.id, 'works on what does not exist');
+  }
+
+  #checkDelete(step: Step): void {
+    const live = this.#liveOf(step);
+    if (live !== undefined && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
+    if (coreKind(step.kind).isPermanent?.(step.name) === true) this.#say(step.id, 'deletes what cannot be deleted');
+    this.#usage ??= findUsage(this.#observed);
+    this.#usageAfter ??= findUsage(projectWorld(this.#observed, this.#plan.steps));
+    const address: Address = `${step.kind}/${step.name}`;
+    for (const user of this.#usage.get(address) ?? []) {
+      const isLeft = this.#usageAfter.get(address)?.includes(user) === true;
+      const gone = this.#deletes.get(user);
+      if (isLeft) this.#say(step.id, `deletes what ${user} still uses`);
+      for (const releasing of gone === undefined ? this.#releasing(user, address) : [gone]) {
+        if (!this.#isAfter(step, releasing)) this.#say(step.id, `may run before ${releasing.id}, which stops using it`);
+      }
+    }
+  }
+
+  /** Updates by which a user stops using something: its own, or those of its profiles that use it now. */
+  #releasing(user: string, used: Address): readonly Step[] {
+    const container = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
+    const live = container === undefined ? undefined : this.#observed.containers.get(container)?.object;
+    const profiles = live?.profiles ?? [];
+    const projectOfUser = live === undefined ? undefined : projectOfLive(this.#observed, live);
+    const through = profiles
+      .map((name) => addressOf('profile', this.#scopes.keyOf('profile', name, projectOfUser)))
+      .filter((address) => this.#usage?.get(used)?.includes(address) === true);
+    return [user as Address, ...through].flatMap((address) => this.#firstOf.get(address) ?? []);
+  }
+
+  /** Whether `earlier` must have succeeded when `step` runs. */
+  #isAfter(step: Step, earlier: Step): boolean {
+    const seen = new Set<string>(step.needs);
+    for (const id of seen) {
+      if (id === earlier.id) return true;
+      for (const need of this.#plan.steps[this.#index.get(id) ?? -1]?.needs ?? []) seen.add(need);
+    }
+    return false;
+  }
+}
+
+const nowhere = { file: '', line: 0, column: 0 };
+
+/** What a step says about its object, in the form that the kinds read. */
+const documentOf = (step: Step): Document => ({
+  kind: step.kind,
+  name: step.name,
+  address: step.address,
+  ...(step.project === undefined ? {} : { project: step.project }),
+  location: nowhere,
+  values: step.action === 'create' || step.action === 'rebuild' ? step.body : {},
+  manage: defaultManage,
+});

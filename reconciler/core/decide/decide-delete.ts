@@ -1,0 +1,182 @@
+// Decides how an object goes that is to be destroyed or pruned: deleted, emptied of what the set put into it, let go of, or
+// left because it is protected, used, or not the set's.
+import type { Container } from '../../../server/api/container/container.ts';
+import type { Change } from '../documents/change.ts';
+import { isProtected } from './decide-object.ts';
+import { inUseGuard, protectedGuard } from '../plan/guards.ts';
+import { fieldsOf, removalOf } from './decide-inside.ts';
+import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
+import { diffObject } from '../diff/diff.ts';
+import type { Address, Document, Json, JsonObject } from '../documents/document.ts';
+import { coreKind } from '../kinds/index.ts';
+import { pathText } from '../documents/inside.ts';
+import { isMap } from '../documents/json-values.ts';
+import type { Live, Observed } from '../documents/observed.ts';
+import { compareText } from '../text/listing-order.ts';
+import { pathsOf, type OwnerRecord, type OwnerRelease } from '../ownership/owner-records.ts';
+import type { Guard, ResourceChange, SetOwner } from '../plan/plan.ts';
+import { isSecret } from '../documents/secret.ts';
+import { deleting, kill, type Sketch } from '../plan/step-drafts.ts';
+import { isRunning } from '../live/usage.ts';
+
+export interface Deletion {
+  readonly change: Omit<ResourceChange, 'steps'>;
+  readonly sketches: readonly Sketch[];
+}
+
+export interface DeleteWorld {
+  readonly observed: Observed;
+  readonly owner: SetOwner | undefined;
+  /** Who goes on using the object when all else of the plan is done. */
+  readonly leftUsers: (used: Address) => readonly string[];
+}
+
+export function decideDelete(object: Document, world: DeleteWorld): Deletion {
+  const kind = coreKind(object.kind);
+  const live = kind.live(world.observed, kind.apiName(object));
+  if (live === undefined) return unchanged(object, undefined, ['it does not exist']);
+  const left = world.leftUsers(usageAddress(object));
+  const isPermanent = kind.isPermanent?.(object.name) === true;
+  if (world.owner === undefined) return isPermanent ? decideReset(object, live, left) : deleteWhole(object, live, left);
+  const records = recordsOf(object, live.object, world.observed);
+  const record = records.get(world.owner.set);
+  if (record === undefined) return unchanged(object, live, [`it does not belong to the set ${world.owner.set}`]);
+  const others = new Map(records);
+  others.delete(world.owner.set);
+  const isOrphaned = object.manage.onDelete === 'orphan';
+  if (isOrphaned) return letGo(object, live, world.owner, record, ['on_delete: orphan: it is only let go of']);
+  if (!isPermanent && record.whole && others.size === 0) return deleteWhole(object, live, left);
+  return takeOut(object, live, { owner: world.owner, record, others, left, isPermanent });
+}
+
+function deleteWhole(object: Document, live: Live<object>, left: readonly string[]): Deletion {
+  const guard = guardDelete(object, live, left);
+  const runs = object.kind === 'container' && isRunning(live.object as Container);
+  return {
+    change: { ...describe(object, live), action: 'delete', reasons: [], ...(guard === undefined ? {} : { guard }) },
+    sketches: guard === undefined ? [...(runs ? [kill] : []), deleting(live.etag)] : [],
+  };
+}
+
+function guardDelete(object: Document, live: Live<object>, left: readonly string[]): Guard | undefined {
+  if (isProtected(object, live)) return protectedGuard(object.address, 'delete');
+  return left.length > 0 ? inUseGuard(object.address, 'delete', left) : undefined;
+}
+
+interface Shared {
+  readonly owner: SetOwner;
+  readonly record: OwnerRecord;
+  readonly others: ReadonlyMap<string, OwnerRecord>;
+  readonly left: readonly string[];
+  readonly isPermanent: boolean;
+}
+
+/** The object stays: only what the set alone put into it goes. */
+function takeOut(object: Document, live: Live<object>, { owner, record, others, left, isPermanent }: Shared): Deletion {
+  if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
+  const ownership = { last: record, others, hash: owner.hash, isExact: false };
+  const edits = diffObject(coreKind(object.kind), {}, live.object, [], ownership).changes;
+  const why = whyTakeOut(owner, others, isPermanent);
+  if (left.length > 0 && edits.some(({ segments }) => segments[0] === 'devices')) {
+    return unchanged(object, live, [`${why}, and others rely on what is in it: ${left.join(', ')}`]);
+  }
+  if (edits.length === 0) return letGo(object, live, owner, record, [`${why}, and nothing of the set's is left in it`]);
+  return edited(object, live, edits, [`${why}: what the set put into it is taken out`], {
+    set: owner.set,
+    release: true,
+  });
+}
+
+function whyTakeOut(owner: SetOwner, others: ReadonlyMap<string, unknown>, isPermanent: boolean): string {
+  if (isPermanent) return 'it cannot be deleted';
+  if (others.size > 0) return `it also belongs to ${[...others.keys()].sort().join(', ')}`;
+  return `it was there before the set ${owner.set}`;
+}
+
+function letGo(
+  object: Document,
+  live: Live<object>,
+  owner: SetOwner,
+  record: OwnerRecord,
+  reasons: readonly string[],
+): Deletion {
+  const release: OwnerRelease = { set: owner.set, release: true };
+  return {
+    change: {
+      ...describe(object, live),
+      action: 'no-op',
+      releases: pathsOf(record.keys).map(pathText),
+      reasons,
+    },
+    sketches: [
+      { action: 'update', edits: [], owner: release, ...(live.etag === undefined ? {} : { etag: live.etag }) },
+    ],
+  };
+}
+
+/** The default profile cannot be deleted: what the document wrote is taken out of it, unless others rely on it. */
+function decideReset(object: Document, live: Live<object>, left: readonly string[]): Deletion {
+  if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
+  if (left.length > 0) {
+    return unchanged(object, live, [`it cannot be deleted, and others rely on what is in it: ${left.join(', ')}`]);
+  }
+  const edits = takenBack(object, live.object as JsonObject);
+  if (edits.length === 0) return unchanged(object, live, ['it cannot be deleted, and nothing declared is left in it']);
+  return edited(object, live, edits, ['it cannot be deleted: what is declared is taken out of it'], undefined);
+}
+
+function edited(
+  object: Document,
+  live: Live<object>,
+  edits: readonly Change[],
+  reasons: readonly string[],
+  owner: OwnerRelease | undefined,
+): Deletion {
+  const etag = live.etag === undefined ? {} : { etag: live.etag };
+  return {
+    change: { ...describe(object, live), action: 'update', changes: edits, reasons },
+    sketches: [
+      ...removalOf(edits),
+      { action: 'update', edits: fieldsOf(edits), ...(owner === undefined ? {} : { owner }), ...etag },
+    ],
+  };
+}
+
+function takenBack(object: Document, live: JsonObject): readonly Change[] {
+  const edits: Change[] = [];
+  for (const field of ['config', 'devices']) {
+    const [wanted, now] = [object.values[field], live[field]];
+    if (!isMap(wanted) || !isMap(now)) continue;
+    for (const [key, value] of Object.entries(wanted)) {
+      const before: Json | undefined = now[key];
+      if (value === null || before === undefined || before === '') continue;
+      const segments = [field, key];
+      const secret = isSecret(segments, before);
+      edits.push({ path: segments.join('.'), segments, before, after: undefined, effect: 'live', secret });
+    }
+  }
+  return edits.sort((a, b) => compareText(a.path, b.path));
+}
+
+const describe = (
+  object: Document,
+  live: Live<object> | undefined,
+): Omit<ResourceChange, 'steps' | 'action' | 'reasons'> => ({
+  address: object.address,
+  kind: object.kind,
+  name: object.name,
+  changes: [],
+  effect: 'live',
+  unmanaged: [],
+  claims: [],
+  releases: [],
+  affects: [],
+  ...(live === undefined ? {} : { live: live.object }),
+  ...(object.secrets === undefined ? {} : { secrets: object.secrets }),
+  isProtected: isProtected(object, live),
+});
+
+export const unchanged = (object: Document, live: Live<object> | undefined, reasons: readonly string[]): Deletion => ({
+  change: { ...describe(object, live), action: 'no-op', reasons },
+  sketches: [],
+});

@@ -1,0 +1,271 @@
+// Decides what happens inside a container: which files are written and taken away, which commands are due and why, which
+// snapshots are taken; and where that stands among the other steps.
+import type { Change } from '../documents/change.ts';
+import type { Conflict } from '../diff/diff.ts';
+import type { Document, Json, JsonObject } from '../documents/document.ts';
+import {
+  execsIn,
+  filesIn,
+  isInside,
+  isTriggeredBy,
+  pathText,
+  shownCommand,
+  snapshotFields,
+  snapshotsIn,
+  triggerOf,
+  type ExecSpec,
+  type SnapshotSpec,
+} from '../documents/inside.ts';
+import { mapOf } from '../documents/json-values.ts';
+import { compareText } from '../text/listing-order.ts';
+import { ownedAt, type KeyHash, type OwnerRecord } from '../ownership/owner-records.ts';
+import type { FileWrite, SetOwner, WaitStep } from '../plan/plan.ts';
+import { isSecret } from '../documents/secret.ts';
+import type { Sketch } from '../plan/step-drafts.ts';
+
+/** Of the container as the plan will have it. */
+export interface Situation {
+  /** Absent: it is made anew, and nothing has run in it. */
+  readonly live?: JsonObject;
+  /** What the set's record says has run, by name. */
+  readonly ran?: Readonly<Record<string, string>>;
+  readonly owner: SetOwner | undefined;
+  /** Of files and keys. */
+  readonly changes: readonly Change[];
+  readonly starts: boolean;
+  readonly willRun: boolean;
+}
+
+export interface Inside {
+  /** Of commands and snapshots; those of files are among the differences. */
+  readonly changes: readonly Change[];
+  readonly reasons: readonly string[];
+  /** Before the record of what is owned is written: what is no longer declared. */
+  readonly removal: readonly Sketch[];
+  /** After it, and before a start. */
+  readonly writing: readonly Sketch[];
+  readonly commands: readonly Sketch[];
+  readonly snapshots: readonly Sketch[];
+  /** What stays recorded as having run. */
+  readonly ran: Readonly<Record<string, string>>;
+}
+
+const nothing: Inside = {
+  changes: [],
+  reasons: [],
+  removal: [],
+  writing: [],
+  commands: [],
+  snapshots: [],
+  ran: {},
+};
+
+export function decideInside(document: Document, situation: Situation): Inside {
+  if (document.kind !== 'container' && document.kind !== 'storage_volume') return nothing;
+  const due = situation.willRun ? dueCommands(document, situation) : [];
+  const snapshots = missingSnapshots(document, situation.live);
+  const cleared = new Set(due.map(({ name }) => name));
+  const declared = new Set(execsIn(document.values).map(([name]) => name));
+  return {
+    changes: [...due.map((one) => commandChange(document, one)), ...snapshots.map((one) => one.change)],
+    reasons: due.map(({ name, why }) => `${pathText(['exec', name])} runs: ${why}`),
+    removal: removalOf(situation.changes),
+    writing: filesSketch(document, situation),
+    commands: due.map((one) => commandSketch(document, one, situation.owner)),
+    snapshots: snapshots.map((one) => one.sketch),
+    ran: Object.fromEntries(
+      Object.entries(situation.ran ?? {}).filter(([name]) => declared.has(name) && !cleared.has(name)),
+    ),
+  };
+}
+
+/** What a PUT can say; the rest is inside the container. */
+export const fieldsOf = (changes: readonly Change[]): readonly Change[] =>
+  changes.some(({ segments }) => isInside(segments)) ? changes.filter(({ segments }) => !isInside(segments)) : changes;
+
+/** What is below goes before what it is in. */
+export function removalOf(changes: readonly Change[]): readonly Sketch[] {
+  const removes = changes.filter(isRemoval).map(({ segments }) => segments[1] ?? '');
+  return removes.length === 0 ? [] : [{ action: 'files', writes: [], removes: removes.sort().reverse() }];
+}
+
+const isRemoval = ({ segments, after }: Change): boolean =>
+  segments[0] === 'files' && segments.length === 2 && after === undefined;
+
+/** Every file of a new container; of an existing one those that differ. Directories come before what is in them. */
+function filesSketch(document: Document, { live, changes }: Situation): readonly Sketch[] {
+  const touched = new Set(changes.filter(({ segments }) => segments[0] === 'files').map(({ segments }) => segments[1]));
+  const writes = Object.entries(filesIn(document.values))
+    .filter(([path]) => live === undefined || touched.has(path))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, entry]): FileWrite => {
+      const content = document.contents?.[path];
+      return { path, entry, ...(content === undefined ? {} : { content }) };
+    });
+  return writes.length === 0 ? [] : [{ action: 'files', writes, removes: [] }];
+}
+
+interface Due {
+  readonly name: string;
+  readonly spec: ExecSpec;
+  readonly why: string;
+  readonly ranBefore: boolean;
+}
+
+function dueCommands(document: Document, situation: Situation): readonly Due[] {
+  return execsIn(document.values).flatMap(([name, spec]): readonly Due[] => {
+    const ran = situation.ran?.[name];
+    const why = whyDue(document, name, spec, situation);
+    return why === undefined ? [] : [{ name, spec, why, ranBefore: ran !== undefined }];
+  });
+}
+
+function whyDue(document: Document, name: string, spec: ExecSpec, situation: Situation): string | undefined {
+  const { live, owner } = situation;
+  if (live === undefined) return 'the container is new';
+  if (spec.creates !== undefined) {
+    return mapOf(live['made'])[spec.creates] === true ? undefined : `there is no ${spec.creates}`;
+  }
+  // Nobody keeps records: what has run cannot be known.
+  if (owner === undefined) return undefined;
+  const ran = situation.ran?.[name];
+  if (ran === undefined) return 'the set has not run it here';
+  if (spec.once === true) return undefined;
+  if (spec.on_start === true && situation.starts) return 'the container starts';
+  const touched = situation.changes.find(({ segments }) =>
+    (spec.on_change ?? []).some((trigger) => isTriggeredBy(trigger, segments)),
+  );
+  if (touched !== undefined) return `${touched.path} changes`;
+  return whyMarked(ran, markOf(owner.hash, document.values, spec, startedAt(live)));
+}
+
+/** When it was started last, as far as the server tells. */
+export const startedAt = (live: JsonObject): string =>
+  typeof live['last_used_at'] === 'string' ? live['last_used_at'] : '';
+
+/** What is recorded of a run: keyed hashes of the command, of what it depends on, and of the start it came after. */
+export function markOf(hash: KeyHash, values: JsonObject, spec: ExecSpec, started: string): string {
+  const { command, part, triggers } = markTexts(values, spec);
+  return joinMark(hash, command, triggers, part ? started : '');
+}
+
+export const joinMark = (hash: KeyHash, command: string, triggers: string, started: string): string =>
+  [command, triggers, started].map((text) => (text === '' ? '' : hash(`exec\0${text}`))).join('.');
+
+function markTexts(
+  values: JsonObject,
+  spec: ExecSpec,
+): { readonly command: string; readonly triggers: string; readonly part: boolean } {
+  const { command, environment = {}, cwd = '', user = 0, group = 0 } = spec;
+  const triggers = [
+    ...(spec.on_change ?? []).map((name): Json => [name, triggerOf(values, name)]),
+    ...Object.entries(spec.triggers ?? {}).sort(([a], [b]) => compareText(a, b)),
+  ];
+  return {
+    command: JSON.stringify([
+      command,
+      Object.entries(environment).sort(([a], [b]) => compareText(a, b)),
+      cwd,
+      user,
+      group,
+    ]),
+    triggers: triggers.length === 0 ? '' : JSON.stringify(triggers),
+    part: spec.on_start === true,
+  };
+}
+
+function whyMarked(ran: string, mark: string): string | undefined {
+  const [before, now] = [ran.split('.'), mark.split('.')];
+  if (before[0] !== now[0]) return 'it is another command than the one that ran';
+  if (before[1] !== now[1]) return 'what it depends on changed';
+  return before[2] === now[2] ? undefined : 'the container was started since';
+}
+
+function commandChange(document: Document, { name, spec, ranBefore }: Due): Change {
+  const segments = ['exec', name];
+  const declared = document.secrets ?? [];
+  // Some words of a command may be secret.
+  const words = spec.command.map((word, index) =>
+    declared.includes(`exec.${name}.command.${index}`) ? '(secret)' : word,
+  );
+  const shown = shownCommand(words);
+  return {
+    path: pathText(segments),
+    segments,
+    before: ranBefore ? 'ran' : undefined,
+    after: shown,
+    effect: 'live',
+    secret: isSecret([], shown),
+  };
+}
+
+function commandSketch(document: Document, { name, spec }: Due, owner: SetOwner | undefined): Sketch {
+  const { command, triggers, part } = markTexts(document.values, spec);
+  const hidden = Object.entries(spec.environment ?? {})
+    .filter(([key]) => document.secrets?.includes(`exec.${name}.environment.${key}`) === true)
+    .map(([, value]) => value);
+  const words = spec.command.filter((_, index) => document.secrets?.includes(`exec.${name}.command.${index}`) === true);
+  return {
+    action: 'exec',
+    exec: name,
+    spec,
+    hidden: [...hidden, ...words],
+    ...(owner === undefined ? {} : { mark: { set: owner.set, command, triggers, isPerStart: part } }),
+  };
+}
+
+interface MissingSnapshot {
+  readonly change: Change;
+  readonly sketch: Sketch;
+}
+
+/** A declared one that is not there is taken, once; its expiry and description follow the document. None is ever deleted. */
+function missingSnapshots(document: Document, live: JsonObject | undefined): readonly MissingSnapshot[] {
+  const taken = mapOf(live?.['snapshots']);
+  return snapshotsIn(document.values).flatMap(([name, spec]): readonly MissingSnapshot[] => {
+    const now = taken[name];
+    if (now === undefined) return [snapshotStep(name, undefined, spec as unknown as JsonObject, spec, true)];
+    const { expired, ...found } = mapOf(now);
+    if (expired === true) return [];
+    const differs = snapshotFields.filter((key) => spec[key] !== undefined && spec[key] !== found[key]);
+    return differs.map((key) => snapshotStep(name, found[key] ?? '', spec[key] ?? '', spec, false, key));
+  });
+}
+
+/** What other sets say of snapshots that are there, where this document says something else. */
+export function snapshotConflicts(
+  document: Document,
+  live: JsonObject,
+  others: ReadonlyMap<string, OwnerRecord> | undefined,
+): readonly Conflict[] {
+  if (others === undefined || others.size === 0) return [];
+  return missingSnapshots(document, live).flatMap(({ change: { segments } }) =>
+    [...others].flatMap(([set, { keys }]) =>
+      typeof ownedAt(keys, segments) === 'string' ? [{ set, path: segments }] : [],
+    ),
+  );
+}
+
+function snapshotStep(
+  name: string,
+  before: Json | undefined,
+  after: Json,
+  spec: SnapshotSpec,
+  isNew: boolean,
+  key?: string,
+): MissingSnapshot {
+  const segments = ['snapshots', name, ...(key === undefined ? [] : [key])];
+  return {
+    change: { path: pathText(segments), segments, before, after, effect: 'live', secret: false },
+    sketch: { action: 'snapshot', snapshot: name, spec, isNew },
+  };
+}
+
+/** A boot comes before the commands; what they may bring about (an answering port, a file) is waited for after them. */
+export function withCommands(sketches: readonly Sketch[], commands: readonly Sketch[]): readonly Sketch[] {
+  if (commands.length === 0) return sketches;
+  const isOfService = (sketch: Sketch): boolean => sketch.action === 'wait' && !boots.has(sketch.condition.type);
+  return [...sketches.filter((one) => !isOfService(one)), ...commands, ...sketches.filter(isOfService)];
+}
+
+const boots: ReadonlySet<WaitStep['condition']['type']> = new Set(['running', 'ipv4', 'ipv6', 'cloud-init']);

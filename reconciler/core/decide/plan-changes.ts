@@ -1,0 +1,200 @@
+// Makes the plan that turns the observed world into the declared one. Decisions about single objects are in decide.ts.
+import { capabilityProblems } from './missing-capabilities.ts';
+import { clashes, rootlessContainers } from '../clashes/index.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import { PlanContext } from './plan-context.ts';
+import { decideObject } from './decide-object.ts';
+import { withDependencies } from './external-dependencies.ts';
+import type { Address, Document } from '../documents/document.ts';
+import { foreignProblems } from '../settings/lxd-settings.ts';
+import { buildGraph, type Graph } from '../graph/graph.ts';
+import { coreKind } from '../kinds/index.ts';
+import { emptyNatKeys } from '../kinds/network.ts';
+import { mapOf } from '../documents/json-values.ts';
+import { pinImages } from '../live/image-updates.ts';
+import { resolveImages } from '../live/image-sources.ts';
+import { normalizeDocuments } from '../graph/normalize.ts';
+import type { Observed } from '../documents/observed.ts';
+import { compareObjects } from '../text/listing-order.ts';
+import type { Plan, PlanInput, PlanOptions, ResourceChange, Step } from '../plan/plan.ts';
+import { allows, notCreated } from '../diff/policy.ts';
+import { readyIds } from '../graph/ready-steps.ts';
+import { decidePrune } from './prune.ts';
+import { seedProblems } from '../settings/cloud-init-seeds.ts';
+import { makeSteps } from '../plan/step-drafts.ts';
+import { summarize } from '../plan/summary.ts';
+import { behind, inWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from '../graph/waves.ts';
+import { reachable, reverseEdges, unknownAddresses, without } from '../graph/targets.ts';
+
+export function planChanges(input: PlanInput): Plan {
+  const options = input.options ?? {};
+  const pins = input.images ?? new Map<string, string>();
+  const resolved = resolveImages(input.documents, input.observed, input.owner, pins);
+  const { objects: normal, diagnostics } = normalizeDocuments(resolved);
+  const objects = pinImages(normal, pins, input.observed);
+  const graph = buildGraph(objects, input.observed);
+  const problems = [...diagnostics, ...targetProblems(options, objects)];
+  const wanted = selectObjects(graph, options);
+  const relevant = graph.diagnostics.filter(
+    (diagnostic) => diagnostic.address === undefined || wanted === undefined || wanted.has(diagnostic.address),
+  );
+  const waves = wavesOf(objects, graph.needs);
+  const order = inWaves(graph.order, waves);
+  const selected = wanted === undefined ? order : order.filter((object) => wanted.has(object.address));
+  // What cannot be there is missing to others, too: that is not said twice.
+  const incapable = [...capabilityProblems(selected, input.observed), ...seedProblems(selected, input.observed)];
+  const foreign = foreignProblems(selected, input.observed);
+  if (incapable.length > 0 || foreign.some(({ severity }) => severity === 'error'))
+    return failedPlan('apply', [...problems, ...incapable, ...foreign]);
+  problems.push(...foreign);
+  problems.push(
+    ...relevant,
+    ...waveProblems(selected, graph.needs, waves),
+    ...selected.flatMap((object) => creationProblems(object, input.observed)),
+    ...rootlessContainers(objects, input.observed).filter(({ address }) => isSelected(address, wanted)),
+    ...clashes(objects, input.observed).filter(({ address }) => isSelected(address, wanted)),
+  );
+  if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
+  const context = new PlanContext(input.observed, options, objects, input.owner, input.compareSeeds);
+  return assemble(selected, objects, graph, context, problems, waves);
+}
+
+const isSelected = (address: Address | undefined, wanted: ReadonlySet<Address> | undefined): boolean =>
+  wanted === undefined || (address !== undefined && wanted.has(address));
+
+/** A plan without steps: something must be corrected first. */
+export const failedPlan = (mode: Plan['mode'], diagnostics: readonly Diagnostic[]): Plan => ({
+  mode,
+  changes: [],
+  orphans: [],
+  steps: [],
+  guards: [],
+  diagnostics,
+  summary: summarize([]),
+});
+
+function assemble(
+  selected: readonly Document[],
+  everything: readonly Document[],
+  graph: Graph,
+  context: PlanContext,
+  diagnostics: readonly Diagnostic[],
+  waves: ReadonlyMap<Address, number>,
+): Plan {
+  const steps: Step[] = [];
+  const barrier = new WaveBarrier();
+  const changes: ResourceChange[] = [];
+  const ready = new Map<Address, readonly string[]>();
+  for (const object of selected) {
+    const { change, sketches } = withDependencies(object, decideObject(object, context), context);
+    const before = barrier.enter(waves.get(object.address) ?? 0);
+    const needs = readyIds(graph.needs.get(object.address), ready);
+    const made = sketches.length === 0 ? noSteps : makeSteps(object, sketches, behind(needs, before));
+    const last = made.at(-1);
+    if (last !== undefined) barrier.add(last.id);
+    if (last !== undefined) ready.set(object.address, [last.id]);
+    else if (needs.length > 0) ready.set(object.address, needs);
+    steps.push(...made);
+    changes.push({
+      ...change,
+      ...waveShown(object.address, waves),
+      steps: made.length === 0 ? noIds : made.map((step) => step.id),
+    });
+  }
+  const pruned = decidePrune(context, everything, steps, ready);
+  return finishPlan('apply', [...changes, ...pruned.changes], [...steps, ...pruned.steps], diagnostics, {
+    set: context.owner?.set,
+    orphans: pruned.orphans,
+  });
+}
+
+const noSteps: readonly Step[] = [];
+const noIds: readonly string[] = [];
+
+export function finishPlan(
+  mode: Plan['mode'],
+  changes: ResourceChange[],
+  steps: readonly Step[],
+  diagnostics: readonly Diagnostic[],
+  { set, orphans = [] }: { readonly set: string | undefined; readonly orphans?: readonly Address[] },
+): Plan {
+  changes.sort(compareObjects);
+  const guards = [...new Set(changes.flatMap((change) => change.guard ?? []))];
+  const of = set === undefined ? {} : { set };
+  return { mode, ...of, changes, orphans, steps, guards, diagnostics, summary: summarize(changes) };
+}
+
+const targetProblems = (options: PlanOptions, objects: readonly Document[]): readonly Diagnostic[] => [
+  ...unknownAddresses('--target', options.targets ?? [], objects),
+  ...unknownAddresses('--exclude', options.exclude ?? [], objects),
+  ...unknownAddresses('--replace', options.replace ?? [], objects),
+];
+
+function selectObjects(graph: Graph, { targets = [], exclude = [] }: PlanOptions): ReadonlySet<Address> | undefined {
+  const wanted = targets.length === 0 ? undefined : reachable(targets, graph.needs);
+  if (exclude.length === 0) return wanted;
+  return without(wanted ?? graph.order.map(({ address }) => address), reachable(exclude, reverseEdges(graph.needs)));
+}
+
+/** What stands in the way of making an object that is not there. */
+function creationProblems(object: Document, observed: Observed): readonly Diagnostic[] {
+  if (object.kind === 'image' && object.values['source'] === undefined && object.files?.fingerprint === undefined)
+    return [unreadImage(object)];
+  const kind = coreKind(object.kind);
+  if (kind.live(observed, kind.apiName(object)) !== undefined) return [];
+  if (object.kind === 'server_config') return [unseenServer(object)];
+  if (!allows(object.manage, 'create')) return [notCreated(object)];
+  if (object.kind === 'container' && object.values['source'] === undefined) return [missingSource(object)];
+  if (object.kind === 'network' && observed.networks.has(object.name)) return [takenName(object)];
+  if (object.kind === 'network')
+    return emptyNatKeys(mapOf(object.values['config'])).map((key) => emptyNat(object, key));
+  return [];
+}
+
+const problemOf = (object: Document, code: string, message: string, remedy: string): Diagnostic => ({
+  severity: 'error',
+  code,
+  address: object.address,
+  path: '',
+  message,
+  remedy,
+  ...object.location,
+});
+
+const missingSource = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'missing-source',
+    `${object.address} does not exist yet and has no source to make it from`,
+    'add `source: {type: image, alias: NAME}`, or `source: {type: none}` for an empty container',
+  );
+const unseenServer = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'not-visible',
+    `${object.address} cannot be read: the server shows its config to trusted clients only`,
+    'connect with a certificate that the server trusts, or over its socket',
+  );
+const emptyNat = (object: Document, key: string): Diagnostic => ({
+  ...problemOf(
+    object,
+    'bad-value',
+    `${key} of ${object.address} has no value, and the server sets true when it picks the address of a new network`,
+    `write ${key}: false, or leave it out`,
+  ),
+  path: `config.${key}`,
+});
+const takenName = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'name-taken',
+    `${object.address} cannot be made: the host has an interface of that name that is not managed`,
+    'choose another name, or leave the document out and refer to the interface as it is',
+  );
+const unreadImage = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'image-not-read',
+    `the files of ${object.address} were not read, so nobody knows whether the server has it`,
+    'load the manifests with their image files',
+  );

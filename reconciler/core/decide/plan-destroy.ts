@@ -1,0 +1,118 @@
+// Makes the plan that deletes what is declared, users before what they use. What others still use stays, with a guard.
+import type { KindName } from '../../../server/api/kinds.ts';
+import { decideDelete } from './decide-delete.ts';
+import { usageAddress } from '../diff/decide-ownership.ts';
+import { addressOf, type Address, type Document, type JsonObject } from '../documents/document.ts';
+import { applyEdits } from '../plan/apply-edits.ts';
+import { buildGraph, sortByNeeds } from '../graph/graph.ts';
+import { resolveImages } from '../live/image-sources.ts';
+import { deviceReferences } from '../kinds/devices.ts';
+import { coreKind } from '../kinds/index.ts';
+import { textsOf } from '../documents/json-values.ts';
+import { normalizeDocuments } from '../graph/normalize.ts';
+import type { Observed } from '../documents/observed.ts';
+import { failedPlan, finishPlan } from './plan-changes.ts';
+import { readyIds } from '../graph/ready-steps.ts';
+import type { Plan, PlanInput, ResourceChange, SetOwner, Step } from '../plan/plan.ts';
+import { scopesOf } from '../live/project-scope.ts';
+import { makeSteps, type Sketch } from '../plan/step-drafts.ts';
+import { reachable, reverseEdges, unknownAddresses, without, type Edges } from '../graph/targets.ts';
+import { behind, inWaves, noWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from '../graph/waves.ts';
+import { findUsage, type Usage } from '../live/usage.ts';
+
+export function planDestroy(input: PlanInput): Plan {
+  const resolved = resolveImages(input.documents, input.observed, input.owner, input.images ?? new Map());
+  const { objects, diagnostics } = normalizeDocuments(resolved);
+  const { targets = [], exclude = [] } = input.options ?? {};
+  const graph = buildGraph(objects, input.observed);
+  // A missing reference is no obstacle: what is gone need not be deleted.
+  const problems = [
+    ...diagnostics.filter((problem) => problem.code !== 'same-image'),
+    ...graph.diagnostics.filter((problem) => problem.code === 'reference-cycle'),
+    ...unknownAddresses('--target', targets, objects),
+    ...unknownAddresses('--exclude', exclude, objects),
+  ];
+  if (problems.some((problem) => problem.severity === 'error')) return failedPlan('destroy', problems);
+  const usage = findUsage(input.observed);
+  const users = withLiveUsers(objects, reverseEdges(graph.needs), usage);
+  const meant = targets.length === 0 ? undefined : reachable(targets, users);
+  // What stays keeps what it uses.
+  const kept = reachable(exclude, reverseEdges(users));
+  const wanted = exclude.length === 0 ? meant : without(meant ?? objects.map(({ address }) => address), kept);
+  const selected = wanted === undefined ? objects : objects.filter((object) => wanted.has(object.address));
+  const { order } = sortByNeeds(selected, users);
+  const byAddress = new Map(selected.map((object) => [object.address, object]));
+  // What is used live counts, too, whatever waves say.
+  const waves = wavesOf(objects, reverseEdges(users));
+  const listed = order.flatMap((address) => byAddress.get(address) ?? []);
+  const isSound = waveProblems(selected, reverseEdges(users), waves).length === 0;
+  const ordered = isSound ? inWaves(listed, waves, true) : listed;
+  const world = { observed: input.observed, owner: input.owner, usage, users, waves: isSound ? waves : noWaves };
+  const plan = assemble(ordered, world);
+  return wanted === undefined ? plan : { ...plan, isPartial: true };
+}
+
+interface World {
+  readonly observed: Observed;
+  readonly owner: SetOwner | undefined;
+  readonly usage: Usage;
+  /** Declared objects that must go before the key. */
+  readonly users: Edges;
+  /** Higher ones go first. */
+  readonly waves: ReadonlyMap<Address, number>;
+}
+
+function withLiveUsers(objects: readonly Document[], declared: Edges, usage: Usage): Edges {
+  const known = new Set<string>(objects.map((object) => object.address));
+  return new Map(
+    objects.map((object) => {
+      const live = (usage.get(usageAddress(object)) ?? []).filter((user) => known.has(user)) as Address[];
+      return [object.address, [...new Set([...(declared.get(object.address) ?? []), ...live])].sort()];
+    }),
+  );
+}
+
+function assemble(ordered: readonly Document[], world: World): Plan {
+  const steps: Step[] = [];
+  const changes: ResourceChange[] = [];
+  const ready = new Map<Address, readonly string[]>();
+  const released: Released = new Map();
+  const barrier = new WaveBarrier();
+  const leftUsers = (used: Address): readonly string[] =>
+    (world.usage.get(used) ?? []).filter((user) => released.get(user)?.has(used) ?? true);
+  for (const object of ordered) {
+    const { change, sketches } = decideDelete(object, { ...world, leftUsers });
+    const before = barrier.enter(world.waves.get(object.address) ?? 0);
+    const needs = readyIds(world.users.get(object.address), ready);
+    const made = makeSteps(object, sketches, behind(needs, before));
+    const last = made.at(-1);
+    if (last !== undefined) barrier.add(last.id);
+    // Users go by the names of the API.
+    if (last !== undefined) released.set(usageAddress(object), keptUses(object, sketches, world.observed));
+    ready.set(object.address, last === undefined ? needs : [last.id]);
+    steps.push(...made);
+    changes.push({ ...change, ...waveShown(object.address, world.waves), steps: made.map((step) => step.id) });
+  }
+  return finishPlan('destroy', changes, steps, [], { set: world.owner?.set });
+}
+
+/** Objects that let go of what they use in this plan, with what each goes on using. */
+type Released = Map<string, ReadonlySet<string>>;
+
+/** A deleted object uses nothing; a profile that is only reset keeps the devices that were never declared. */
+function keptUses(object: Document, sketches: readonly Sketch[], observed: Observed): ReadonlySet<Address> {
+  const kind = coreKind(object.kind);
+  const live = kind.live(observed, kind.apiName(object))?.object as JsonObject | undefined;
+  const reset = sketches.find((sketch) => sketch.action === 'update');
+  if (reset === undefined || live === undefined) return new Set();
+  const after = applyEdits(live, reset.edits);
+  // What a container has through its profiles it keeps with them.
+  const kept = [...deviceReferences(after['devices']), ...deviceReferences(after['expanded_devices'])];
+  const { keyOf } = scopesOf(observed);
+  const key = (used: KindName, name: string): Address => addressOf(used, keyOf(used, name, object.project));
+  return new Set([
+    ...kept.map((reference) => key(reference.kind, reference.name)),
+    ...(typeof after['target'] === 'string' ? [key('image', after['target'])] : []),
+    ...textsOf(after['profiles']).map((name) => key('profile', name)),
+  ]);
+}

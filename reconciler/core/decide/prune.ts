@@ -1,0 +1,160 @@
+// What the set owns and no document declares any more: with --prune it goes, users before what they use and after the
+// changes that stop using it, within a limit, and what holds data only when somebody said so.
+import type { PlanContext } from './plan-context.ts';
+import { decideDelete, unchanged, type Deletion } from './decide-delete.ts';
+import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
+import { addressOf, defaultManage, type Address, type Document } from '../documents/document.ts';
+import { sortByNeeds } from '../graph/graph.ts';
+import { isAside } from '../live/image-updates.ts';
+import { coreKind, coreKinds } from '../kinds/index.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { OwnerRecord } from '../ownership/owner-records.ts';
+import type { Guard, PlanOptions, ResourceChange, SetOwner, Step } from '../plan/plan.ts';
+import { projectWorld } from '../live/world-after-steps.ts';
+import { projectOfLive } from '../live/project-scope.ts';
+import { readyIds, type Ready } from '../graph/ready-steps.ts';
+import { makeSteps } from '../plan/step-drafts.ts';
+import { findUsage, type Usage } from '../live/usage.ts';
+
+export interface Pruned {
+  readonly changes: readonly ResourceChange[];
+  readonly steps: readonly Step[];
+  readonly orphans: readonly Address[];
+}
+
+const nothing: Pruned = { changes: [], steps: [], orphans: [] };
+
+/** `declared`: all of the set, also what --target leaves out. `steps`: what the plan does so far. */
+export function decidePrune(
+  context: PlanContext,
+  declared: readonly Document[],
+  steps: readonly Step[],
+  ready: Ready,
+): Pruned {
+  const { owner, options } = context;
+  if (owner === undefined) return nothing;
+  const owned = ownedObjects(context, owner);
+  const known = new Set<Address>(declared.map(usageAddress));
+  const orphans = owned.filter((one) => !known.has(one.address));
+  if (orphans.length === 0) return nothing;
+  const isPruning = options.prune === true && (options.targets ?? []).length === 0;
+  const going = isPruning ? orphans.filter((one) => one.manage.prune !== false) : [];
+  const kept = orphans.filter((one) => !going.includes(one)).map((one) => one.address);
+  const isTooMuch = going.length > limitOf(options, owned.length);
+  const made = isTooMuch ? refused(going, context, owned.length) : goAway(going, context, steps, ready);
+  return { ...made, orphans: kept };
+}
+
+/** As documents that say nothing but what the last apply noted of their `manage:`. Sorted. */
+export function ownedObjects(context: PlanContext, owner: SetOwner): readonly Document[] {
+  const found: Document[] = [];
+  for (const kind of Object.keys(coreKinds) as KindName[]) {
+    for (const name of [...coreKind(kind).liveNames(context.observed)].sort()) {
+      const live = coreKind(kind).live(context.observed, name);
+      const document = orphanOf(kind, name, undefined);
+      const record =
+        live === undefined || isAside(live.object)
+          ? undefined
+          : recordsOf(document, live.object, context.observed).get(owner.set);
+      const project = live === undefined ? undefined : projectOfLive(context.observed, live.object);
+      if (record !== undefined)
+        found.push({ ...orphanOf(kind, name, record), ...(project === undefined ? {} : { project }) });
+    }
+  }
+  return found;
+}
+
+function orphanOf(kind: KindName, name: string, record: OwnerRecord | undefined): Document {
+  const { protect = false, onDelete = 'delete', prune } = record?.policy ?? {};
+  return {
+    kind,
+    name,
+    address: addressOf(kind, name),
+    location: { file: '', line: 0, column: 0 },
+    values: {},
+    manage: { ...defaultManage, protect, onDelete, ...(prune === undefined ? {} : { prune }) },
+  };
+}
+
+const leastLimit = 3;
+
+function limitOf({ pruneLimit }: PlanOptions, owned: number): number {
+  if (pruneLimit === undefined) return Math.max(leastLimit, Math.floor(owned / 2));
+  return 'count' in pruneLimit ? pruneLimit.count : Math.floor((owned * pruneLimit.percent) / 100);
+}
+
+function refused(going: readonly Document[], context: PlanContext, owned: number): Omit<Pruned, 'orphans'> {
+  const address = going[0]?.address ?? 'profile/';
+  // One guard for all of them.
+  const guard = limitGuard(address, going.length, limitOf(context.options, owned), owned);
+  const changes = going.map((one): ResourceChange => {
+    const live = coreKind(one.kind).live(context.observed, one.name);
+    return { ...unchanged(one, live, []).change, action: 'delete', isPruned: true, steps: [], guard };
+  });
+  return { changes, steps: [] };
+}
+
+const limitGuard = (address: Address, count: number, limit: number, owned: number): Guard => ({
+  code: 'prune-limit',
+  address,
+  message: `${count} of the ${owned} objects of the set are no longer declared, more than the ${limit} that may be pruned at once: nothing is pruned`,
+  remedy: 'see that all manifests were given; then allow it with --prune-limit',
+});
+
+function goAway(
+  going: readonly Document[],
+  context: PlanContext,
+  steps: readonly Step[],
+  ready: Ready,
+): Omit<Pruned, 'orphans'> {
+  const [now, then] = [findUsage(context.observed), findUsage(projectWorld(context.observed, steps))];
+  const addresses = new Set<string>(going.map((one) => one.address));
+  const users = new Map(
+    going.map((one) => [one.address, usersOf(now, then, one).filter((user) => addresses.has(user)) as Address[]]),
+  );
+  const byAddress = new Map(going.map((one) => [one.address, one]));
+  const after = new Map(ready);
+  const gone = new Set<string>();
+  const made: Step[] = [];
+  const changes: ResourceChange[] = [];
+  for (const address of sortByNeeds(going, users).order) {
+    const one = byAddress.get(address);
+    if (one === undefined) continue;
+    const leftUsers = (used: Address): readonly string[] => (then.get(used) ?? []).filter((user) => !gone.has(user));
+    const { change, sketches } = guarded(
+      one,
+      decideDelete(one, { observed: context.observed, owner: context.owner, leftUsers }),
+      context.options,
+    );
+    const needs = readyIds(usersOf(now, then, one) as Address[], after);
+    const own = makeSteps(one, sketches, needs);
+    const last = own.at(-1);
+    after.set(address, last === undefined ? needs : [last.id]);
+    if (last?.action === 'delete') gone.add(address);
+    made.push(...own);
+    changes.push({ ...change, isPruned: true, steps: own.map((step) => step.id) });
+  }
+  return { changes, steps: made };
+}
+
+/** Before or after the rest of the plan. */
+const usersOf = (now: Usage, then: Usage, one: Document): readonly string[] => [
+  ...new Set([...(now.get(one.address) ?? []), ...(then.get(one.address) ?? [])]),
+];
+
+/** Containers and pools are more than what documents say of them. */
+function guarded(one: Document, decision: Deletion, options: PlanOptions): Deletion {
+  const isDelete = decision.change.action === 'delete' && decision.change.guard === undefined;
+  const holdsData = coreKind(one.kind).holdsData === true && one.manage.prune !== true;
+  if (!isDelete || options.allowDestroy === true || (!holdsData && one.manage.prune !== 'confirm')) return decision;
+  const guard: Guard = {
+    code: 'data',
+    address: one.address,
+    message:
+      one.manage.prune === 'confirm'
+        ? `${one.address} asks to be pruned only with a confirmation (manage.prune: confirm)`
+        : `pruning ${one.address} would delete the data in it`,
+    remedy: 'prune with --allow-destroy; manage.prune: true in the last apply would have allowed it for ever',
+  };
+  return { change: { ...decision.change, guard }, sketches: [] };
+}

@@ -1,0 +1,144 @@
+// Decides what the set owns of one object before and after, what that changes in its record, and whose keys are in the way.
+import type { Diff, Ownership } from './diff.ts';
+import { defaultManage, type Address, type Document } from '../documents/document.ts';
+import type { IgnorePatterns } from '../ownership/ignored-paths.ts';
+import { filesIn, pathText } from '../documents/inside.ts';
+import { coreKind } from '../kinds/index.ts';
+import type { Observed } from '../documents/observed.ts';
+import { ownedPaths } from './owned-paths.ts';
+import {
+  hasConfig,
+  isSameOwnership,
+  isSamePolicy,
+  ownedAt,
+  pathsOf,
+  policyOf,
+  recordsIn,
+  type OwnerRecord,
+  type OwnerWrite,
+} from '../ownership/owner-records.ts';
+import type { Guard, SetOwner } from '../plan/plan.ts';
+
+/** Images are used, and recorded, under their fingerprint. */
+export const usageAddress = (document: Document): Address =>
+  `${document.kind}/${coreKind(document.kind).apiName(document)}`;
+
+/** The records of all sets on an object, wherever they are kept. */
+export function recordsOf(document: Document, live: object, observed: Observed): ReadonlyMap<string, OwnerRecord> {
+  if (hasConfig(document.kind)) return recordsIn(live);
+  const records = new Map<string, OwnerRecord>();
+  for (const [set, { inventory }] of observed.sets ?? []) {
+    const record = inventory.get(usageAddress(document));
+    if (record !== undefined) records.set(set, record);
+  }
+  return records;
+}
+
+export function ownershipBefore(
+  document: Document,
+  live: object,
+  observed: Observed,
+  owner: SetOwner | undefined,
+): Ownership | undefined {
+  const isExact = document.manage.mode === 'exact';
+  if (owner === undefined) {
+    return isExact ? { others: new Map(), hash: (text) => text, isExact } : undefined;
+  }
+  const records = recordsOf(document, live, observed);
+  const last = records.get(owner.set);
+  const others = new Map(records);
+  others.delete(owner.set);
+  const keepsDropped = document.manage.mode === 'add';
+  return { ...(last === undefined ? {} : { last }), others, hash: owner.hash, isExact, keepsDropped };
+}
+
+export interface OwnershipDecision {
+  /** To be recorded, when that is another record than before or the object is written anyway. */
+  readonly owner?: OwnerWrite;
+  /** The record has to be written although nothing else has to. */
+  readonly isNew: boolean;
+  readonly claims: readonly string[];
+  readonly releases: readonly string[];
+  /** The record gains paths and says nothing else than before: with no edit beside it the server stays as it is. */
+  readonly isTakeover?: boolean;
+  readonly guard?: Guard;
+}
+
+const noStrings: readonly string[] = [];
+const unowned: OwnershipDecision = { isNew: false, claims: noStrings, releases: noStrings };
+
+export const ownerOfNew = (
+  document: Document,
+  ignore: IgnorePatterns,
+  owner: SetOwner | undefined,
+): OwnerWrite | undefined =>
+  owner === undefined
+    ? undefined
+    : {
+        set: owner.set,
+        paths: ownedPaths(document, ignore),
+        whole: true,
+        policy: policyOf(document.manage),
+        takes: [],
+        ...ownFiles(document),
+        ran: {},
+      };
+
+/** Hashed with the rest, although no body holds them. */
+const ownFiles = ({ values }: Document): Pick<OwnerWrite, 'files'> =>
+  values['files'] === undefined ? {} : { files: filesIn(values) };
+
+export function ownershipAfter(
+  document: Document,
+  before: Ownership | undefined,
+  diff: Diff,
+  ignore: IgnorePatterns,
+  owner: SetOwner | undefined,
+  isForced: boolean,
+): OwnershipDecision {
+  if (owner === undefined || before === undefined) return unowned;
+  if (diff.conflicts.length > 0 && !isForced)
+    return { ...unowned, guard: conflictGuard(document.address, owner, diff) };
+  const { last } = before;
+  const write: OwnerWrite = {
+    set: owner.set,
+    paths: ownedPaths(document, ignore),
+    whole: last?.whole === true || document.isFetched === true,
+    policy: policyOf(document.manage),
+    takes: diff.conflicts,
+    ...ownFiles(document),
+  };
+  if (last !== undefined && isSameOwnership(last, write)) {
+    return { owner: write, isNew: false, claims: noStrings, releases: noStrings };
+  }
+  const changed = new Set(
+    diff.changes.map(({ path, segments }) => (segments[0] === 'files' ? pathText(segments.slice(0, 2)) : path)),
+  );
+  const claims = write.paths
+    .filter((path) => typeof ownedAt(last?.keys, path) !== 'string' && !isCovered(path, changed))
+    .map(pathText);
+  const kept = new Set(write.paths.map((path) => path.join('\0')));
+  const releases = (last === undefined ? [] : pathsOf(last.keys))
+    .filter((path) => !kept.has(path.join('\0')) && !isCovered(path, changed))
+    .map(pathText);
+  // An object without a record is treated as one with the policy of a document that says nothing.
+  const isTakeover = releases.length === 0 && isSamePolicy(last?.policy ?? policyOf(defaultManage), write.policy);
+  return { owner: write, isNew: true, claims, releases, isTakeover };
+}
+
+/** Changed itself, or with the device that it belongs to. */
+const isCovered = (path: readonly string[], changed: ReadonlySet<string>): boolean =>
+  changed.has(pathText(path)) || (path.length > 1 && changed.has(pathText(path.slice(0, -1))));
+
+function conflictGuard(address: Address, owner: SetOwner, { conflicts }: Diff): Guard {
+  const sets = [...new Set(conflicts.map(({ set }) => set))].sort();
+  const paths = [...new Set(conflicts.map(({ path }) => pathText(path)))].sort();
+  const shown = paths.length > 5 ? `${paths.slice(0, 5).join(', ')} and ${paths.length - 5} more` : paths.join(', ');
+  const theirs = sets.length === 1 ? `the set ${sets.join('')}` : `the sets ${sets.join(' and ')}`;
+  return {
+    code: 'conflict',
+    address,
+    message: `the set ${owner.set} would change what ${theirs} put into ${address}: ${shown}`,
+    remedy: `agree on one value, leave the keys to ${theirs}, or take them over with --force-conflicts`,
+  };
+}

@@ -1,0 +1,48 @@
+// Which paths a document owns: those that it writes, ignored ones and those that only count at creation left out.
+import type { Document, Json, JsonObject } from '../documents/document.ts';
+import { isIgnored, type IgnorePatterns } from '../ownership/ignored-paths.ts';
+import { pathText, snapshotFields, snapshotsIn } from '../documents/inside.ts';
+import { coreKind } from '../kinds/index.ts';
+import type { CoreKind } from '../kinds/kind.ts';
+import { isMap } from '../documents/json-values.ts';
+import { compareText } from '../text/listing-order.ts';
+import type { Path } from '../ownership/owner-records.ts';
+
+/** Sorted. A value of null owns the absence of its key or device: another set's key there is a conflict. */
+export function ownedPaths(document: Document, ignore: IgnorePatterns): readonly Path[] {
+  const kind = coreKind(document.kind);
+  const paths: Path[] = [];
+  const add = (path: Path): void => {
+    if (kind.isProvenance?.(path) !== true && !isIgnored(ignore, pathText(path))) paths.push(path);
+  };
+  for (const field of Object.keys(kind.fields).sort(compareText)) {
+    const value = document.values[field];
+    if (value !== undefined && value !== null) addField(kind, field, value, add);
+  }
+  addSnapshots(document.values, add);
+  return paths;
+}
+
+/** That there is one may be asked for by any set; what is said of it is its set's own. */
+function addSnapshots(values: JsonObject, add: (path: Path) => void): void {
+  for (const [name, spec] of [...snapshotsIn(values)].sort(([a], [b]) => compareText(a, b)))
+    for (const key of snapshotFields) if (spec[key] !== undefined) add(['snapshots', name, key]);
+}
+
+function addField(kind: CoreKind, field: string, value: Json, add: (path: Path) => void): void {
+  const shape = kind.fields[field];
+  if (shape === 'scalar' || shape === 'list') add([field]);
+  else if (shape === 'files') addKeys([field], value as JsonObject, add);
+  else if (shape === 'map') addKeys([field], value as JsonObject, add);
+  else if (isMap(value)) {
+    for (const name of Object.keys(value).sort(compareText)) {
+      const device = value[name];
+      if (isMap(device)) addKeys([field, name], device, add);
+      else add([field, name]);
+    }
+  }
+}
+
+function addKeys(above: Path, map: JsonObject, add: (path: Path) => void): void {
+  for (const key of Object.keys(map).sort(compareText)) add([...above, key]);
+}

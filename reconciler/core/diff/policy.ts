@@ -1,0 +1,61 @@
+// `manage.policy`: what may be done to an object at all. What is only looked at is compared and told, and neither written nor owned.
+import type { Diff } from './diff.ts';
+import type { Document, Manage, PolicyWord } from '../documents/document.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import type { IgnoredDifference } from '../ownership/ignored-paths.ts';
+import type { Live } from '../documents/observed.ts';
+import type { Guard, ResourceChange } from '../plan/plan.ts';
+
+/** Without a policy everything is allowed. */
+export const allows = ({ policy }: Manage, word: PolicyWord): boolean => policy === undefined || policy.includes(word);
+
+const rule = { path: '*', reason: 'manage.policy does not allow update' };
+
+/** An object that exists and may not be updated: its differences are listed, nothing is done. */
+export function lookedAt(
+  { address, kind, name, manage, secrets }: Document,
+  live: Live<object>,
+  diff: Diff,
+): Omit<ResourceChange, 'steps'> {
+  const ignored = [...diff.changes.map((change): IgnoredDifference => ({ ...change, rule })), ...diff.ignored];
+  return {
+    address,
+    kind,
+    name,
+    action: 'no-op',
+    changes: [],
+    effect: 'live',
+    reasons: [],
+    unmanaged: diff.unmanaged,
+    claims: [],
+    releases: [],
+    affects: [],
+    live: live.object,
+    isProtected: manage.protect,
+    ...(secrets === undefined ? {} : { secrets }),
+    ...(ignored.length === 0 ? {} : { ignored }),
+  };
+}
+
+/** Of an object that is not there. */
+export const notCreated = ({ address, location }: Document): Diagnostic => ({
+  severity: 'error',
+  code: 'policy',
+  address,
+  path: 'manage.policy',
+  message: `${address} does not exist, and its manage.policy does not allow to create it`,
+  remedy: 'make it by other means, or add create to its policy',
+  ...location,
+});
+
+/** A recreation is a deletion and a creation. */
+export function policyGuard({ address, manage }: Document, verb: string): Guard | undefined {
+  const missing = (['delete', 'create'] as const).filter((word) => !allows(manage, word));
+  if (missing.length === 0) return undefined;
+  return {
+    code: 'protected',
+    address,
+    message: `this plan would ${verb} ${address}, and its manage.policy does not allow ${missing.join(' and ')}`,
+    remedy: `take the change back, or add ${missing.join(' and ')} to its policy`,
+  };
+}

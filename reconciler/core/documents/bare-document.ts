@@ -1,0 +1,13 @@
+// A document that says nothing but which object it is about, for what is decided without a manifest. Pure.
+import type { KindName } from '../../../server/api/kinds.ts';
+import { addressOf, defaultManage, type Document } from './document.ts';
+
+/** `name` as the API has it: of an image or certificate the fingerprint. */
+export const bareDocument = (kind: KindName, name: string): Document => ({
+  kind,
+  name,
+  address: addressOf(kind, name),
+  location: { file: '', line: 0, column: 0 },
+  values: {},
+  manage: defaultManage,
+});

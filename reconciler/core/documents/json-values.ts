@@ -1,0 +1,30 @@
+// Reading loosely typed document values without casts all over: maps of text, devices, lists of text.
+import type { Json, JsonObject } from './document.ts';
+
+export const isMap = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export const mapOf = (value: Json | undefined): JsonObject => (isMap(value) ? value : {});
+
+export const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** Any value as one text; documents hold text where this is asked. */
+export const asText = (value: Json | undefined): string =>
+  value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
+
+export const textsOf = (value: Json | undefined): readonly string[] =>
+  Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : [];
+
+/** Entries with text values only: nulls (must be absent) and empty texts (mean unset) left out. */
+export function presentTexts(value: Json | undefined): Record<string, string> {
+  const out: Record<string, string> = {};
+  for (const [key, item] of Object.entries(mapOf(value))) if (typeof item === 'string' && item !== '') out[key] = item;
+  return out;
+}
+
+/** Devices without those that must be absent. */
+export function presentDevices(value: Json | undefined): Record<string, Record<string, string>> {
+  const out: Record<string, Record<string, string>> = {};
+  for (const [name, device] of Object.entries(mapOf(value))) if (isMap(device)) out[name] = presentTexts(device);
+  return out;
+}

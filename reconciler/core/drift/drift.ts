@@ -1,0 +1,155 @@
+// What differs between the live world, the documents, and what the set's last apply left; and who is to blame, as far as the
+// hashes in the owners' records tell. Pure; a plan says what would be done about it, this says what is so.
+import { statusCodes } from '../../../server/api/status.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import { bareDocument } from '../documents/bare-document.ts';
+import { recordsOf } from '../diff/decide-ownership.ts';
+import type { Change } from '../documents/change.ts';
+import type { Address, Document, IgnoreRule, Json, JsonObject } from '../documents/document.ts';
+import { valueAt } from '../plan/apply-edits.ts';
+import { parseIgnore } from '../ownership/ignored-paths.ts';
+import { isAside } from '../live/image-updates.ts';
+import { pathText } from '../documents/inside.ts';
+import { coreKind, coreKinds } from '../kinds/index.ts';
+import type { Observed } from '../documents/observed.ts';
+import { compareText } from '../text/listing-order.ts';
+import { hashOf, pathsOf, type Path } from '../ownership/owner-records.ts';
+import type { Plan, ResourceChange, SetOwner } from '../plan/plan.ts';
+import type { Seen } from './lifecycle-changes.ts';
+import { isSecret } from '../documents/secret.ts';
+
+/** outside: somebody else changed it since the last apply. manifest: the document did. unknown: it was never applied, or nobody can tell. */
+export type DriftCause = 'outside' | 'manifest' | 'unknown';
+
+export interface DriftDifference {
+  /** Dotted; `state` for running or stopped, empty for the object as a whole. */
+  readonly path: string;
+  /** The same as keys; absent where no document says them. */
+  readonly segments?: readonly string[];
+  readonly cause: DriftCause;
+  /** undefined = absent. In clear: only rendered output is masked. */
+  readonly live: Json | undefined;
+  /** undefined = must be absent. */
+  readonly declared: Json | undefined;
+  readonly secret: boolean;
+}
+
+export interface DriftObject {
+  readonly address: Address;
+  /** missing: declared and not there. differs: from its document. outside: not declared any more and changed since the last apply. */
+  readonly what: 'missing' | 'differs' | 'outside';
+  readonly differences: readonly DriftDifference[];
+  /** The last that somebody saw happen to it since the last apply. */
+  readonly seen?: Seen;
+}
+
+export interface DriftReport {
+  readonly set: string;
+  /** In the order of plans. */
+  readonly objects: readonly DriftObject[];
+  /** Owned by the set and not declared any more: no difference by themselves. */
+  readonly undeclared: readonly Address[];
+  /** What differs and is hidden by a rule that holds. */
+  readonly ignored: readonly DriftIgnored[];
+  readonly checked: number;
+}
+
+export interface DriftIgnored extends DriftDifference {
+  readonly address: Address;
+  readonly rule: IgnoreRule;
+}
+
+export interface DriftInput {
+  readonly plan: Plan;
+  readonly observed: Observed;
+  readonly owner: SetOwner;
+  /** As in `manage.ignore`, for paths, `kind/name`, or `kind/name.path`. */
+  readonly ignore?: readonly IgnoreRule[];
+  readonly seen?: ReadonlyMap<Address, Seen>;
+}
+
+export function findDrift({ plan, observed, owner, ignore = [], seen }: DriftInput): DriftReport {
+  const rules = parseIgnore(ignore);
+  const hiding = (address: Address, path: string): IgnoreRule | undefined =>
+    rules.find(({ test }) => test(path) || test(address) || test(`${address}.${path}`))?.rule;
+  const declared = plan.changes.flatMap((change) => objectOf(change) ?? []);
+  const touched = plan.orphans.flatMap((address) => touchedOutside(address, observed, owner) ?? []);
+  const ignored = plan.changes.flatMap(ignoredByManifest);
+  const objects = [...declared, ...touched].flatMap((object): DriftObject[] => {
+    const differences = object.differences.filter((one) => {
+      const rule = hiding(object.address, one.path);
+      if (rule !== undefined) ignored.push({ ...one, address: object.address, rule });
+      return rule === undefined;
+    });
+    const last = seen?.get(object.address);
+    return differences.length === 0 ? [] : [{ ...object, differences, ...(last === undefined ? {} : { seen: last }) }];
+  });
+  const checked = plan.changes.length + plan.orphans.length;
+  return { set: owner.set, objects, undeclared: plan.orphans, ignored, checked };
+}
+
+const ignoredByManifest = ({ address, ignored = [] }: ResourceChange): DriftIgnored[] =>
+  ignored.map(({ rule, ...edit }) => ({ ...differenceOf(edit), address, rule }));
+
+function objectOf(change: ResourceChange): DriftObject | undefined {
+  const { address } = change;
+  if (change.action === 'create') {
+    const whole: DriftDifference = { path: '', cause: 'unknown', live: undefined, declared: null, secret: false };
+    return { address, what: 'missing', differences: [whole] };
+  }
+  const differences = change.changes.map(differenceOf);
+  const power = powerOf(change);
+  const all = power === undefined ? differences : [...differences, power];
+  return all.length === 0 ? undefined : { address, what: 'differs', differences: all };
+}
+
+function differenceOf(edit: Change): DriftDifference {
+  const cause = edit.origin === 'drift' ? 'outside' : (edit.origin ?? 'unknown');
+  return {
+    path: edit.path,
+    segments: edit.segments,
+    cause,
+    live: edit.before,
+    declared: edit.after,
+    secret: edit.secret,
+  };
+}
+
+/** A restart is a consequence of other differences. */
+function powerOf({ power, action, live: object }: ResourceChange): DriftDifference | undefined {
+  if (power === undefined || power === 'restart' || action === 'replace') return undefined;
+  const now = (object as JsonObject | undefined)?.['status_code'] === statusCodes.frozen ? 'frozen' : undefined;
+  const [live, declared] = power === 'start' ? [now ?? 'stopped', 'running'] : [now ?? 'running', 'stopped'];
+  return { path: 'state', cause: 'unknown', live, declared, secret: false };
+}
+
+/** There is no document to compare with: only the hashes tell. */
+function touchedOutside(address: Address, observed: Observed, owner: SetOwner): DriftObject | undefined {
+  const [kind, document] = apart(address);
+  const live = coreKind(kind).live(observed, document.name)?.object as JsonObject | undefined;
+  const record = live === undefined || isAside(live) ? undefined : recordsOf(document, live, observed).get(owner.set);
+  if (live === undefined || record === undefined) return undefined;
+  const differences = pathsOf(record.keys)
+    .filter((path) => !isAsApplied(path, valueAt(live, path), valueAt(record.keys, path), owner))
+    .map((path): DriftDifference => {
+      const value = valueAt(live, path);
+      return {
+        path: pathText(path),
+        cause: 'outside',
+        live: value,
+        declared: undefined,
+        secret: isSecret(path, value),
+      };
+    })
+    .sort((a, b) => compareText(a.path, b.path));
+  return differences.length === 0 ? undefined : { address, what: 'outside', differences };
+}
+
+/** `auto` is recorded as it was written and lives on as what the server picked. */
+const isAsApplied = (path: Path, live: Json | undefined, recorded: Json | undefined, { hash }: SetOwner): boolean =>
+  [live, 'auto'].some((value) => hashOf(hash, path, value) === recorded);
+
+function apart(address: Address): readonly [KindName, Document] {
+  const kind = (Object.keys(coreKinds) as KindName[]).find((one) => address.startsWith(`${one}/`)) ?? 'container';
+  return [kind, bareDocument(kind, address.slice(kind.length + 1))];
+}

@@ -1,0 +1,127 @@
+// What lifecycle events tell of an object: which one, what was done, when and by whom. Servers spell them in two ways. Pure.
+import { isKindName, type KindName } from '../../../server/api/kinds.ts';
+import type { Address, Json, JsonObject } from '../documents/document.ts';
+import { isMap, mapOf, textOf } from '../documents/json-values.ts';
+import { printable } from '../text/terminal-text.ts';
+import { scopedName } from '../text/scoped-name.ts';
+
+export interface Seen {
+  readonly address: Address;
+  /** `container-updated`. */
+  readonly action: string;
+  /** RFC 3339, by the server's clock. */
+  readonly at: string;
+  /** `certificate laptop (1f2e3d4c5b6a) from 192.0.2.7`, the name when it is known; absent: the server does not say. */
+  readonly by?: string;
+  /** Fingerprint of the certificate that did it. */
+  readonly certificate?: string;
+}
+
+/** By fingerprint. */
+export type CertificateNames = ReadonlyMap<string, string>;
+
+/** Reading, running commands and the like change nothing that anybody declares. */
+const telling = /-(created|updated|deleted|renamed|restored|started|stopped|shutdown|paused|resumed|restarted)$/;
+const aside = /^(operation|warning|token|.*-(backup|log)s?)-/;
+const fileWork = /-file-(pushed|deleted)$/;
+
+/** `base`: the project of the connection. undefined: nothing that could be drift. */
+export function seenIn(metadata: unknown, at: string, base = 'default'): readonly Seen[] {
+  const event = metadata as Json;
+  if (!isMap(event)) return [];
+  const action = textOf(event['action']) ?? '';
+  if ((!telling.test(action) && !fileWork.test(action)) || aside.test(action)) return [];
+  const address = addressIn(textOf(event['source']) ?? '', base);
+  if (address === undefined) return [];
+  const one: Seen = { address, action, at, ...whoIn(event['requestor']) };
+  const other = otherName(mapOf(event['context']), address);
+  return other === undefined ? [one] : [one, { ...one, address: other }];
+}
+
+const collections: Readonly<Record<string, KindName>> = {
+  containers: 'container',
+  instances: 'container',
+  'virtual-machines': 'container',
+  profiles: 'profile',
+  networks: 'network',
+  'storage-pools': 'storage_pool',
+  images: 'image',
+  certificates: 'certificate',
+  projects: 'project',
+};
+
+/** Of a URL: `/1.0/instances/web1?project=team`. What is in an object counts as the object. */
+export function addressIn(source: string, base = 'default'): Address | undefined {
+  const [path = '', query = ''] = source.split('?', 2);
+  const parts = path.split('/').filter((part) => part !== '');
+  const decoded = parts.map(decode);
+  if (decoded[0] !== '1.0') return undefined;
+  const [, collection, name, inner, type, volume] = decoded;
+  if (collection === undefined || collection === 'config') return 'server_config/server';
+  const kind = collections[collection];
+  if (kind === undefined || name === undefined || !isKindName(kind)) return undefined;
+  const project = /(?:^|&)project=([^&]*)/.exec(query)?.[1];
+  const home = project === undefined || decode(project) === base ? undefined : decode(project);
+  const own = (of: KindName, text: string): Address => `${of}/${scopedName(text, home)}`;
+  if (kind === 'image' && name === 'aliases')
+    return inner === undefined ? undefined : own('image_alias', decoded.slice(3).join('/'));
+  if (kind === 'storage_pool' && inner === 'volumes')
+    return type === 'custom' && volume !== undefined ? own('storage_volume', `${name}/${volume}`) : undefined;
+  const isShared = kind === 'storage_pool' || kind === 'certificate' || kind === 'project';
+  return isShared ? `${kind}/${name}` : own(kind, name);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** A renaming is news of both names. */
+function otherName(context: JsonObject, address: Address): Address | undefined {
+  const name = textOf(context['new_name']) ?? textOf(context['old_name']);
+  const slash = address.indexOf('/');
+  return name === undefined || name.includes('/') ? undefined : (`${address.slice(0, slash)}/${name}` as Address);
+}
+
+const fingerprint = /^[0-9a-f]{64}$/;
+
+/** `certificate laptop (1f2e3d4c5b6a)`; without a name `certificate 1f2e3d4c5b6a`. Any other user is called what the server calls it. */
+export function userText(user: string, names?: CertificateNames): string {
+  if (!fingerprint.test(user)) return user;
+  // On one line: whoever is trusted chose it.
+  const name = (names?.get(user) ?? '').replaceAll(/\s+/g, ' ').trim();
+  return name === '' ? anonymous(user) : `certificate ${name} (${user.slice(0, 12)})`;
+}
+
+const anonymous = (user: string): string => `certificate ${user.slice(0, 12)}`;
+
+/** With the name of the certificate where `names` knows it and the text does not. */
+export function nameSeen(one: Seen, names: CertificateNames): Seen {
+  const { by, certificate } = one;
+  if (by === undefined || certificate === undefined) return one;
+  const before = anonymous(certificate);
+  return by.startsWith(before) ? { ...one, by: `${userText(certificate, names)}${by.slice(before.length)}` } : one;
+}
+
+function whoIn(value: Json | undefined): Pick<Seen, 'by' | 'certificate'> {
+  if (!isMap(value)) return {};
+  const [name = '', protocol, address = ''] = ['username', 'protocol', 'address'].map(
+    (key) => textOf(value[key]) ?? '',
+  );
+  if (protocol === 'unix') return { by: `${name === '' ? 'somebody' : name} on the server itself` };
+  if (protocol === 'internal') return { by: 'the server itself' };
+  const who = userText(name);
+  const place = address.replace(/^\[?(.*?)\]?:\d+$/, '$1');
+  const from = place === '' || place === '@' ? '' : ` from ${place}`;
+  if (who === '' && from === '') return {};
+  return { by: `${who === '' ? 'somebody' : who}${from}`, ...(fingerprint.test(name) ? { certificate: name } : {}) };
+}
+
+/** `container-updated by certificate laptop (1f2e3d4c5b6a) from 192.0.2.7 at 2026-11-21T08:31:02Z`. */
+export const describeSeen = ({ action, by, at }: Seen): string =>
+  printable(`${action}${by === undefined ? '' : ` by ${by}`} at ${at.replace(/\.\d+/, '')}`);
+
+export const seenJson = ({ action, by, at }: Seen): JsonObject => ({ action, at, ...(by === undefined ? {} : { by }) });

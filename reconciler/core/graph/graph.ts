@@ -1,0 +1,225 @@
+// Who needs whom: edges from names in documents and from depends_on, what is missing, what is circular, and an order.
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import { kinds, type KindName } from '../../../server/api/kinds.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import { addressOf, type Address, type Document } from '../documents/document.ts';
+import { coreKind } from '../kinds/index.ts';
+import type { Reference } from '../kinds/kind.ts';
+import type { Observed } from '../documents/observed.ts';
+import { referencesIn, scopesOf, type Scopes } from '../live/project-scope.ts';
+
+export interface Graph {
+  /** What each declared object needs among the declared; sorted, without itself. */
+  readonly needs: ReadonlyMap<Address, readonly Address[]>;
+  /** Every object after all it needs; the same for any order of the documents. */
+  readonly order: readonly Document[];
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+const noNeeds: readonly Address[] = [];
+const noneBroken: ReadonlySet<Address> = new Set();
+
+/**
+ * `observed` undefined: offline, where what is not declared may still be there. Objects must be sorted. `broken` are
+ * declared too, but have problems of their own: nobody is told that they are missing.
+ */
+export function buildGraph(
+  objects: readonly Document[],
+  observed: Observed | undefined,
+  broken: ReadonlySet<Address> = noneBroken,
+): Graph {
+  const diagnostics: Diagnostic[] = [];
+  const declared = new Map(objects.map((object) => [object.address, object]));
+  const imagesByFingerprint = new Map(
+    objects
+      .filter((object) => object.kind === 'image')
+      .map((image) => [coreKind('image').apiName(image), image.address]),
+  );
+  const find = (kind: KindName, name: string): Address | undefined => {
+    const address: Address = `${kind}/${name}`;
+    return declared.has(address) ? address : kind === 'image' ? imagesByFingerprint.get(name) : undefined;
+  };
+  const names = new KnownNames(objects, observed);
+  const scopes = scopesOf(observed, objects);
+  const needs = new Map<Address, readonly Address[]>();
+  for (const object of objects) {
+    const found = new Set<Address>();
+    for (const reference of referencesOf(object, observed, scopes)) {
+      const address = find(reference.kind, reference.name);
+      if (address !== undefined) found.add(address);
+      else if (broken.has(addressOf(reference.kind, reference.name))) continue;
+      else if (!isLive(reference, observed))
+        diagnostics.push(missing(object, reference, names, observed !== undefined));
+    }
+    for (const [index, address] of object.manage.dependsOn.entries()) {
+      if (address === object.address) diagnostics.push(dependsOnItself(object, index));
+      else if (declared.has(address)) found.add(address);
+      else if (!broken.has(address) && !isDependencyLive(address, observed))
+        diagnostics.push(missingDependency(object, address, index, declared, observed !== undefined));
+    }
+    needs.set(object.address, found.size === 0 ? noNeeds : [...found].sort());
+  }
+  const { order, cycles } = sortByNeeds(objects, needs);
+  diagnostics.push(...cycles.map((cycle) => circular(cycle, declared)));
+  return { needs, order: order.flatMap((address) => declared.get(address) ?? []), diagnostics };
+}
+
+function referencesOf(object: Document, observed: Observed | undefined, scopes: Scopes): readonly Reference[] {
+  const references = referencesIn(object, scopes);
+  const live = object.kind === 'container' ? observed?.containers.get(object.name) : undefined;
+  if (live === undefined || object.values['profiles'] !== undefined) return references;
+  // Profiles that the document leaves alone: the container goes on needing those it has.
+  const kept = live.object.profiles.map((name, index): Reference => ({
+    kind: 'profile',
+    name: scopes.keyOf('profile', name, object.project),
+    path: `profiles.${index}`,
+    severity: 'warning',
+  }));
+  return [...references.filter((reference) => reference.path !== 'profiles'), ...kept];
+}
+
+function isLive(reference: Reference, observed: Observed | undefined): boolean {
+  // Every server has it; it can be neither made nor deleted.
+  if (reference.kind === 'profile' && /^default(@|$)/.test(reference.name)) return true;
+  if (observed === undefined) return false;
+  if (reference.kind === 'network') return observed.networks.has(reference.name);
+  if (coreKind(reference.kind).live(observed, reference.name) !== undefined) return true;
+  if (reference.kind !== 'image') return false;
+  for (const fingerprint of observed.images.keys()) if (fingerprint.startsWith(reference.name)) return true;
+  return false;
+}
+
+/** Of another set. Images go by their fingerprints, which depends_on need not know. */
+function isDependencyLive(address: Address, observed: Observed | undefined): boolean {
+  const slash = address.indexOf('/');
+  const kind = address.slice(0, slash) as KindName;
+  return observed !== undefined && coreKind(kind).live(observed, address.slice(slash + 1)) !== undefined;
+}
+
+/** Candidate names for hints, gathered once and only when something is missing. */
+class KnownNames {
+  readonly #objects: readonly Document[];
+  readonly #observed: Observed | undefined;
+  readonly #byKind = new Map<KindName, readonly string[]>();
+  constructor(objects: readonly Document[], observed: Observed | undefined) {
+    this.#objects = objects;
+    this.#observed = observed;
+  }
+  of(kind: KindName): readonly string[] {
+    let names = this.#byKind.get(kind);
+    if (names === undefined) {
+      const live = this.#observed === undefined ? [] : coreKind(kind).liveNames(this.#observed);
+      const declared = this.#objects.filter((object) => object.kind === kind).map((object) => object.name);
+      names = [...new Set([...declared, ...live, ...(kind === 'profile' ? ['default'] : [])])].sort();
+      this.#byKind.set(kind, names);
+    }
+    return names;
+  }
+}
+
+function missing(object: Document, reference: Reference, names: KnownNames, isOnline: boolean): Diagnostic {
+  const label = kinds[reference.kind].label;
+  const where = isOnline ? 'neither declared nor on the server' : 'not declared here; it must exist on the server';
+  const known = hint(reference.name, names.of(reference.kind));
+  return {
+    severity: isOnline ? reference.severity : 'warning',
+    code: 'missing-reference',
+    address: object.address,
+    path: reference.path,
+    message: `the ${label} ${reference.name} is ${where}${known}`,
+    remedy: `correct the name, or declare \`kind: ${reference.kind}\` with \`name: ${reference.name}\``,
+    ...object.location,
+  };
+}
+
+function missingDependency(
+  object: Document,
+  address: Address,
+  index: number,
+  declared: ReadonlyMap<Address, Document>,
+  isOnline: boolean,
+): Diagnostic {
+  const where = isOnline ? 'neither declared nor on the server' : 'not declared here; it must exist on the server';
+  return {
+    severity: isOnline ? 'error' : 'warning',
+    code: 'missing-reference',
+    address: object.address,
+    path: `manage.depends_on.${index}`,
+    message: `${address} is ${where}${hint(address, othersThan(object.address, declared.keys()))}`,
+    remedy: 'correct the name, or apply the set that declares it first',
+    ...object.location,
+  };
+}
+
+const othersThan = (address: Address, all: Iterable<Address>): readonly Address[] =>
+  [...all].filter((one) => one !== address);
+
+const dependsOnItself = (object: Document, index: number): Diagnostic => ({
+  severity: 'error',
+  code: 'reference-cycle',
+  address: object.address,
+  path: `manage.depends_on.${index}`,
+  message: `${object.address} depends on itself`,
+  remedy: `take ${object.address} out of its manage.depends_on`,
+  ...object.location,
+});
+
+function circular(cycle: readonly Address[], declared: ReadonlyMap<Address, Document>): Diagnostic {
+  const first = cycle[0] as Address;
+  const places = cycle.flatMap((address) => {
+    const location = declared.get(address)?.location;
+    return location === undefined ? [] : [{ message: `${address} is here`, ...location }];
+  });
+  return {
+    severity: 'error',
+    code: 'reference-cycle',
+    address: first,
+    path: '',
+    message: `these objects need each other in a circle: ${[...cycle, first].join(' -> ')}`,
+    remedy: 'remove one of these references or depends_on lines',
+    ...declared.get(first)?.location,
+    related: places.slice(1),
+  };
+}
+
+interface Frame {
+  readonly address: Address;
+  next: number;
+}
+
+/** Depth first without recursion, so that long chains are no danger. */
+export function sortByNeeds(
+  objects: readonly { readonly address: Address }[],
+  needs: ReadonlyMap<Address, readonly Address[]>,
+): { readonly order: readonly Address[]; readonly cycles: readonly (readonly Address[])[] } {
+  const order: Address[] = [];
+  const cycles: (readonly Address[])[] = [];
+  const state = new Map<Address, 'open' | 'done'>();
+  for (const { address } of objects) {
+    if (state.has(address)) continue;
+    const stack: Frame[] = [{ address, next: 0 }];
+    state.set(address, 'open');
+    for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
+      const need = needs.get(frame.address)?.[frame.next];
+      frame.next += 1;
+      if (need === undefined) {
+        state.set(frame.address, 'done');
+        order.push(frame.address);
+        stack.pop();
+      } else if (state.get(need) === 'open') {
+        const path = stack.map((entry) => entry.address);
+        cycles.push(fromSmallest(path.slice(path.indexOf(need))));
+      } else if (!state.has(need)) {
+        state.set(need, 'open');
+        stack.push({ address: need, next: 0 });
+      }
+    }
+  }
+  return { order, cycles };
+}
+
+/** The same circle is told the same way wherever it was entered. */
+function fromSmallest(cycle: readonly Address[]): readonly Address[] {
+  const smallest = cycle.reduce((best, address, index) => (address < (cycle[best] ?? '') ? index : best), 0);
+  return [...cycle.slice(smallest), ...cycle.slice(0, smallest)];
+}

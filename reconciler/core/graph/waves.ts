@@ -1,0 +1,109 @@
+// Waves: the order inside of one set that is no need of one object for another. All of a lower wave is done and ready before
+// anything of a higher one begins; a destroy goes the other way. Pure.
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import type { Address, Document } from '../documents/document.ts';
+import { compareText } from '../text/listing-order.ts';
+import { reverseEdges, type Edges } from './targets.ts';
+
+/**
+ * What has no wave of its own is in wave 0, or later with what it needs, or earlier with what needs it: needs are drawn along
+ * wherever nobody said otherwise. Empty where all are in wave 0, as in most sets: whoever asks is done at once.
+ */
+export function wavesOf(objects: readonly Document[], needs: Edges): ReadonlyMap<Address, number> {
+  const written = new Set(objects.filter(({ manage }) => manage.wave !== undefined).map(({ address }) => address));
+  if (written.size === 0) return noWaves;
+  const waves = new Map(objects.map(({ address, manage }) => [address, manage.wave ?? 0]));
+  draw(written, reverseEdges(needs), waves, (user, own) => !written.has(user) && (waves.get(user) ?? 0) < own);
+  const early = [...waves].sort(([, a], [, b]) => a - b).map(([address]) => address);
+  draw(early, needs, waves, (need, own) => !written.has(need) && (waves.get(need) ?? 0) > own);
+  return [...waves.values()].some((wave) => wave !== 0) ? waves : noWaves;
+}
+
+export const noWaves: ReadonlyMap<Address, number> = new Map();
+
+/** Gives the wave of each to those along its edges that `follows` says, and goes on from there. */
+function draw(
+  from: Iterable<Address>,
+  edges: Edges,
+  waves: Map<Address, number>,
+  follows: (next: Address, wave: number) => boolean,
+): void {
+  const queue = [...from];
+  for (const address of queue) {
+    const wave = waves.get(address) ?? 0;
+    for (const next of edges.get(address) ?? []) {
+      if (!waves.has(next) || !follows(next, wave)) continue;
+      waves.set(next, wave);
+      queue.push(next);
+    }
+  }
+}
+
+/** Who is to be made before what it needs. */
+export function waveProblems(
+  objects: readonly Document[],
+  needs: Edges,
+  waves: ReadonlyMap<Address, number>,
+): readonly Diagnostic[] {
+  const waveOf = (address: Address): number => waves.get(address) ?? 0;
+  return objects.flatMap((object) =>
+    (needs.get(object.address) ?? [])
+      .filter((need) => waveOf(need) > waveOf(object.address))
+      .map((need): Diagnostic => ({
+        severity: 'error',
+        code: 'wave-order',
+        address: object.address,
+        path: object.manage.wave === undefined ? '' : 'manage.wave',
+        message: `${object.address} is in wave ${waveOf(object.address)} and needs ${need}, which comes later, in wave ${waveOf(need)}`,
+        remedy: `give it wave ${waveOf(need)} or a later one, or ${need} an earlier one`,
+        ...object.location,
+      })),
+  );
+}
+
+/** Lower waves first, else as they stand; `isDestroy`: the other way. */
+export function inWaves(
+  order: readonly Document[],
+  waves: ReadonlyMap<Address, number>,
+  isDestroy = false,
+): readonly Document[] {
+  if (waves.size === 0) return order;
+  const sign = isDestroy ? -1 : 1;
+  const rank = new Map(order.map(({ address }, index) => [address, index]));
+  return [...order].sort(
+    (a, b) =>
+      sign * ((waves.get(a.address) ?? 0) - (waves.get(b.address) ?? 0)) ||
+      (rank.get(a.address) ?? 0) - (rank.get(b.address) ?? 0),
+  );
+}
+
+/** Told the last step of each object in the order of their waves, says which steps the next one has to stand behind. */
+export class WaveBarrier {
+  #wave: number | undefined;
+  #behind: readonly string[] = [];
+  #own: string[] = [];
+
+  /** Ids of the last steps of the wave before this one. */
+  enter(wave: number): readonly string[] {
+    if (this.#wave !== wave && this.#own.length > 0) {
+      this.#behind = this.#own.sort(compareText);
+      this.#own = [];
+    }
+    this.#wave = wave;
+    return this.#behind;
+  }
+
+  add(id: string): void {
+    this.#own.push(id);
+  }
+}
+
+/** `needs` and the barrier as one list; the list of the barrier itself is shared by all that need nothing else. */
+export const behind = (needs: readonly string[], barrier: readonly string[]): readonly string[] =>
+  barrier.length === 0 ? needs : needs.length === 0 ? barrier : [...new Set([...needs, ...barrier])].sort(compareText);
+
+/** Undefined where all are in wave 0: nobody need hear of them. */
+export const waveShown = (
+  address: Address,
+  waves: ReadonlyMap<Address, number>,
+): { readonly wave: number } | undefined => (waves.size === 0 ? undefined : { wave: waves.get(address) ?? 0 });

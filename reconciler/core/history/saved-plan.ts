@@ -1,0 +1,234 @@
+// A plan kept in a file to be applied exactly as it was looked at: the documents without their secrets, the shape of each
+// change, and whether a plan made anew from them is still that plan. Files are the CLI's business.
+import type { Change } from '../documents/change.ts';
+import type { Address, Document, Json, JsonObject } from '../documents/document.ts';
+import type { WrittenDocument } from './revisions.ts';
+import { isMap } from '../documents/json-values.ts';
+import { planJson } from '../render/plan-json.ts';
+import type { Plan, PlanOptions, ResourceChange, Step } from '../plan/plan.ts';
+import { renderPlan } from '../render/render-plan.ts';
+import { hidden, isSecret, redact, type DeclaredSecrets } from '../documents/secret.ts';
+import { isChange, summarize } from '../plan/summary.ts';
+
+export const savedPlanFormat = 'gantry-plan';
+
+export interface SavedPlan {
+  readonly format: typeof savedPlanFormat;
+  readonly version: 1;
+  readonly createdAt: string;
+  readonly set: string;
+  readonly mode: Plan['mode'];
+  readonly options: PlanOptions;
+  /** Which server it is for: fingerprint of its certificate, as far as it shows one. */
+  readonly server: string;
+  /** Files that the secrets are read from again, as absolute paths. */
+  readonly paths: readonly string[];
+  /** Values that are secret stand as `{$secret: true}`. */
+  readonly documents: readonly Document[];
+  /** For the revision that the apply will leave; secrets cut out. */
+  readonly written?: readonly WrittenDocument[];
+  /** What gantry.lock held. */
+  readonly images: Readonly<Record<string, string>>;
+  /** SHA-256 of `documents`. */
+  readonly hash: string;
+  readonly changes: readonly SavedChange[];
+  /** As shown. */
+  readonly text: string;
+  readonly plan: JsonObject;
+}
+
+export interface SavedChange {
+  readonly address: Address;
+  /** Everything about the change that a person approved, secrets masked; equal texts are equal changes. */
+  readonly shape: string;
+  /** Of the object when the plan was made. */
+  readonly etag?: string;
+}
+
+export interface SavedParts {
+  readonly createdAt: string;
+  readonly set: string;
+  readonly options: PlanOptions;
+  readonly server: string;
+  readonly paths: readonly string[];
+  readonly documents: readonly Document[];
+  readonly written: readonly WrittenDocument[];
+  readonly images: Readonly<Record<string, string>>;
+  readonly etags: ReadonlyMap<Address, string>;
+  readonly hashOf: (text: string) => string;
+}
+
+export function savePlan(plan: Plan, parts: SavedParts): SavedPlan {
+  const { etags, hashOf, documents, ...rest } = parts;
+  const cut = documents.map(withoutSecrets);
+  const known = withEtags(plan, etags);
+  return {
+    format: savedPlanFormat,
+    version: 1,
+    ...rest,
+    mode: plan.mode,
+    documents: cut,
+    hash: hashOf(JSON.stringify(cut)),
+    changes: plan.changes.filter(isChange).map((change) => {
+      const etag = etags.get(change.address);
+      return { address: change.address, shape: shapeOf(change), ...(etag === undefined ? {} : { etag }) };
+    }),
+    text: renderPlan(plan, { color: false }),
+    plan: planJson(known),
+  };
+}
+
+/** Lists have no ETags: those that were read one by one go into the steps. */
+function withEtags(plan: Plan, etags: ReadonlyMap<Address, string>): Plan {
+  const steps = plan.steps.map((step): Step => {
+    const etag = etags.get(step.address);
+    const takes = step.action === 'update' || step.action === 'delete';
+    return takes && etag !== undefined ? { ...step, etag } : step;
+  });
+  return { ...plan, steps };
+}
+
+function shapeOf(change: ResourceChange): string {
+  const edits = change.changes.map((edit) => [
+    edit.path,
+    shown(edit, edit.before),
+    shown(edit, edit.after),
+    edit.effect,
+  ]);
+  return JSON.stringify([change.action, change.power ?? '', change.guard?.code ?? '', edits]);
+}
+
+const shown = (edit: Change, value: Json | undefined): Json =>
+  value === undefined ? null : edit.secret ? hidden : redact(value, edit.segments);
+
+const cutOut = { $secret: true } as const;
+const isCut = (value: Json | undefined): boolean => isMap(value) && value['$secret'] === true;
+
+function withoutSecrets(document: Document): Document {
+  const values = cutSecrets(document.values, [], document.secrets) as JsonObject;
+  if (document.contents === undefined) return { ...document, values };
+  const isOpen = ([path]: readonly [string, unknown]): boolean =>
+    document.secrets?.includes(`files.${path}.content`) !== true;
+  return { ...document, values, contents: Object.fromEntries(Object.entries(document.contents).filter(isOpen)) };
+}
+
+function cutSecrets(value: Json, path: readonly string[], declared: DeclaredSecrets): Json {
+  if (Array.isArray(value)) {
+    return (value as readonly Json[]).map((item, index) =>
+      declared?.includes([...path, index].join('.')) === true ? cutOut : cutSecrets(item, path, declared),
+    );
+  }
+  if (isMap(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, cutSecrets(item, [...path, key], declared)]),
+    );
+  return value !== null && value !== '' && isSecret(path, value, declared) ? cutOut : value;
+}
+
+export const hasSecrets = (documents: readonly Document[]): boolean => documents.some(({ values }) => holdsCut(values));
+
+const holdsCut = (value: Json): boolean =>
+  isCut(value) || (typeof value === 'object' && value !== null && Object.values(value as JsonObject).some(holdsCut));
+
+export interface Restored {
+  readonly documents: readonly Document[];
+  /** `container/web1 config.environment.PW`: secrets that are nowhere to be found any more. */
+  readonly missing: readonly string[];
+}
+
+/** Puts the secrets back in, from the same documents as they are read now. */
+export function restoreSecrets(saved: readonly Document[], fresh: readonly Document[]): Restored {
+  const missing: string[] = [];
+  const byAddress = new Map(fresh.map((document) => [document.address, document]));
+  const documents = saved.map((document) => {
+    const fresh = byAddress.get(document.address);
+    const values = restore(document.values, fresh?.values, document.address, missing) as JsonObject;
+    if (document.contents === undefined) return { ...document, values };
+    // Contents that were left out are secrets; of the others those hold that were approved.
+    return { ...document, values, contents: { ...fresh?.contents, ...document.contents } };
+  });
+  return { documents, missing };
+}
+
+function restore(value: Json, source: Json | undefined, place: string, missing: string[]): Json {
+  if (isCut(value)) {
+    if (source !== undefined && source !== null && typeof source !== 'object') return source;
+    missing.push(place);
+    return '';
+  }
+  if (Array.isArray(value)) {
+    const from = Array.isArray(source) ? (source as readonly Json[]) : [];
+    return (value as readonly Json[]).map((item, index) => restore(item, from[index], `${place} ${index}`, missing));
+  }
+  if (!isMap(value)) return value;
+  const from = isMap(source) ? source : {};
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      restore(item, from[key], place.includes(' ') ? `${place}.${key}` : `${place} ${key}`, missing),
+    ]),
+  );
+}
+
+export interface Comparison {
+  /** What of the plan made anew was approved, and nothing else. */
+  readonly plan: Plan;
+  /** Why the saved plan is no longer the plan; empty: it may be applied. */
+  readonly stale: readonly string[];
+  /** Objects that became as planned meanwhile. */
+  readonly done: readonly Address[];
+  /** Changes that the plan made anew has beyond the saved one; not part of `plan`. */
+  readonly beyond: readonly Address[];
+}
+
+/** `now`: made from the restored documents and the world as it is. */
+export function comparePlans(saved: SavedPlan, now: Plan): Comparison {
+  const changes = new Map(now.changes.map((change) => [change.address, change]));
+  const approved = new Set<Address>();
+  const stale: string[] = [];
+  const done: Address[] = [];
+  for (const { address, shape } of saved.changes) {
+    const change = changes.get(address);
+    if (change === undefined || !isChange(change)) done.push(address);
+    else if (shapeOf(change) === shape) approved.add(address);
+    else stale.push(`${address} would now ${describeShape(shapeOf(change))}; approved was ${describeShape(shape)}`);
+  }
+  const beyond = now.changes
+    .filter((change) => isChange(change) && !isSaved(saved, change.address))
+    .map(({ address }) => address);
+  const steps = now.steps.filter((step) => approved.has(step.address));
+  const ids = new Set(steps.map(({ id }) => id));
+  for (const step of steps) {
+    const needed = step.needs.find((id) => !ids.has(id));
+    if (needed !== undefined) stale.push(`${step.address} now needs ${needed}, which was not part of the plan`);
+  }
+  const kept = now.changes.filter((change) => approved.has(change.address) || !isChange(change));
+  const guards = now.guards.filter(({ address }) => approved.has(address));
+  return { plan: { ...now, changes: kept, steps, guards, summary: summarize(kept) }, stale, done, beyond };
+}
+
+const isSaved = (saved: SavedPlan, address: Address): boolean =>
+  saved.changes.some((change) => change.address === address);
+
+function describeShape(shape: string): string {
+  const [action, power, , edits] = JSON.parse(shape) as [
+    string,
+    string,
+    string,
+    readonly [string, Json, Json, string][],
+  ];
+  const paths = edits.map(([path, before, after]) => `${path} ${JSON.stringify(before)} -> ${JSON.stringify(after)}`);
+  const what = [action === 'no-op' ? '' : action, power].filter((word) => word !== '').join(' and ');
+  return `${what === '' ? 'be recorded' : what}${paths.length === 0 ? '' : ` (${paths.slice(0, 3).join(', ')}${paths.length > 3 ? ', ...' : ''})`}`;
+}
+
+/** undefined: no saved plan at all. */
+export function parseSavedPlan(text: string): SavedPlan | 'newer' | undefined {
+  if (!text.startsWith('{"format":"gantry-plan"')) return undefined;
+  try {
+    const value = JSON.parse(text) as SavedPlan;
+    return value.version === 1 ? value : 'newer';
+  } catch {
+    return undefined;
+  }
+}

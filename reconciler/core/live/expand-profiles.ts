@@ -1,0 +1,63 @@
+// What a container gets from its profiles and its own settings together, and what a change of that costs it.
+import type { Effect } from '../../../server/api/schema/field.ts';
+import type { JsonObject } from '../documents/document.ts';
+import { configEffect, deviceEffect, isRootDisk, worseEffect } from '../settings/setting-effects.ts';
+import { sameText } from '../../../server/api/text/equality.ts';
+import { isNote } from '../ownership/owner-records.ts';
+import { presentDevices, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
+
+export interface Expanded {
+  readonly config: Readonly<Record<string, string>>;
+  readonly devices: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** Later profiles win key by key and device by device; the local part comes last. */
+export function expandContainer(
+  local: JsonObject,
+  profileOf: (name: string, project: string | undefined) => JsonObject | undefined,
+): Expanded {
+  const project = textOf(local['project']);
+  const config: Record<string, string> = {};
+  const devices: Record<string, Record<string, string>> = {};
+  for (const layer of [...textsOf(local['profiles']).map((name) => profileOf(name, project)), local]) {
+    for (const [key, value] of Object.entries(presentTexts(layer?.['config']))) if (!isNote(key)) config[key] = value;
+    Object.assign(devices, presentDevices(layer?.['devices']));
+  }
+  return { config, devices };
+}
+
+export function effectBetween(before: Expanded, after: Expanded): Effect {
+  let worst = rootEffect(before, after);
+  for (const key of namesOf(before.config, after.config)) {
+    if (!sameText(key, before.config[key] ?? '', after.config[key] ?? ''))
+      worst = worseEffect(worst, configEffect(key));
+  }
+  for (const name of namesOf(before.devices, after.devices)) {
+    const [old, next] = [before.devices[name], after.devices[name]];
+    if (old !== undefined && isRootDisk(old) && next !== undefined && isRootDisk(next)) continue;
+    worst = worseEffect(worst, deviceEffect(notRoot(old), notRoot(next)));
+  }
+  return worst;
+}
+
+/** Whether a container gets the same from both, in whatever spelling. */
+export function isSameExpansion(a: Expanded, b: Expanded): boolean {
+  const isSame = (x: Device | undefined, y: Device | undefined): boolean =>
+    x !== undefined && y !== undefined && [...namesOf(x, y)].every((key) => sameText(key, x[key] ?? '', y[key] ?? ''));
+  return (
+    isSame(a.config, b.config) &&
+    [...namesOf(a.devices, b.devices)].every((name) => isSame(a.devices[name], b.devices[name]))
+  );
+}
+
+const namesOf = (a: object, b: object): ReadonlySet<string> => new Set([...Object.keys(a), ...Object.keys(b)]);
+
+type Device = Expanded['devices'][string];
+const notRoot = (device: Device | undefined): Device | undefined =>
+  device === undefined || isRootDisk(device) ? undefined : device;
+
+/** The root disk is one thing whatever device it goes by: it may come from another profile under another name. */
+function rootEffect(before: Expanded, after: Expanded): Effect {
+  const [old, next] = [before, after].map(({ devices }) => Object.values(devices).find(isRootDisk));
+  return old === undefined || next === undefined ? 'live' : deviceEffect(old, next);
+}

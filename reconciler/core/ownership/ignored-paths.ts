@@ -1,0 +1,66 @@
+// `manage.ignore`: paths that are neither compared nor written. `*` stands for any text, a path covers what is below it.
+import type { Change } from '../documents/change.ts';
+import type { IgnoreRule, JsonObject } from '../documents/document.ts';
+import { paints, printable, type Color } from '../text/terminal-text.ts';
+
+export interface IgnorePattern {
+  readonly rule: IgnoreRule;
+  readonly test: (path: string) => boolean;
+}
+export type IgnorePatterns = readonly IgnorePattern[];
+
+/** What differs and is not looked at: `before` is live, `after` declared. */
+export interface IgnoredDifference extends Change {
+  readonly rule: IgnoreRule;
+}
+
+const none: IgnorePatterns = [];
+
+export function parseIgnore(rules: readonly (IgnoreRule | string)[]): IgnorePatterns {
+  if (rules.length === 0) return none;
+  return rules.map((item) => {
+    const rule = typeof item === 'string' ? { path: item } : item;
+    const source = rule.path.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, String.raw`\$&`));
+    const pattern = new RegExp(`^${source.join('.*')}(\\.|$)`);
+    return { rule, test: (path: string) => pattern.test(path) };
+  });
+}
+
+export const isIgnored = (patterns: IgnorePatterns, path: string): boolean => patterns.some(({ test }) => test(path));
+
+/** The first rule that covers the path. */
+export const ruleFor = (patterns: IgnorePatterns, path: string): IgnoreRule | undefined =>
+  patterns.find(({ test }) => test(path))?.rule;
+
+/** `until 2030-12-31, load test`; empty for a rule without either. */
+export const describeRule = ({ until, reason }: IgnoreRule): string =>
+  printable([until === undefined ? '' : `until ${until}`, reason ?? ''].filter((word) => word !== '').join(', '));
+
+export interface IgnoredLine {
+  readonly address: string;
+  readonly path: string;
+  /** `is "2", declared "4"`, secrets masked. */
+  readonly sides: string;
+  readonly rule: IgnoreRule;
+}
+
+const mostLines = 20;
+
+/** A block of its own at the end of plans and reports; empty without lines. */
+export function ignoredBlock(lines: readonly IgnoredLine[], options: { readonly color: Color }): readonly string[] {
+  if (lines.length === 0) return [];
+  const paint = paints(options.color);
+  const shown = lines.slice(0, mostLines).map(({ address, path, sides, rule }) => {
+    const why = describeRule(rule);
+    return `      ${printable(address)}${path === '' ? '' : ` ${printable(path)}`}: ${sides}${why === '' ? '' : `  # ${why}`}`;
+  });
+  const more = lines.length > mostLines ? [`      and ${lines.length - mostLines} more`] : [];
+  return [paint.dim(['. ignored differences:', ...shown, ...more].join('\n'))];
+}
+
+/** For reports that machines read. */
+export const ruleJson = ({ path, until, reason }: IgnoreRule): JsonObject => ({
+  rule: path,
+  ...(until === undefined ? {} : { until }),
+  ...(reason === undefined ? {} : { reason }),
+});

@@ -1,0 +1,248 @@
+// Who owns which keys of a live object: the record of each set, kept in the object's own config (`user.gantry.own.<set>`) or,
+// for kinds without config, in the set's state on the server. Values never appear in it, only keyed hashes of them.
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { Json, JsonObject, Manage } from '../documents/document.ts';
+import { comparableText } from '../../../server/api/text/equality.ts';
+import { fileIdentity, type FileEntry } from '../documents/inside.ts';
+import { coreKind } from '../kinds/index.ts';
+import { asText, isMap, mapOf, presentTexts } from '../documents/json-values.ts';
+import { labelPrefix } from '../documents/labels.ts';
+import { compareText } from '../text/listing-order.ts';
+
+/** A keyed hash (HMAC) of a text, short. The key is the set's own and lies on the server. */
+export type KeyHash = (text: string) => string;
+
+/** All keys of ours on objects and on the server begin so; nobody else's plan sees them, but for labels, which are the user's. */
+export const notePrefix = 'user.gantry.';
+export const isNote = (key: string): boolean => key.startsWith(notePrefix) && !key.startsWith(labelPrefix);
+const recordPrefix = `${notePrefix}own.`;
+export const recordKey = (set: string): string => `${recordPrefix}${set}`;
+
+/** Set names are parts of config keys. */
+export const setNamePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
+export const defaultSet = 'default';
+
+/** Paths as nested objects, a hash at each leaf: `{config: {'limits.memory': 'x8…'}, devices: {eth0: {parent: '…'}}}`. */
+export interface OwnedTree {
+  readonly [key: string]: string | OwnedTree;
+}
+
+export interface OwnerRecord {
+  readonly keys: OwnedTree;
+  /** The object as a whole is the set's: it made or adopted it. Otherwise only these keys are. */
+  readonly whole: boolean;
+  readonly policy: RecordedPolicy;
+  /** Commands that ran in the container, by name, with what `decide-inside.ts` marks a run by. */
+  readonly ran?: Readonly<Record<string, string>>;
+}
+
+/** What `manage:` said at the last apply, to be heeded when the document is gone. */
+export interface RecordedPolicy {
+  readonly protect: boolean;
+  readonly onDelete: Manage['onDelete'];
+  readonly prune: boolean | 'confirm' | undefined;
+}
+
+export const policyOf = ({ protect, onDelete, prune }: Manage): RecordedPolicy => ({ protect, onDelete, prune });
+
+export type Path = readonly string[];
+
+/** What a step leaves as the set's record. The engine puts the hashes in, of the values that it really writes. */
+export interface OwnerWrite {
+  readonly set: string;
+  /** All paths that the set owns afterwards; sorted. */
+  readonly paths: readonly Path[];
+  readonly whole: boolean;
+  readonly policy: RecordedPolicy;
+  /** Taken from other sets, with --force-conflicts. */
+  readonly takes: readonly { readonly set: string; readonly path: Path }[];
+  /** Values at `files` paths, which stand in no body; absent: as they are recorded. */
+  readonly files?: Readonly<Record<string, FileEntry>>;
+  /** Absent: as it is recorded. */
+  readonly ran?: Readonly<Record<string, string>>;
+}
+
+/** The set lets go of the object: its record goes, all else stays. */
+export interface OwnerRelease {
+  readonly set: string;
+  readonly release: true;
+}
+
+export const isRelease = (change: OwnerWrite | OwnerRelease): change is OwnerRelease => 'release' in change;
+
+export const hasConfig = (kind: KindName): boolean => coreKind(kind).fields['config'] === 'map';
+
+/** Records on the object itself, by set. Texts that are none of ours are as good as none. */
+export function recordsIn(live: object): ReadonlyMap<string, OwnerRecord> {
+  const config = (live as { readonly config?: Json }).config;
+  let records: Map<string, OwnerRecord> | undefined;
+  if (!isMap(config)) return noRecords;
+  for (const key in config) {
+    if (!key.startsWith(recordPrefix)) continue;
+    const record = parseRecord(asText(config[key]));
+    if (record !== undefined) (records ??= new Map()).set(key.slice(recordPrefix.length), record);
+  }
+  return records ?? noRecords;
+}
+
+const noRecords: ReadonlyMap<string, OwnerRecord> = new Map();
+
+/** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm"}`, as short as it gets. */
+export function renderRecord({ keys, whole, policy, ran = {} }: OwnerRecord): string {
+  return JSON.stringify({
+    v: 1,
+    k: keys,
+    ...(whole ? { w: 1 } : {}),
+    ...(policy.protect ? { p: 1 } : {}),
+    ...(policy.onDelete === 'orphan' ? { d: 'orphan' } : {}),
+    ...(policy.prune === undefined ? {} : { r: policy.prune }),
+    ...(Object.keys(ran).length === 0 ? {} : { x: ran }),
+  });
+}
+
+export function parseRecord(text: string): OwnerRecord | undefined {
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+  return readRecord(value);
+}
+
+export function readRecord(value: Json | undefined): OwnerRecord | undefined {
+  if (!isMap(value) || value['v'] !== 1) return undefined;
+  const prune = value['r'];
+  return {
+    keys: readTree(value['k']),
+    whole: value['w'] === 1,
+    policy: {
+      protect: value['p'] === 1,
+      onDelete: value['d'] === 'orphan' ? 'orphan' : 'delete',
+      prune: typeof prune === 'boolean' || prune === 'confirm' ? prune : undefined,
+    },
+    ...(isMap(value['x']) ? { ran: presentTexts(value['x']) } : {}),
+  };
+}
+
+function readTree(value: Json | undefined): OwnedTree {
+  const out: Record<string, string | OwnedTree> = {};
+  for (const [key, item] of Object.entries(mapOf(value))) {
+    if (typeof item === 'string') out[key] = item;
+    else if (isMap(item)) out[key] = readTree(item);
+  }
+  return out;
+}
+
+/** Sorted, so that equal ownership is equal text. */
+export function pathsOf(tree: OwnedTree): readonly Path[] {
+  const paths: Path[] = [];
+  const walk = (node: OwnedTree, above: Path): void => {
+    for (const key of Object.keys(node).sort(compareText)) {
+      const item = node[key];
+      if (typeof item === 'string') paths.push([...above, key]);
+      else if (item !== undefined) walk(item, [...above, key]);
+    }
+  };
+  walk(tree, []);
+  return paths;
+}
+
+/** The hash at a path, the tree below it, or undefined. */
+export function ownedAt(tree: OwnedTree | undefined, path: Path): string | OwnedTree | undefined {
+  let node: string | OwnedTree | undefined = tree;
+  for (const key of path) {
+    if (node === undefined || typeof node === 'string') return undefined;
+    node = Object.hasOwn(node, key) ? node[key] : undefined;
+  }
+  return node;
+}
+
+/** Whether the two own the same paths under the same policy; hashes do not count. */
+export const isSamePolicy = (one: RecordedPolicy, other: RecordedPolicy): boolean =>
+  one.protect === other.protect && one.onDelete === other.onDelete && one.prune === other.prune;
+
+export function isSameOwnership(record: OwnerRecord, write: OwnerWrite): boolean {
+  if (record.whole !== write.whole || !isSamePolicy(record.policy, write.policy)) return false;
+  return (
+    countLeaves(record.keys) === write.paths.length &&
+    write.paths.every((path) => typeof ownedAt(record.keys, path) === 'string')
+  );
+}
+
+function countLeaves(tree: OwnedTree): number {
+  let count = 0;
+  for (const key in tree) {
+    const item = tree[key];
+    count += typeof item === 'string' ? 1 : item === undefined ? 0 : countLeaves(item);
+  }
+  return count;
+}
+
+/**
+ * What is hashed: the meaning of a value, with its place, so that equal values elsewhere look different. What is said of snapshots is
+ * not known later: only that it is said.
+ */
+export const hashOf = (hash: KeyHash, path: Path, value: Json | undefined): string =>
+  hash(`${path.join('\0')}\0${identityOf(path, value)}`);
+
+function identityOf(path: Path, value: Json | undefined): string {
+  if (path[0] === 'files') return fileIdentity(value);
+  if (path[0] === 'snapshots') return '';
+  return comparableText(path.slice(1).join('.') || (path[0] ?? ''), asText(value));
+}
+
+/** `before`: the record that this one takes the place of. */
+export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash, before?: OwnerRecord): OwnerRecord {
+  const keys: Record<string, string | OwnedTree> = {};
+  const root: JsonObject = write.files === undefined ? object : { ...object, files: write.files };
+  for (const path of write.paths) {
+    let value: Json | undefined = root;
+    let node: Record<string, string | OwnedTree> = keys;
+    for (const [depth, key] of path.entries()) {
+      value = isMap(value) ? value[key] : undefined;
+      if (depth === path.length - 1) node[key] = recordedFile(path, value, before) ?? hashOf(hash, path, value);
+      else node = (node[key] ??= {}) as Record<string, string | OwnedTree>;
+    }
+  }
+  const ran = write.ran ?? before?.ran;
+  return { keys, whole: write.whole, policy: write.policy, ...(ran === undefined ? {} : { ran }) };
+}
+
+/** A file whose value the writer does not know keeps the hash that it has. */
+function recordedFile(path: Path, value: Json | undefined, before: OwnerRecord | undefined): string | undefined {
+  const known = path[0] === 'files' && value === undefined ? ownedAt(before?.keys, path) : undefined;
+  return typeof known === 'string' ? known : undefined;
+}
+
+/** The body with the record in its config, for kinds that have one; other bodies as they are. */
+export function withOwnership(
+  kind: KindName,
+  body: JsonObject,
+  change: OwnerWrite | OwnerRelease | undefined,
+  hash: KeyHash,
+): JsonObject {
+  if (change === undefined || !hasConfig(kind)) return body;
+  const config: Record<string, Json> = { ...mapOf(body['config']) };
+  if (isRelease(change)) delete config[recordKey(change.set)];
+  else {
+    config[recordKey(change.set)] = renderRecord(
+      makeRecord(change, body, hash, parseRecord(asText(config[recordKey(change.set)]))),
+    );
+    for (const { set, path } of change.takes) takeFrom(config, set, path);
+  }
+  return { ...body, config };
+}
+
+function takeFrom(config: Record<string, Json>, set: string, path: Path): void {
+  const record = parseRecord(asText(config[recordKey(set)]));
+  if (record !== undefined) config[recordKey(set)] = renderRecord({ ...record, keys: without(record.keys, path) });
+}
+
+function without(tree: OwnedTree, [key = '', ...rest]: Path): OwnedTree {
+  const { [key]: item, ...others } = tree;
+  if (item === undefined) return tree;
+  if (rest.length === 0 || typeof item === 'string') return others;
+  const left = without(item, rest);
+  return Object.keys(left).length === 0 ? others : { ...others, [key]: left };
+}

@@ -1,0 +1,115 @@
+// What a set keeps on the server beside its objects, in `user.gantry.set.<set>` of the server config: its key, what it owns
+// among kinds without config, and what a run that broke off still owes. Texts to data and back; written by the engine.
+import type { Address, Json, JsonObject } from '../documents/document.ts';
+import { isMap, mapOf, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
+import { compareText } from '../text/listing-order.ts';
+import { notePrefix, readRecord, renderRecord, type OwnerRecord } from './owner-records.ts';
+
+export interface SetState {
+  /** Key of the set's hashes, base64url. */
+  readonly key: string;
+  /** Counts the runs: another number means that somebody else was at work. */
+  readonly runs: number;
+  /** Records of objects without config, under their API names: `image/<fingerprint>`, `image_alias/debian/12`. */
+  readonly inventory: ReadonlyMap<Address, OwnerRecord>;
+  /** Containers that have to restart for a change to take effect, with when they were last started before it. */
+  readonly restarts: ReadonlyMap<string, string>;
+  /** Images that were fetched, by hashes of where from (image-sources.ts): fingerprints, with their project. */
+  readonly sources: ReadonlyMap<string, string>;
+  /** Containers whose `manage.wait` was not seen to hold yet. */
+  readonly unready: ReadonlySet<string>;
+}
+
+export const emptySetState = (key: string): SetState => ({
+  key,
+  runs: 0,
+  inventory: new Map(),
+  restarts: new Map(),
+  sources: new Map(),
+  unready: new Set(),
+});
+
+const statePrefix = `${notePrefix}set.`;
+export const stateKey = (set: string): string => `${statePrefix}${set}`;
+export const lockKey = (set: string): string => `${notePrefix}lock.${set}`;
+
+/** A value that is too long for one key goes on under `.1`, `.2` and so on; set names hold no dots. */
+const chunkLength = 60_000;
+
+/** As parts of a config patch: keys of an earlier, longer text are emptied. */
+export function renderSetState(
+  set: string,
+  state: SetState,
+  config: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, string>> {
+  const text = JSON.stringify({
+    v: 1,
+    key: state.key,
+    runs: state.runs,
+    ...(state.inventory.size === 0
+      ? {}
+      : {
+          own: Object.fromEntries(
+            byName(state.inventory).map(([address, record]) => [address, JSON.parse(renderRecord(record)) as Json]),
+          ),
+        }),
+    ...(state.sources.size === 0 ? {} : { sources: Object.fromEntries(byName(state.sources)) }),
+    ...(state.restarts.size === 0 ? {} : { restarts: Object.fromEntries(byName(state.restarts)) }),
+    ...(state.unready.size === 0 ? {} : { unready: [...state.unready].sort() }),
+  });
+  const out: Record<string, string> = {};
+  for (let at = 0; at === 0 || at * chunkLength < text.length; at += 1) {
+    out[chunkKey(set, at)] = text.slice(at * chunkLength, (at + 1) * chunkLength);
+  }
+  for (let at = 1; chunkKey(set, at) in config; at += 1) out[chunkKey(set, at)] ??= '';
+  return out;
+}
+
+const byName = <T>(map: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
+  [...map].sort(([a], [b]) => compareText(a, b));
+
+const chunkKey = (set: string, at: number): string => (at === 0 ? stateKey(set) : `${stateKey(set)}.${at}`);
+
+/** All sets that left a state in this server config. One that cannot be read is left out. */
+export function readSetStates(config: Readonly<Record<string, unknown>>): ReadonlyMap<string, SetState> {
+  const states = new Map<string, SetState>();
+  for (const key of Object.keys(config)) {
+    if (!key.startsWith(statePrefix)) continue;
+    const set = key.slice(statePrefix.length);
+    const state = set.includes('.') ? undefined : readSetState(config, set);
+    if (state !== undefined) states.set(set, state);
+  }
+  return states;
+}
+
+function readSetState(config: Readonly<Record<string, unknown>>, set: string): SetState | undefined {
+  let text = '';
+  for (let at = 0; typeof config[chunkKey(set, at)] === 'string'; at += 1) text += String(config[chunkKey(set, at)]);
+  let value: Json;
+  try {
+    value = JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+  const key = isMap(value) ? textOf(value['key']) : undefined;
+  return !isMap(value) || value['v'] !== 1 || key === undefined ? undefined : stateOf(key, value);
+}
+
+function stateOf(key: string, value: JsonObject): SetState {
+  const inventory = new Map<Address, OwnerRecord>();
+  for (const [address, item] of Object.entries(mapOf(value['own']))) {
+    const record = readRecord(item);
+    if (record !== undefined) inventory.set(address as Address, record);
+  }
+  const restarts = Object.entries(mapOf(value['restarts'])).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+  return {
+    key,
+    runs: typeof value['runs'] === 'number' ? value['runs'] : 0,
+    inventory,
+    restarts: new Map(restarts),
+    sources: new Map(Object.entries(presentTexts(value['sources']))),
+    unready: new Set(textsOf(value['unready'])),
+  };
+}

@@ -1,0 +1,192 @@
+// What became of each step of a plan on a copy of the server, and what of a plan a copy can answer for at all. Pure.
+import type { Problem } from '../../../server/api/problem.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import type { Address, JsonObject } from '../documents/document.ts';
+import { mapOf } from '../documents/json-values.ts';
+import { paints, printable, type Paint, type Paints, type Color } from '../text/terminal-text.ts';
+import type { CreateStep, Plan, RebuildStep, Step } from './plan.ts';
+
+/** `untried`: nothing but the server itself can tell, so it is taken to succeed. `unreached`: a step before it would be refused. */
+export type Verdict = 'accepted' | 'refused' | 'unreached' | 'untried';
+
+export interface Trial {
+  readonly stepId: string;
+  readonly address: Address;
+  readonly action: Step['action'];
+  readonly verdict: Verdict;
+  /** Of any verdict but `accepted`; of that one why less than usual had to be done. */
+  readonly why?: string;
+  /** Of a refusal: as `Failure.code` says, and what to do. */
+  readonly code?: string;
+  readonly remedy?: string;
+  /** Paths of the object that the daemon names, with what it says of them. */
+  readonly details?: readonly Problem[];
+}
+
+export interface DryRun {
+  /** In the order of the plan. */
+  readonly trials: readonly Trial[];
+}
+
+export interface Tryable {
+  readonly plan: Plan;
+  /** By step, why it is left out. */
+  readonly untried: ReadonlyMap<string, string>;
+}
+
+/** What happens inside of containers. */
+const inside: Readonly<Partial<Record<string, string>>> = {
+  wait: 'only the container itself can tell',
+  files: 'the files of containers are not in the copy',
+  exec: 'only the container itself can tell',
+};
+
+/** The plan without what no copy can answer for; containers of images that are not in the copy are made empty. */
+export function tryable(plan: Plan): Tryable {
+  const untried = new Map<string, string>();
+  const needs = new Map<string, readonly string[]>();
+  const steps: Step[] = [];
+  for (const step of plan.steps) {
+    const own = step.needs.flatMap((id) => needs.get(id) ?? [id]);
+    const isImageLeftOut = step.needs.some((id) => untried.has(id) && id.startsWith('image'));
+    const why = whyUntried(step, isImageLeftOut);
+    if (why === undefined) steps.push(withoutFiles({ ...step, needs: [...new Set(own)] }, isImageLeftOut));
+    else {
+      untried.set(step.id, why);
+      // Who needs it needs what it needs.
+      needs.set(step.id, own);
+    }
+  }
+  return { plan: { ...plan, steps }, untried };
+}
+
+function whyUntried(step: Step, isImageLeftOut: boolean): string | undefined {
+  if (inside[step.action] !== undefined) return inside[step.action];
+  if (step.kind === 'project' || step.project !== undefined) return 'a copy has no projects';
+  if (step.kind === 'image_alias' && isImageLeftOut) return 'its image is not fetched into a copy';
+  if (step.kind === 'image' && step.action === 'create' && step.upload === undefined)
+    return 'it lies elsewhere, and is not fetched into a copy';
+  return undefined;
+}
+
+function withoutFiles(step: Step, isImageLeftOut: boolean): Step {
+  if (step.action === 'rebuild') {
+    const { plan } = tryable({ ...nothing, steps: step.afterwards });
+    return { ...emptied(step, isImageLeftOut), afterwards: plan.steps };
+  }
+  return step.action === 'create' && step.kind === 'container' ? emptied(step, isImageLeftOut) : step;
+}
+
+const nothing: Omit<Plan, 'steps'> = {
+  mode: 'apply',
+  changes: [],
+  orphans: [],
+  guards: [],
+  diagnostics: [],
+  summary: { add: 0, change: 0, destroy: 0, restart: 0, replace: 0, power: 0, claim: 0 },
+};
+
+function emptied<T extends CreateStep | RebuildStep>(step: T, isImageLeftOut: boolean): T {
+  const source: JsonObject = mapOf(step.body['source']);
+  const isElsewhere = source['server'] !== undefined || source['type'] === 'migration';
+  if (!isElsewhere && !(isImageLeftOut && source['type'] === 'image')) return step;
+  return { ...step, body: { ...step.body, source: { type: 'none' } } };
+}
+
+export const countOf = ({ trials }: DryRun, verdict: Verdict): number =>
+  trials.filter((trial) => trial.verdict === verdict).length;
+
+/** One for each thing that the daemon would say, to be located in the manifests. */
+export function refusalsOf({ trials }: DryRun): readonly Diagnostic[] {
+  return trials
+    .filter(({ verdict }) => verdict === 'refused')
+    .flatMap(({ address, action, why = '', remedy, details = [] }) => {
+      const head = `the daemon would refuse to ${action} ${address}`;
+      const found = details.length === 0 ? [{ path: '', message: why }] : details;
+      return found.map(({ path, message }): Diagnostic => ({
+        severity: 'error',
+        code: 'would-be-refused',
+        address,
+        path,
+        message: `${head}: ${path === '' ? '' : `${path} `}${message}`,
+        ...(remedy === undefined ? {} : { remedy }),
+      }));
+    });
+}
+
+export const dryRunLimits =
+  'Only the host itself can refuse what its disks, kernel, devices, ports and other servers lack: nobody asked it.';
+
+const words: Readonly<Record<Verdict, string>> = {
+  accepted: 'would succeed',
+  refused: 'would be refused',
+  unreached: 'not reached',
+  untried: 'not tried',
+};
+
+export function dryRunSummary(dryRun: DryRun): string {
+  const parts = (['accepted', 'refused', 'unreached', 'untried'] as const)
+    .filter((verdict) => verdict === 'accepted' || countOf(dryRun, verdict) > 0)
+    .map((verdict) => `${countOf(dryRun, verdict)} ${words[verdict]}`);
+  return `Dry run: ${parts.join(', ')}.`;
+}
+
+export function renderDryRun(dryRun: DryRun, options: { readonly color: Color }): string {
+  const paint = paints(options.color);
+  const lines = dryRun.trials.map((trial) => renderTrial(trial, paint));
+  return [...lines, ...(lines.length === 0 ? [] : ['']), paint.bold(dryRunSummary(dryRun)), paint.dim(dryRunLimits)]
+    .join('\n')
+    .concat('\n');
+}
+
+function renderTrial({ address, action, verdict, why }: Trial, paint: Paints): string {
+  const tints: Readonly<Record<Verdict, Paint>> = {
+    accepted: paint.green,
+    refused: paint.red,
+    unreached: paint.dim,
+    untried: paint.yellow,
+  };
+  const what = `${tints[verdict](words[verdict].padEnd(16))} ${printable(address)}: ${action}`;
+  return `  ${what}${why === undefined ? '' : paint.dim(` (${printable(why)})`)}`;
+}
+
+export function dryRunJson(dryRun: DryRun): JsonObject {
+  const count = (verdict: Verdict): number => countOf(dryRun, verdict);
+  return {
+    steps: dryRun.trials.map(trialJson),
+    accepted: count('accepted'),
+    refused: count('refused'),
+    unreached: count('unreached'),
+    untried: count('untried'),
+  };
+}
+
+export function trialJson({ stepId, address, action, verdict, why, code, details = [] }: Trial): JsonObject {
+  return {
+    step: stepId,
+    address,
+    action,
+    verdict,
+    ...(why === undefined ? {} : { why }),
+    ...(code === undefined ? {} : { code }),
+    ...(details.length === 0 ? {} : { details: details.map(({ path, message }) => ({ path, message })) }),
+  };
+}
+
+const mostRows = 100;
+
+/** A section below the plan: what would be refused, then the count. */
+export function dryRunMarkdown(dryRun: DryRun): string {
+  const inline = (text: string): string =>
+    printable(text)
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('|', String.raw`\|`);
+  const refused = dryRun.trials.filter(({ verdict }) => verdict === 'refused');
+  const rows = refused
+    .slice(0, mostRows)
+    .map(({ address, action, why = '' }) => `> **Would be refused:** \`${inline(address)}\` ${action}: ${inline(why)}`);
+  const more = refused.length > mostRows ? [`> and ${refused.length - mostRows} more`] : [];
+  const list = [...rows, ...more].join('\n>\n');
+  return `\n${list}${list === '' ? '' : '\n\n'}${dryRunSummary(dryRun)} ${dryRunLimits}\n`;
+}

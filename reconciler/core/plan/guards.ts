@@ -1,0 +1,20 @@
+// Guards that several decisions put up, with their words. Pure.
+import type { Address } from '../documents/document.ts';
+import type { Guard } from './plan.ts';
+
+export const protectedGuard = (address: Address, verb: string): Guard => ({
+  code: 'protected',
+  address,
+  message: `${address} is protected: this plan would ${verb} it`,
+  remedy: `take away manage.protect and security.protection.delete with an apply of their own, then ${verb} it`,
+});
+
+export const inUseGuard = (address: Address, verb: string, users: readonly string[]): Guard => ({
+  code: 'in-use',
+  address,
+  message: `cannot ${verb} ${address}: ${listed(users)} ${users.length === 1 ? 'uses' : 'use'} it`,
+  remedy: 'delete or change its users first',
+});
+
+export const listed = (names: readonly string[]): string =>
+  names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');

@@ -1,0 +1,54 @@
+// Networks and pools of clusters: what each member is told at their creation, from keys of `config` that hold for every member and from
+// `member_overrides`; and what is wrong with those. Pure.
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import { isMemberKey, isMemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
+import { lackOfCluster } from '../../../server/api/server/capability.ts';
+import { incapable } from './capability-messages.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import type { Document, JsonObject } from '../documents/document.ts';
+import { mapOf, presentTexts, textOf } from '../documents/json-values.ts';
+import type { Observed } from '../documents/observed.ts';
+
+/** With `member_overrides` for every member, and without keys in `config` that only members take. */
+export function bodyForMembers({ kind }: Document, body: JsonObject, { members }: Observed): JsonObject {
+  if (members === undefined || !isMemberKind(kind)) return body;
+  const config = Object.entries(presentTexts(body['config']));
+  const own = Object.fromEntries(config.filter(([key]) => isMemberKey(kind, key)));
+  const common = Object.fromEntries(config.filter(([key]) => !isMemberKey(kind, key)));
+  const overrides = mapOf(body['member_overrides']);
+  const all = members.map((name) => [name, { ...own, ...mapOf(overrides[name]) }] as const);
+  return { ...body, config: common, member_overrides: Object.fromEntries(all) };
+}
+
+/** Where a container is made: where its document says, else where the one was that it replaces. */
+export function targetOf(
+  document: Document,
+  live: object | undefined,
+  { members }: Observed,
+): { readonly target?: string } {
+  if (document.kind !== 'container' || members === undefined) return {};
+  const location = textOf((live as JsonObject | undefined)?.['location']);
+  const target = textOf(document.values['target']) ?? (location === 'none' ? undefined : location);
+  return target === undefined ? {} : { target };
+}
+
+export function memberProblems(object: Document, { members }: Observed): readonly Diagnostic[] {
+  const overrides = Object.keys(mapOf(object.values['member_overrides']));
+  const target = object.kind === 'container' ? textOf(object.values['target']) : undefined;
+  const path = overrides.length > 0 ? 'member_overrides' : 'target';
+  if (overrides.length === 0 && target === undefined) return [];
+  const lack = lackOfCluster(members !== undefined);
+  if (lack !== undefined) return [incapable(object, path, `take ${path}`, lack)];
+  const named = target === undefined ? overrides : [...overrides, target];
+  // A target may be a group of members.
+  const strange = named.filter((name) => members?.includes(name) !== true && !name.startsWith('@'));
+  return strange.map((name) => ({
+    severity: 'error',
+    code: 'unknown-member',
+    address: object.address,
+    path: path === 'target' ? path : `${path}.${name}`,
+    message: `${object.address}: the cluster has no member ${name}${hint(name, members ?? [])}`,
+    remedy: `its members are ${members?.join(', ') ?? ''}`,
+    ...object.location,
+  }));
+}

@@ -1,0 +1,246 @@
+// Config keys, devices and types of a document that LXD has and the contract of our own daemon has not: they are taken out before the
+// rules of the contract judge the rest, and asked of the server's extensions when a plan is made. Pure.
+import { containerConfigKey } from '../../../server/api/container/container-config.ts';
+import { lackOfExtension } from '../../../server/api/server/capability.ts';
+import {
+  deviceType,
+  deviceTypes,
+  resolveDevice,
+  type DeviceConfig,
+  type Devices,
+} from '../../../server/api/devices/index.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import {
+  isServedHere,
+  lxdDevice,
+  lxdKey,
+  lxdKeyNames,
+  lxdNetworkTypes,
+  lxdPoolDrivers,
+  lxdProperty,
+  lxdPropertyNames,
+  type LxdKey,
+  type LxdPlace,
+} from '../../../server/api/server/lxd-keys.ts';
+import { nearestName } from '../../../server/api/text/nearest-word.ts';
+import { findNetworkConfigKey, networkConfigKeys } from '../../../server/api/network/network-config.ts';
+import { findProjectConfigKey, projectConfigKeys } from '../../../server/api/cluster/project-config.ts';
+import { serverConfigKeys } from '../../../server/api/server/server-config.ts';
+import { poolConfigKeys, volumeConfigKeys } from '../../../server/api/storage/storage-config.ts';
+import { containerConfigKeys } from '../../../server/api/container/container-config-keys.ts';
+import { incapable } from './capability-messages.ts';
+import type { Diagnostic } from '../documents/diagnostic.ts';
+import type { Document, JsonObject } from '../documents/document.ts';
+import { presentDevices, presentTexts, textOf } from '../documents/json-values.ts';
+import type { Observed } from '../documents/observed.ts';
+
+type Config = Readonly<Record<string, string>>;
+
+export interface Foreign {
+  /** `config.linux.sysctl.kernel.msgmax`, `devices.eth0.security.acls`, `type`. */
+  readonly path: string;
+  readonly since: string;
+  /** false: only its beginning is known. */
+  readonly isNamed: boolean;
+}
+
+const places: Readonly<Partial<Record<KindName, LxdPlace>>> = {
+  container: 'container',
+  profile: 'container',
+  network: 'network',
+  storage_pool: 'storage_pool',
+  storage_volume: 'storage_volume',
+  server_config: 'server_config',
+  project: 'project',
+};
+
+/** A key of the contract is judged by the contract, wherever it has a row for it. */
+const ours: Readonly<Record<LxdPlace, (key: string, driver: string) => boolean>> = {
+  container: (key) => containerConfigKey(key) !== undefined,
+  network: (key) => findNetworkConfigKey(key) !== undefined,
+  storage_pool: (key, driver) => {
+    const row: { readonly drivers: readonly string[] } | undefined = Object.hasOwn(poolConfigKeys, key)
+      ? poolConfigKeys[key as keyof typeof poolConfigKeys]
+      : undefined;
+    return row !== undefined && (row.drivers.includes(driver) || !key.startsWith('volume.'));
+  },
+  storage_volume: (key) => Object.hasOwn(volumeConfigKeys, key),
+  server_config: (key) => Object.hasOwn(serverConfigKeys, key),
+  project: (key) => findProjectConfigKey(key) !== undefined,
+};
+
+const names: Readonly<Record<LxdPlace, () => readonly string[]>> = {
+  container: () => Object.keys(containerConfigKeys),
+  network: () => networkConfigKeys.map(({ key }) => key),
+  storage_pool: () => Object.keys(poolConfigKeys),
+  storage_volume: () => Object.keys(volumeConfigKeys),
+  server_config: () => Object.keys(serverConfigKeys),
+  project: () => Object.keys(projectConfigKeys),
+};
+
+/** undefined: the contract has it, or nobody has. What is nearly a known key is a slip of the pen, wherever it would go. */
+export function foreignKey(kind: KindName, key: string, driver = ''): LxdKey | undefined {
+  const place = places[kind];
+  if (place === undefined || key.startsWith('user.') || ours[place](key, driver)) return undefined;
+  const found = lxdKey(place, key);
+  return found === undefined || found.isNamed || nearestKey(place, key) === undefined ? found : undefined;
+}
+
+/** The known key, of either server, that was most likely meant. */
+const nearestKey = (place: LxdPlace, key: string): string | undefined =>
+  nearestName(
+    key,
+    [...names[place](), ...lxdKeyNames(place)].filter((name) => !name.includes('*')),
+  );
+
+/** What only LXD has, for hints. */
+export const foreignNames = (kind: KindName): readonly string[] => {
+  const place = places[kind];
+  return place === undefined ? [] : lxdKeyNames(place);
+};
+
+function foreignProperty(device: DeviceConfig, property: string): Omit<LxdKey, 'effect'> | undefined {
+  const resolved = resolveDevice(device);
+  const type = deviceType(resolved['type']);
+  if (type === undefined || property === 'type') return undefined;
+  const row = Object.hasOwn(type.properties, property) ? type.properties[property] : undefined;
+  const kind = type.kind === undefined ? undefined : resolved[type.kind];
+  if (row !== undefined && (row.only === undefined || kind === undefined || row.only.includes(kind))) return undefined;
+  const found = lxdProperty(resolved['type'] ?? '', property);
+  if (row !== undefined && found !== undefined && isServedHere(found.since)) return undefined;
+  if (found === undefined || found.isNamed) return found;
+  const known = [...Object.keys(type.properties), ...lxdPropertyNames(resolved['type'] ?? '')];
+  return row === undefined && nearestName(property, known) === undefined ? found : undefined;
+}
+
+/** Without what LXD alone has. */
+export function withoutForeign(kind: KindName, config: Config, driver = ''): Config {
+  return Object.fromEntries(Object.entries(config).filter(([key]) => foreignKey(kind, key, driver) === undefined));
+}
+
+export function withoutForeignDevices(devices: Devices): Devices {
+  return Object.fromEntries(
+    Object.entries(devices).flatMap(([name, device]) =>
+      lxdDevice(device) === undefined
+        ? [
+            [
+              name,
+              Object.fromEntries(Object.entries(device).filter(([key]) => foreignProperty(device, key) === undefined)),
+            ],
+          ]
+        : [],
+    ),
+  );
+}
+
+export const isForeignType = (kind: 'network' | 'storage_pool', word: string): boolean =>
+  Object.hasOwn(kind === 'network' ? lxdNetworkTypes : lxdPoolDrivers, word);
+
+function foreignType(kind: KindName, values: JsonObject): readonly Foreign[] {
+  const field = kind === 'network' ? 'type' : kind === 'storage_pool' ? 'driver' : undefined;
+  if (field === undefined) return [];
+  const table = field === 'type' ? lxdNetworkTypes : lxdPoolDrivers;
+  const word = textOf(values[field]) ?? '';
+  return Object.hasOwn(table, word) ? [{ path: field, since: table[word] ?? '', isNamed: true }] : [];
+}
+
+/** All of a document, in the order in which it is written. */
+export function foreignParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readonly Foreign[] {
+  const type = foreignType(kind, values);
+  // Of such a network or pool everything is its own.
+  if (type.length > 0) return type;
+  const driver = textOf(values['driver']) ?? '';
+  const keys = Object.keys(presentTexts(values['config'])).flatMap((key): readonly Foreign[] => {
+    const found = foreignKey(kind, key, driver);
+    return found === undefined ? [] : [{ path: `config.${key}`, since: found.since, isNamed: found.isNamed }];
+  });
+  return [...keys, ...Object.entries(presentDevices(values['devices'])).flatMap(ofDevice)];
+}
+
+function ofDevice([name, device]: readonly [string, DeviceConfig]): readonly Foreign[] {
+  const whole = lxdDevice(device);
+  if (whole !== undefined) return [{ path: `devices.${name}.${whole.property}`, since: whole.since, isNamed: true }];
+  return Object.keys(device).flatMap((property) => {
+    const found = foreignProperty(device, property);
+    return found === undefined ? [] : [{ path: `devices.${name}.${property}`, ...found }];
+  });
+}
+
+/** Config keys that the contract judges and that came with an API extension, which older servers lack. */
+const newerKeys = new Map(
+  Object.values(places).map((place) => [
+    place,
+    new Map(
+      lxdKeyNames(place).flatMap((key) => (ours[place](key, '') ? [[key, lxdKey(place, key)?.since ?? '']] : [])),
+    ),
+  ]),
+);
+
+/** Properties of that kind, by device type. */
+const newerProperties = new Map(
+  Object.entries(deviceTypes).map(([type, { properties }]) => [
+    type,
+    lxdPropertyNames(type).flatMap((property) => {
+      const since = Object.hasOwn(properties, property) ? lxdProperty(type, property)?.since : undefined;
+      return since !== undefined && isServedHere(since) ? [{ property, since }] : [];
+    }),
+  ]),
+);
+
+function newerParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readonly Foreign[] {
+  const place = places[kind];
+  const known = place === undefined ? undefined : newerKeys.get(place);
+  const config = known === undefined || known.size === 0 ? {} : presentTexts(values['config']);
+  return [
+    ...Object.keys(config).flatMap((key): readonly Foreign[] => {
+      const since = known?.get(key);
+      return since === undefined ? [] : [{ path: `config.${key}`, since, isNamed: true }];
+    }),
+    ...Object.entries(presentDevices(values['devices'])).flatMap(([name, device]) =>
+      (newerProperties.get(device['type'] ?? '') ?? []).flatMap(({ property, since }): readonly Foreign[] =>
+        Object.hasOwn(device, property) && lxdDevice(device) === undefined
+          ? [{ path: `devices.${name}.${property}`, since, isNamed: true }]
+          : [],
+      ),
+    ),
+  ];
+}
+
+/** On a server: what it has not is an error, what nobody here knows is told and left to its judgement. */
+export function foreignProblems(documents: readonly Document[], observed: Observed): readonly Diagnostic[] {
+  return documents.flatMap((document) =>
+    [...foreignParts(document), ...newerParts(document)].flatMap(({ path, since, isNamed }): readonly Diagnostic[] => {
+      const lack = lackOfExtension(observed.server.extensions, since);
+      if (lack !== undefined) return [incapable(document, path, `take ${path}`, lack)];
+      return isNamed ? [] : [unjudged(document, path)];
+    }),
+  );
+}
+
+const unjudged = (document: Document, path: string): Diagnostic => ({
+  severity: 'warning',
+  code: 'unjudged-key',
+  address: document.address,
+  path,
+  message: `${document.address}: ${path} is not known here: whether there is such a key, and what it takes, the server will tell`,
+  remedy: 'nothing, if the server has it',
+  ...document.location,
+});
+
+/** Without a server: which documents only some servers take. */
+export function foreignWarnings(documents: readonly Document[]): readonly Diagnostic[] {
+  return documents.flatMap((document) =>
+    foreignParts(document).map(({ path, since, isNamed }): Diagnostic => {
+      const who = isNamed ? `servers with the API extension ${since}` : 'some servers, if any';
+      return {
+        severity: 'warning',
+        code: 'foreign-key',
+        address: document.address,
+        path,
+        message: `${document.address}: ${path} is only for ${who}; gantryd has no such thing`,
+        remedy: 'a plan tells whether the server has it',
+        ...document.location,
+      };
+    }),
+  );
+}

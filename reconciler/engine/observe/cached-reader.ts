@@ -1,0 +1,68 @@
+// Lists of a server kept between two looks, so that one changed object costs one read and not all lists of a big host again.
+import { isNotFound } from '../../../server/client/client-error.ts';
+import type { Client } from '../../../server/client/client.ts';
+import type { ClientKind } from '../../../server/client/kind-paths.ts';
+import type { Address } from '../../core/documents/document.ts';
+import type { Seen } from '../../core/drift/lifecycle-changes.ts';
+
+type Lists = Pick<Client, 'list' | 'get'>;
+
+const inPlace = /-(updated|started|stopped|shutdown|paused|resumed|restarted|file-pushed|file-deleted)$/;
+const readOne: readonly string[] = ['container', 'profile', 'network', 'storage_pool'] satisfies ClientKind[];
+const mostReads = 16;
+
+export class CachedLists {
+  readonly #client: Lists;
+  readonly #kept = new Map<ClientKind, Promise<readonly object[]>>();
+
+  constructor(client: Lists) {
+    this.#client = client;
+  }
+
+  readonly list: Client['list'] = (kind, signal) => {
+    const kept = this.#kept.get(kind);
+    if (kept !== undefined) return kept as ReturnType<typeof this.list<typeof kind>>;
+    const read = this.#client.list(kind, signal);
+    this.#kept.set(kind, read);
+    // A list that could not be read is read again.
+    read.catch(() => this.#kept.delete(kind));
+    return read;
+  };
+
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  /** Reads again what is told of. Whoever came, went or was renamed may stand in several lists: then all of them. */
+  async refresh(seen: readonly Seen[], signal: AbortSignal): Promise<void> {
+    const addresses = new Set(seen.map(({ address }) => address));
+    const isSmall =
+      addresses.size <= mostReads && seen.every((one) => inPlace.test(one.action) && isPlain(one.address));
+    if (!isSmall) this.forget();
+    else await Promise.all([...addresses].map((address) => this.#refreshOne(address, signal)));
+  }
+
+  async #refreshOne(address: Address, signal: AbortSignal): Promise<void> {
+    const slash = address.indexOf('/');
+    const kind = address.slice(0, slash) as 'container';
+    const name = address.slice(slash + 1);
+    const kept = this.#kept.get(kind);
+    if (kept === undefined) return;
+    const [objects, found] = await Promise.all([
+      kept,
+      this.#client.get(kind, name, signal).then(
+        ({ metadata }) => metadata,
+        (error: unknown) => {
+          if (isNotFound(error)) return undefined;
+          throw error;
+        },
+      ),
+    ]);
+    const others = objects.filter((object) => (object as { readonly name?: string }).name !== name);
+    this.#kept.set(kind, Promise.resolve(found === undefined ? others : [...others, found]));
+  }
+}
+
+/** Of the connection's own project, and of a kind that goes by its name. */
+const isPlain = (address: Address): boolean =>
+  !address.includes('@') && readOne.includes(address.slice(0, address.indexOf('/')));

@@ -1,0 +1,56 @@
+// What watchers of this machine saw happen to a server, in files of bounded size, so that a later look can tell who and when.
+import { appendFile, mkdir, readFile, rename, stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Address } from '../../core/documents/document.ts';
+import type { Seen } from '../../core/drift/lifecycle-changes.ts';
+
+export interface SeenPlace {
+  /** $XDG_STATE_HOME/gantry. */
+  readonly directory: string;
+  /** As in `--host`. */
+  readonly host: string;
+}
+
+/** Two of them: the full one goes when its successor is full, too. */
+const mostBytes = 512 * 1024;
+
+const fileOf = ({ directory, host }: SeenPlace): string =>
+  join(directory, 'seen', `${createHash('sha256').update(host).digest('hex').slice(0, 16)}.ndjson`);
+
+/** Rejects when it cannot be written. */
+export async function logSeen(place: SeenPlace, seen: readonly Seen[]): Promise<void> {
+  if (seen.length === 0) return;
+  const file = fileOf(place);
+  await mkdir(join(place.directory, 'seen'), { recursive: true, mode: 0o700 });
+  const size = await stat(file).then(
+    (found) => found.size,
+    () => 0,
+  );
+  if (size > mostBytes) await rename(file, `${file}.1`);
+  await appendFile(file, seen.map((one) => `${JSON.stringify(one)}\n`).join(''), { mode: 0o600 });
+}
+
+/** The last that was seen of each object since `since` (RFC 3339). What cannot be read was not seen. */
+export async function readSeen(place: SeenPlace, since: string): Promise<ReadonlyMap<Address, Seen>> {
+  const file = fileOf(place);
+  const texts = await Promise.all([`${file}.1`, file].map((path) => readFile(path, 'utf8').catch(() => '')));
+  const last = new Map<Address, Seen>();
+  const sinceMs = Date.parse(since);
+  for (const line of texts.join('\n').split('\n')) {
+    const seen = parse(line);
+    if (seen !== undefined && !(Date.parse(seen.at) < sinceMs)) last.set(seen.address, seen);
+  }
+  return last;
+}
+
+function parse(line: string): Seen | undefined {
+  try {
+    const value = JSON.parse(line) as Partial<Seen> | null;
+    const isSeen =
+      typeof value?.address === 'string' && typeof value.at === 'string' && typeof value.action === 'string';
+    return isSeen ? (value as Seen) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,267 @@
+// Reads what documents and records speak of inside containers: files by their hash, paths that commands make, snapshots. Only
+// containers of which somebody says such a thing are asked; everything else of the world is observe.ts.
+import { stat } from 'node:fs/promises';
+import { statusCodes } from '../../../server/api/status.ts';
+import { pathOf } from '../../../server/client/kind-paths.ts';
+import type { Snapshot } from '../../../server/api/container/snapshot.ts';
+import { isBusy, isNotFound, retold } from '../../../server/client/client-error.ts';
+import { discard, readIfThere, sha256Of } from '../../../server/client/files/file-helpers.ts';
+import { filesOf, type FileEntry as LiveEntry, type Files } from '../../../server/client/files/container-files.ts';
+import type { Http } from '../../../server/client/transport/http.ts';
+import type { Container } from '../../../server/api/container/container.ts';
+import { coreKind } from '../../core/kinds/index.ts';
+import type { Document, Json, JsonObject } from '../../core/documents/document.ts';
+import { execsIn, filesIn, snapshotsIn, type Content, type FileEntry } from '../../core/documents/inside.ts';
+import type { Live, Observed } from '../../core/documents/observed.ts';
+import { ownedAt, recordsIn } from '../../core/ownership/owner-records.ts';
+import { posix } from '../../core/text/posix-paths.ts';
+import { projectOfLive } from '../../core/live/project-scope.ts';
+import { plainName } from '../../core/text/scoped-name.ts';
+import { settle, type SettleClient } from '../steps/existing.ts';
+
+export interface InsideClient extends SettleClient {
+  readonly http: Http;
+  inProject(project: string): InsideClient;
+}
+
+/** Of one container, what has to be looked at. */
+interface Wanted {
+  readonly files: ReadonlySet<string>;
+  readonly made: ReadonlySet<string>;
+  readonly document: Document | undefined;
+}
+
+const containersAtOnce = 4;
+const readsAtOnce = 2;
+
+export interface Asked {
+  readonly documents: readonly Document[];
+  readonly set: string;
+  readonly nowMs: number;
+  /** Also `contents`, of files that are no bigger than a manifest may bear. */
+  readonly keepsContents?: boolean;
+}
+
+/** Something was at work on a container, and has ended: what was seen of the world before is of the past. */
+export class MovedError extends Error {
+  override readonly name = 'MovedError';
+}
+
+/**
+ * The world with `files`, `made` and `snapshots` on the containers that `documents` or the set's records ask for. Throws when the
+ * inside of one cannot be read: a plan that passes over what it does not know would be wrong. MovedError: the world has to be read again.
+ */
+export async function observeInside(
+  client: InsideClient,
+  observed: Observed,
+  { documents, set, nowMs, keepsContents = false }: Asked,
+  signal: AbortSignal,
+): Promise<Observed> {
+  const declared = new Map(
+    documents.filter(({ kind }) => kind === 'container').map((one) => [coreKind('container').apiName(one), one]),
+  );
+  const containers = new Map(observed.containers);
+  const queue = [...containers].flatMap(([key, live]) => {
+    const wanted = wantedOf(live, declared.get(key), set);
+    return wanted === undefined ? [] : [{ key, live, wanted }];
+  });
+  const work = async (): Promise<void> => {
+    for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
+      const { key, live, wanted } = one;
+      const project = projectOfLive(observed, live.object);
+      const own = project === undefined ? client : client.inProject(project);
+      const name = plainName(key, project);
+      const inside = await look({ http: own.http, name, wanted, nowMs, keepsContents }, signal).catch(
+        async (error: unknown) => {
+          // Files that are not there are no error: the container itself is gone.
+          if (!isBusy(error) && !isNotFound(error)) throw error;
+          await settle(own, 'container', name, signal);
+          throw new MovedError(`container/${name} was busy, or went`, { cause: error });
+        },
+      );
+      containers.set(key, { ...live, object: Object.assign({}, live.object, inside) });
+    }
+  };
+  const volumes = await volumesWithSnapshots(client, observed, documents, signal);
+  if (queue.length === 0) return volumes === observed.volumes ? observed : { ...observed, volumes };
+  await Promise.all(Array.from({ length: Math.min(containersAtOnce, queue.length) }, work));
+  return { ...observed, containers, volumes };
+}
+
+/** The volumes, with the snapshots of those whose documents name some. */
+async function volumesWithSnapshots(
+  client: InsideClient,
+  observed: Observed,
+  documents: readonly Document[],
+  signal: AbortSignal,
+): Promise<Observed['volumes']> {
+  const asking = documents.filter(({ kind, values }) => kind === 'storage_volume' && snapshotsIn(values).length > 0);
+  if (asking.length === 0) return observed.volumes;
+  const volumes = new Map(observed.volumes);
+  for (const document of asking) {
+    const key = coreKind('storage_volume').apiName(document);
+    const live = volumes.get(key);
+    if (live === undefined) continue;
+    const { project } = document;
+    const own = project === undefined ? client : client.inProject(project);
+    const path = `${pathOf('storage_volume', plainName(key, project))}/snapshots`;
+    const snapshots = await readSnapshots(own.http, path, snapshotsIn(document.values), 0, signal);
+    volumes.set(key, { ...live, object: Object.assign({}, live.object, { snapshots }) });
+  }
+  return volumes;
+}
+
+function wantedOf(live: Live<Container>, document: Document | undefined, set: string): Wanted | undefined {
+  const values = document?.values ?? {};
+  const owned = ownedAt(recordsIn(live.object).get(set)?.keys, ['files']);
+  const files = new Set([...Object.keys(filesIn(values)), ...(typeof owned === 'object' ? Object.keys(owned) : [])]);
+  const made = new Set(execsIn(values).flatMap(([, { creates }]) => creates ?? []));
+  const isAsked = files.size + made.size + snapshotsIn(values).length > 0;
+  return isAsked && live.object.status_code !== statusCodes.error ? { files, made, document } : undefined;
+}
+
+interface Look {
+  readonly http: Http;
+  readonly name: string;
+  readonly wanted: Wanted;
+  readonly nowMs: number;
+  readonly keepsContents: boolean;
+}
+
+async function look({ http, name, wanted, nowMs, keepsContents }: Look, signal: AbortSignal): Promise<JsonObject> {
+  const files = filesOf(http, name);
+  const declared = filesIn(wanted.document?.values ?? {});
+  const seen: Record<string, Json> = {};
+  const contents: Record<string, Content> = {};
+  const made: Record<string, Json> = {};
+  const paths = [...wanted.files].sort();
+  const others = [...wanted.made].filter((path) => !wanted.files.has(path));
+  const work = async (): Promise<void> => {
+    for (let path = paths.shift(); path !== undefined; path = paths.shift()) {
+      const keep = keepsContents ? (content: Content): void => void (contents[path ?? ''] = content) : undefined;
+      const entry = await named(name, path, readEntry(files, path, declared[path], keep, signal));
+      if (entry !== undefined) seen[path] = { ...entry };
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(readsAtOnce, paths.length) }, work));
+  for (const path of others) {
+    const entry = await named(name, path, readIfThere(files, path, signal));
+    if (entry !== undefined) discard(entry);
+    made[path] = entry !== undefined;
+  }
+  for (const path of wanted.made) made[path] ??= path in seen;
+  const snapshots = snapshotsIn(wanted.document?.values ?? {});
+  return {
+    // In one order, whichever answer came first.
+    files: Object.fromEntries(Object.entries(seen).sort(([a], [b]) => (a < b ? -1 : 1))),
+    made,
+    ...(keepsContents ? { contents } : {}),
+    ...(snapshots.length === 0
+      ? {}
+      : { snapshots: await readSnapshots(http, `${pathOf('container', name)}/snapshots`, snapshots, nowMs, signal) }),
+  };
+}
+
+async function named<T>(name: string, path: string, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw retold(error, `cannot look at ${path} in container/${name}: ${why}`);
+  }
+}
+
+async function readEntry(
+  files: Files,
+  path: string,
+  wanted: FileEntry | undefined,
+  keep: Keep | undefined,
+  signal: AbortSignal,
+): Promise<FileEntry | undefined> {
+  const live = await readIfThere(files, path, signal);
+  return live === undefined ? undefined : entryOf(path, live, wanted, keep);
+}
+
+type Keep = (content: Content) => void;
+
+async function entryOf(
+  path: string,
+  live: LiveEntry,
+  wanted: FileEntry | undefined,
+  keep: Keep | undefined,
+): Promise<FileEntry> {
+  if (live.type === 'symlink') {
+    // Real LXD answers with where a relative link leads.
+    const isAsWanted = wanted?.target !== undefined && posix.resolve(path, wanted.target) === live.target;
+    return { type: 'symlink', target: isAsWanted ? wanted.target : live.target };
+  }
+  const owner = { mode: `0${(live.mode & 0o7777).toString(8).padStart(3, '0')}`, uid: live.uid, gid: live.gid };
+  if (live.type === 'directory') return { type: 'directory', ...owner };
+  const body = keep === undefined ? live.body : kept(live.body, keep);
+  return { type: 'file', content: `sha256:${await sha256Of(body)}`, ...owner };
+}
+
+const mostKeptBytes = 256 * 1024;
+
+/** Passes everything on, and at the end what it was, unless that is too much. */
+async function* kept(body: AsyncIterable<Buffer>, keep: Keep): AsyncIterable<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size <= mostKeptBytes) chunks.push(chunk);
+    yield chunk;
+  }
+  if (size > mostKeptBytes) return;
+  const bytes = Buffer.concat(chunks);
+  const text = bytes.toString('utf8');
+  const isText = !text.includes('\0') && Buffer.from(text).equals(bytes);
+  keep(isText ? { text } : { base64: bytes.toString('base64') });
+}
+
+/** Declared ones only. One whose time is over is not missed. */
+async function readSnapshots(
+  http: Http,
+  path: string,
+  declared: ReturnType<typeof snapshotsIn>,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  const { metadata } = await http.send<readonly Partial<Snapshot>[]>(
+    { method: 'GET', path, query: { recursion: '1' } },
+    signal,
+  );
+  // Older servers call them CONTAINER/SNAPSHOT.
+  const taken = new Map(metadata.map((one) => [one.name?.slice(one.name.indexOf('/') + 1), one]));
+  const entries = declared.flatMap(([snapshot, { expires_at: until }]): readonly (readonly [string, Json])[] => {
+    const found = taken.get(snapshot);
+    if (found !== undefined) return [[snapshot, describe(found)]];
+    return until !== undefined && Date.parse(until) <= nowMs ? [[snapshot, { expired: true }]] : [];
+  });
+  return Object.fromEntries(entries);
+}
+
+function describe(found: Partial<Snapshot>): JsonObject {
+  const until = Date.parse(found.expires_at ?? '');
+  const isLasting = Number.isNaN(until) || until <= 0;
+  return {
+    description: found.description ?? '',
+    ...(isLasting ? {} : { expires_at: new Date(until).toISOString() }),
+    stateful: found.stateful === true,
+  };
+}
+
+/** Local files that are no longer what their documents say; a saved plan holds hashes, not contents. */
+export async function changedContents(documents: readonly Document[]): Promise<readonly string[]> {
+  const { createReadStream } = await import('node:fs');
+  const changed: string[] = [];
+  for (const { address, values, contents = {} } of documents) {
+    for (const [path, content] of Object.entries(contents)) {
+      if (!('file' in content)) continue;
+      const found = await stat(content.file).catch(() => undefined);
+      const hash = found?.isFile() === true ? await sha256Of(createReadStream(content.file)) : '';
+      if (`sha256:${hash}` !== filesIn(values)[path]?.content) changed.push(`${address} ${path}: ${content.file}`);
+    }
+  }
+  return changed;
+}

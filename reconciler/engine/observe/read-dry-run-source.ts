@@ -1,0 +1,92 @@
+// What a copy of a server is made from: the world that a plan was made for, and the little that only a copy wants to know.
+// Sends nothing but GET.
+import type { Resources, Server } from '../../../server/api/server/server.ts';
+import type { Snapshot } from '../../../server/api/container/snapshot.ts';
+import type { World, WorldHost } from '../../../server/api/server/server-contents.ts';
+import { dialectOf, type Client } from '../../../server/client/client.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import type { Live, Observed } from '../../core/documents/observed.ts';
+import type { Plan } from '../../core/plan/plan.ts';
+import { projectOfLive } from '../../core/live/project-scope.ts';
+
+/** `http` is only read with. */
+export type WorldClient = Pick<Client, 'server' | 'http'>;
+
+/** Two calls, and one for each container whose snapshots the plan is about. */
+export async function readWorld(
+  client: WorldClient,
+  observed: Observed,
+  plan: Plan,
+  signal: AbortSignal,
+): Promise<World> {
+  const objects = <T extends object>(table: ReadonlyMap<string, Live<T>>): readonly T[] =>
+    [...table.values()].map(({ object }) => object).filter((one) => projectOfLive(observed, one) === undefined);
+  const [host, snapshots] = await Promise.all([
+    readHost(client, signal),
+    readSnapshots(client, observed, plan, signal),
+  ]);
+  return {
+    config: observed.server.config ?? {},
+    containers: objects(observed.containers),
+    snapshots,
+    profiles: objects(observed.profiles),
+    networks: objects(observed.networks),
+    pools: objects(observed.pools),
+    volumes: objects(observed.volumes),
+    images: objects(observed.images),
+    aliases: objects(observed.aliases),
+    certificates: objects(observed.certificates),
+    host,
+  };
+}
+
+async function readHost(client: WorldClient, signal: AbortSignal): Promise<WorldHost> {
+  const [{ metadata }, resources] = await Promise.all([
+    client.server(signal),
+    client.http
+      .send<Partial<Resources>>({ method: 'GET', path: '/1.0/resources' }, signal)
+      .then((reply) => reply.metadata)
+      .catch((): Partial<Resources> => {
+        signal.throwIfAborted();
+        return {};
+      }),
+  ]);
+  const { cpu, memory } = resources;
+  return {
+    poolDrivers: poolDriversOf(metadata),
+    ...(cpu === undefined ? {} : { cpus: cpu.total }),
+    ...(memory === undefined ? {} : { memoryBytes: memory.total }),
+  };
+}
+
+/** What it says that it has; a server of our own always has these, or tells why not when it is asked for one. */
+function poolDriversOf(server: Server): readonly string[] {
+  const environment: Readonly<Record<string, unknown>> = { ...(server.environment as object | undefined) };
+  const { storage = '', storage_supported_drivers: supported = [] } = environment;
+  const inUse = typeof storage === 'string' ? storage.split(/[ |]+/).filter((name) => name !== '') : [];
+  const offered = (Array.isArray(supported) ? supported : []).map((one) => {
+    const named = isMap(one) ? (one['Name'] ?? one['name']) : one;
+    return typeof named === 'string' ? named : '';
+  });
+  return [...new Set([...inUse, ...offered, ...(dialectOf(server) === 'svc' ? ['dir', 'btrfs'] : ['dir'])])];
+}
+
+async function readSnapshots(
+  client: WorldClient,
+  observed: Observed,
+  plan: Plan,
+  signal: AbortSignal,
+): Promise<World['snapshots']> {
+  const names = new Set(plan.steps.filter(({ action }) => action === 'snapshot').map(({ name }) => name));
+  const found: Record<string, readonly Snapshot[]> = {};
+  for (const name of names) {
+    if (!observed.containers.has(name)) continue;
+    const path = `/1.0/containers/${encodeURIComponent(name)}/snapshots`;
+    const reply = await client.http.send<readonly Snapshot[] | null>(
+      { method: 'GET', path, query: { recursion: 1 } },
+      signal,
+    );
+    found[name] = reply.metadata ?? [];
+  }
+  return found;
+}

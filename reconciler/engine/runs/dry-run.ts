@@ -1,0 +1,46 @@
+// Carries a plan out on a copy of the server, as an apply would on the server itself, and notes what became of each step.
+import { tryable, type DryRun, type Trial } from '../../core/plan/dry-run.ts';
+import type { Plan, Step } from '../../core/plan/plan.ts';
+import { applyPlan, type ApplyDeps } from './apply.ts';
+import type { EngineEvent } from '../steps/events.ts';
+import type { RunResult } from '../execute.ts';
+
+export type DryRunDeps = Omit<ApplyDeps, 'emit' | 'journal'>;
+
+/** `deps.client` is one of the copy. Throws what `applyPlan` throws. */
+export async function dryRun(
+  plan: Plan,
+  deps: DryRunDeps,
+  signal?: AbortSignal,
+): Promise<DryRun & { readonly result: RunResult }> {
+  const { plan: tried, untried } = tryable(plan);
+  const found = new Map<string, Trial>();
+  const emit = (event: EngineEvent): void => {
+    const trial = trialOf(event);
+    if (trial !== undefined) found.set(event.step.id, trial);
+  };
+  const result = await applyPlan(tried, { ...deps, emit }, signal);
+  const trials = plan.steps.flatMap((step): readonly Trial[] => {
+    const why = untried.get(step.id);
+    const trial = why === undefined ? found.get(step.id) : { ...of(step), verdict: 'untried' as const, why };
+    return trial === undefined ? [] : [trial];
+  });
+  return { trials, result };
+}
+
+const of = ({ id, address, action }: Step): Pick<Trial, 'stepId' | 'address' | 'action'> => ({
+  stepId: id,
+  address,
+  action,
+});
+
+/** Of how the step ended; undefined for what is told on the way. */
+function trialOf(event: EngineEvent): Trial | undefined {
+  const step = of(event.step);
+  if (event.type === 'apply_skipped') return { ...step, verdict: 'unreached', why: event.because };
+  if (event.type === 'apply_complete')
+    return { ...step, verdict: 'accepted', ...(event.note === undefined ? {} : { why: event.note }) };
+  if (event.type !== 'apply_errored') return undefined;
+  const { why, code, remedy, details } = event.failure;
+  return { ...step, verdict: 'refused', why, code, remedy, ...(details === undefined ? {} : { details }) };
+}

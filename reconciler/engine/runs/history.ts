@@ -1,0 +1,126 @@
+// Notes the revision of a run in the set's history, under the same writes to the server as its lock; packs and unpacks the documents.
+import { createHash } from 'node:crypto';
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
+import {
+  addRevision,
+  changesOf,
+  defaultLimits,
+  documentsText,
+  dropHistory,
+  nextNumber,
+  readHistory,
+  refusedOf,
+  type HistoryLimits,
+  type Revision,
+  type WrittenDocument,
+} from '../../core/history/revisions.ts';
+import type { Plan } from '../../core/plan/plan.ts';
+import { summarize } from '../../core/plan/summary.ts';
+import type { RunResult } from '../execute.ts';
+import type { RunNotes } from './set-run.ts';
+import type { Patch, ServerConfig } from './server-notes.ts';
+
+/** What a person and their place of work add to a plan. */
+export interface RevisionDraft {
+  readonly who: string;
+  readonly message?: string;
+  readonly commit?: string;
+  /** The same on all hosts of one rollout. */
+  readonly rollout?: string;
+  readonly rollbackOf?: number;
+  /** Objects were left out of the run. */
+  readonly isPartial: boolean;
+  /** Secrets cut out. */
+  readonly documents: readonly WrittenDocument[];
+  readonly images: Readonly<Record<string, string>>;
+  readonly limits?: HistoryLimits;
+  /** No revision when the newest has the same documents. */
+  readonly onlyNew?: boolean;
+}
+
+export class RevisionNotes implements RunNotes {
+  readonly #set: string;
+  readonly #draft: RevisionDraft;
+  readonly #packed: { readonly hash: string; readonly text: string } | undefined;
+  readonly #limits: HistoryLimits;
+  #revision: Revision | undefined;
+  #isRefused = false;
+
+  constructor(set: string, draft: RevisionDraft) {
+    this.#set = set;
+    this.#draft = draft;
+    this.#limits = draft.limits ?? defaultLimits;
+    this.#packed = this.#limits.revisions === 0 ? undefined : packDocuments(draft.documents);
+  }
+
+  /** Its number, once the run has begun. */
+  get number(): number | undefined {
+    return this.#revision?.number;
+  }
+
+  opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch {
+    const { who, message, commit, rollout, rollbackOf, images, isPartial } = this.#draft;
+    const documents = plan.mode === 'apply' ? this.#packed : undefined;
+    const newest = readHistory(config, this.#set).revisions.at(-1);
+    if (this.#draft.onlyNew === true && newest?.documents === documents?.hash) return {};
+    // What guards keep as it is was not done.
+    const { add, change, destroy } = summarize(plan.changes.filter(({ steps }) => steps.length > 0));
+    const refused = refusedOf(plan);
+    this.#isRefused = refused.length > 0;
+    this.#revision = {
+      number: nextNumber(readHistory(config, this.#set)),
+      run,
+      at: new Date(atMs).toISOString(),
+      who,
+      mode: plan.mode,
+      outcome: 'running',
+      ...(message === undefined ? {} : { message }),
+      ...(commit === undefined ? {} : { commit }),
+      ...(rollout === undefined ? {} : { rollout }),
+      ...(rollbackOf === undefined ? {} : { rollbackOf }),
+      ...(isPartial ? { isPartial } : {}),
+      counts: { add, change, destroy },
+      changes: changesOf(plan),
+      ...(refused.length === 0 ? {} : { refused }),
+      ...(documents === undefined ? {} : { documents: documents.hash }),
+      images,
+    };
+    const isKept = documents !== undefined && documentsText(config, this.#set, documents.hash) !== undefined;
+    return addRevision(config, this.#set, this.#revision, isKept ? undefined : documents?.text, this.#limits);
+  }
+
+  closed(config: ServerConfig, result: RunResult | undefined, isFarewell: boolean): Patch {
+    if (isFarewell) return dropHistory(config, this.#set);
+    const kept = readHistory(config, this.#set).revisions.find(({ number }) => number === this.#revision?.number);
+    if (kept === undefined) return {};
+    const failed = result?.failures.length ?? 0;
+    const outcome =
+      result === undefined || failed > 0
+        ? 'failed'
+        : result.isInterrupted
+          ? 'interrupted'
+          : this.#isRefused
+            ? 'partial'
+            : 'done';
+    const ended: Revision = { ...kept, outcome, ...(failed === 0 ? {} : { failed }) };
+    return addRevision(config, this.#set, ended, undefined, this.#limits);
+  }
+}
+
+/** Equal documents give equal texts. */
+export function packDocuments(documents: readonly WrittenDocument[]): { readonly hash: string; readonly text: string } {
+  const json = JSON.stringify(documents);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 7 };
+  const text = brotliCompressSync(Buffer.from(json), { params }).toString('base64');
+  return { hash: createHash('sha256').update(json).digest('hex').slice(0, 16), text };
+}
+
+/** Somebody may write what they like into a config: nothing of it may fill the memory. */
+const mostBytes = 64 * 1024 * 1024;
+
+/** Throws an Error when the text is damaged. */
+export function unpackDocuments(text: string, hash: string): readonly WrittenDocument[] {
+  const json = brotliDecompressSync(Buffer.from(text, 'base64'), { maxOutputLength: mostBytes }).toString('utf8');
+  if (createHash('sha256').update(json).digest('hex').slice(0, 16) !== hash) throw new Error('its hash is another');
+  return JSON.parse(json) as readonly WrittenDocument[];
+}

@@ -1,0 +1,177 @@
+// The journal of a run, a file of JSON lines under the state directory: what was planned, begun (with the operation's id
+// before it is waited for) and done. Values of objects never get into it. Reading journals back is journal-read.ts.
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { Operation } from '../../../server/api/operation.ts';
+import type { Plan, Step } from '../../core/plan/plan.ts';
+import { isChange } from '../../core/plan/summary.ts';
+import type { EngineEvent } from '../steps/events.ts';
+import type { RunResult } from '../execute.ts';
+
+export interface JournalPlace {
+  /** $XDG_STATE_HOME/gantry, or ~/.local/state/gantry. */
+  readonly directory: string;
+  readonly set: string;
+  /** As in `--host`. */
+  readonly host: string;
+}
+
+/** One line of the file. `at` is RFC 3339. */
+export type JournalLine =
+  | {
+      readonly type: 'run';
+      readonly at: string;
+      readonly id: string;
+      readonly set: string;
+      readonly host: string;
+      readonly mode: Plan['mode'];
+      /** Of `manage:` and flags nothing, of values nothing: addresses, actions and paths. */
+      readonly changes: readonly {
+        readonly address: string;
+        readonly action: string;
+        readonly paths: readonly string[];
+      }[];
+    }
+  | { readonly type: 'start'; readonly at: string; readonly step: string }
+  | { readonly type: 'operation'; readonly at: string; readonly step: string; readonly operation: string }
+  /** The end of what a command of a document printed. */
+  | {
+      readonly type: 'output';
+      readonly at: string;
+      readonly step: string;
+      readonly exec: string;
+      readonly code: number;
+      readonly output: string;
+    }
+  | { readonly type: 'done'; readonly at: string; readonly step: string; readonly elapsedMs: number }
+  | {
+      readonly type: 'failed';
+      readonly at: string;
+      readonly step: string;
+      readonly code: string;
+      readonly elapsedMs: number;
+    }
+  | { readonly type: 'skipped'; readonly at: string; readonly step: string; readonly because: string }
+  | {
+      readonly type: 'end';
+      readonly at: string;
+      readonly done: number;
+      readonly failed: number;
+      readonly skipped: number;
+      readonly isInterrupted: boolean;
+    };
+
+export function stateDirectory(env: Readonly<Record<string, string | undefined>>): string {
+  const named = env['XDG_STATE_HOME'];
+  const base = named !== undefined && named.startsWith('/') ? named : join(env['HOME'] ?? homedir(), '.local/state');
+  return join(base, 'gantry');
+}
+
+export const runsDirectory = ({ directory, set }: Pick<JournalPlace, 'directory' | 'set'>): string =>
+  join(directory, 'runs', set);
+
+/** Of one set: more are nobody's history, and only the newest are ever read again. */
+const mostJournals = 200;
+
+/** Names begin with their time. */
+function forgetOld(folder: string): void {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
+  const old = names.sort().slice(0, Math.max(0, names.length - mostJournals));
+  for (const name of old) rmSync(join(folder, name), { force: true });
+}
+
+/** Lives as long as a run. A journal that cannot be written is told once and then left alone: the run matters more. */
+export class Journal {
+  readonly id: string;
+  readonly #place: JournalPlace;
+  readonly #nowMs: () => number;
+  readonly #warn: (text: string) => void;
+  #file: number | undefined;
+  /** Lines of what is over, for the next write. */
+  #waiting = '';
+
+  constructor(place: JournalPlace, runId: string, nowMs: () => number, warn: (text: string) => void) {
+    this.#place = place;
+    this.#nowMs = nowMs;
+    this.#warn = warn;
+    // Sorts by time as a name.
+    this.id = `${new Date(nowMs()).toISOString().replaceAll(/[-:]/g, '').replace('.', '')}-${runId}`;
+  }
+
+  begin(plan: Plan): void {
+    const { set, host } = this.#place;
+    const changes = plan.changes.filter(isChange).map((change) => ({
+      address: change.address,
+      action: change.action === 'no-op' ? (change.power ?? 'record') : change.action,
+      paths: change.changes.map(({ path }) => path),
+    }));
+    this.#guarded(() => {
+      const folder = runsDirectory(this.#place);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      this.#file = openSync(join(folder, `${this.id}.ndjson`), 'ax', 0o600);
+      forgetOld(folder);
+    });
+    this.#write({ type: 'run', at: this.#at(), id: this.id, set, host, mode: plan.mode, changes });
+  }
+
+  begun(step: Step, operation: Operation): void {
+    this.#write({ type: 'operation', at: this.#at(), step: step.id, operation: operation.id });
+  }
+
+  event(event: EngineEvent): void {
+    const at = new Date(event.atMs).toISOString();
+    const step = event.step.id;
+    if (event.type === 'apply_start') this.#write({ type: 'start', at, step });
+    if (event.type === 'exec_output') {
+      const { exec, code, output } = event;
+      this.#write({ type: 'output', at, step, exec, code, output });
+    }
+    if (event.type === 'apply_complete') this.#append({ type: 'done', at, step, elapsedMs: event.elapsedMs });
+    if (event.type === 'apply_skipped') this.#write({ type: 'skipped', at, step, because: event.because });
+    if (event.type === 'apply_errored') {
+      this.#write({ type: 'failed', at, step, code: event.failure.code, elapsedMs: event.elapsedMs });
+    }
+  }
+
+  /** `undefined`: the run threw. */
+  finish(result: RunResult | undefined): void {
+    const { done = [], failures = [], skipped = [], isInterrupted = false } = result ?? {};
+    const counts = { done: done.length, failed: failures.length, skipped: skipped.length };
+    this.#write({ type: 'end', at: this.#at(), ...counts, isInterrupted });
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #at(): string {
+    return new Date(this.#nowMs()).toISOString();
+  }
+
+  /** Written at once, so that it outlives this process; a power cut may take the last lines. */
+  #write(line: JournalLine): void {
+    this.#waiting += `${JSON.stringify(line)}\n`;
+    this.#flush();
+  }
+
+  /** Written with what follows in the same moment, mostly the begin of the next step, or else after it. Who misses it asks the server. */
+  #append(line: JournalLine): void {
+    if (this.#waiting === '') setImmediate(() => this.#flush());
+    this.#waiting += `${JSON.stringify(line)}\n`;
+  }
+
+  #flush(): void {
+    const text = this.#waiting;
+    this.#waiting = '';
+    const file = this.#file;
+    if (file !== undefined && text !== '') this.#guarded(() => void writeSync(file, text));
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#file = undefined;
+      this.#warn(`the journal of this run cannot be kept: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// Changes keys of the server config that are ours (`user.gantry.*`) under its ETag: read, decide, write, again after a 412.
+import type { Server } from '../../../server/api/server/server.ts';
+import { isPreconditionFailed } from '../../../server/client/client-error.ts';
+import type { Client } from '../../../server/client/client.ts';
+import type { Reply } from '../../../server/client/transport/reply.ts';
+
+export type NotesClient = Pick<Client, 'server' | 'patchServer'>;
+export type ServerConfig = Readonly<Record<string, unknown>>;
+export type Patch = Readonly<Record<string, string>>;
+
+interface NotesDeps {
+  readonly client: NotesClient;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Everybody who shares a server writes to this one object, so a storm of conflicts is no reason to give up early. */
+const attempts = 30;
+
+/** `decide` sees the config as it is and returns what to change, empty text to unset; undefined: nothing. It may throw. */
+export async function changeNotes(
+  { client, pause }: NotesDeps,
+  decide: (config: ServerConfig) => Patch | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { metadata, etag } = await client.server(signal);
+    const patch = decide(configOf(metadata));
+    if (patch === undefined || Object.keys(patch).length === 0) return;
+    try {
+      await client.patchServer({ config: patch }, etag === undefined ? {} : { ifMatch: etag }, signal);
+      return;
+    } catch (error) {
+      if (attempt >= attempts || !isPreconditionFailed(error)) throw error;
+      await pause(Math.ceil(Math.random() * 20 * Math.min(attempt, 10)), signal);
+    }
+  }
+}
+
+export const configOf = (server: Partial<Reply<Server>['metadata']>): ServerConfig => server.config ?? {};

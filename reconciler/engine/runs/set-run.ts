@@ -1,0 +1,315 @@
+// One run of a set: takes its lock, notes beforehand what it is going to owe (inventory, restarts, waits), keeps the lock
+// alive, and at the end writes down what came of it and lets go. Both ends are one write to the server each.
+import { randomBytes } from 'node:crypto';
+import type { Address, JsonObject } from '../../core/documents/document.ts';
+import { applyEdits } from '../../core/plan/apply-edits.ts';
+import {
+  hasConfig,
+  isRelease,
+  makeRecord,
+  type KeyHash,
+  type OwnerRecord,
+} from '../../core/ownership/owner-records.ts';
+import { sourceHash } from '../../core/live/image-sources.ts';
+import { mapOf } from '../../core/documents/json-values.ts';
+import type { Plan, Step } from '../../core/plan/plan.ts';
+import { scopedName } from '../../core/text/scoped-name.ts';
+import {
+  emptySetState,
+  lockKey,
+  readSetStates,
+  renderSetState,
+  stateKey,
+  type SetState,
+} from '../../core/ownership/set-state.ts';
+import { bindImages } from '../bind-images.ts';
+import type { RunResult } from '../execute.ts';
+import { held, isAbandoned, isOverdue, LockedError, lockIn, lockTtlMs, newLock, renewed, type Lock } from './lock.ts';
+import { changeNotes, type Patch, type ServerConfig } from './server-notes.ts';
+import type { EngineClient } from '../steps/context.ts';
+
+export interface SetRunDeps {
+  readonly client: EngineClient;
+  readonly set: string;
+  /** As the plan was made with. */
+  readonly key: string;
+  readonly hash: KeyHash;
+  /** `SetState.runs` as the plan saw it. */
+  readonly runs: number;
+  /** How long to wait for a lock that somebody else holds; default not at all. */
+  readonly lockTimeoutMs?: number;
+  readonly ttlMs?: number;
+  readonly nowMs: () => number;
+  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** What else is noted with both ends of the run. */
+  readonly notes?: RunNotes;
+  /** The lock could not be kept, or its end could not be written. */
+  readonly warn: (text: string) => void;
+}
+
+/** More to write with the begin and the end of a run. Both may be asked again, with another config, before one is written. */
+export interface RunNotes {
+  opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch;
+  /** `isFarewell`: nothing of the set is left. */
+  closed(config: ServerConfig, result: RunResult | undefined, isFarewell: boolean): Patch;
+}
+
+/** Another run of the set was at work since the plan was made. */
+export class OvertakenError extends Error {
+  override readonly name = 'OvertakenError';
+}
+
+/** Between `begin` and `finish` the set is locked; always `finish`. */
+export class SetRun {
+  readonly id = randomBytes(6).toString('hex');
+  readonly #deps: SetRunDeps;
+  readonly #ttlMs: number;
+  #before: SetState;
+  #steps: readonly Step[] = [];
+  #plan: Plan | undefined;
+  #claims: ReadonlyMap<Address, OwnerRecord> = new Map();
+  #timer: NodeJS.Timeout | undefined;
+  #isLocked = false;
+  /** Nothing of the set is left when all goes well, so neither are its notes. */
+  #isFarewell = false;
+
+  constructor(deps: SetRunDeps) {
+    this.#deps = deps;
+    this.#ttlMs = deps.ttlMs ?? lockTtlMs;
+    this.#before = emptySetState(deps.key);
+  }
+
+  get hash(): KeyHash {
+    return this.#deps.hash;
+  }
+
+  /** Throws LockedError while somebody else is at work, OvertakenError when somebody was since the plan. */
+  async begin(plan: Plan, signal: AbortSignal): Promise<void> {
+    this.#steps = plan.steps;
+    this.#plan = plan;
+    this.#isFarewell = plan.mode === 'destroy' && plan.isPartial !== true && plan.guards.length === 0;
+    this.#claims = claimsOf(plan, this.#deps.hash);
+    const restarts = await this.#restarts(signal);
+    const { notes, nowMs } = this.#deps;
+    const open = (config: ServerConfig): Patch => ({
+      ...this.#opened(config, restarts),
+      ...notes?.opened(config, plan, this.id, nowMs()),
+    });
+    await this.#locked(open, signal);
+    this.#isLocked = true;
+    held.add(this.id);
+    this.#timer = setInterval(() => void this.#renew(), this.#ttlMs / 3);
+    this.#timer.unref();
+  }
+
+  /** Never rejects: the work is done, and what cannot be written is told. */
+  async finish(result: RunResult | undefined): Promise<void> {
+    clearInterval(this.#timer);
+    if (!this.#isLocked) return;
+    this.#isLocked = false;
+    held.delete(this.id);
+    const limit = AbortSignal.timeout(30_000);
+    try {
+      await changeNotes(this.#deps, (config) => this.#closed(config, result), limit);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.#deps.warn(
+        `the end of the run could not be noted on the server, so its lock stays until it expires: ${why}`,
+      );
+    }
+  }
+
+  #opened(config: ServerConfig, restarts: ReadonlyMap<string, string>): Patch {
+    const { set, key, runs, nowMs } = this.#deps;
+    const found = readSetStates(config).get(set);
+    if ((found?.runs ?? 0) !== runs || (found !== undefined && found.key !== key)) {
+      throw new OvertakenError(`another run of the set ${set} was at work since the plan was made`);
+    }
+    this.#before = found ?? emptySetState(key);
+    const waits = this.#steps.filter((step) => step.action === 'wait').map((step) => step.name);
+    const state: SetState = {
+      key,
+      runs: runs + 1,
+      inventory: new Map([...this.#before.inventory, ...this.#claims]),
+      sources: this.#before.sources,
+      restarts: new Map([...this.#before.restarts, ...restarts]),
+      unready: new Set([...this.#before.unready, ...waits]),
+    };
+    const lock = newLock(this.id, nowMs(), this.#ttlMs);
+    return { ...renderSetState(set, state, config), [lockKey(set)]: JSON.stringify(lock) };
+  }
+
+  #closed(config: ServerConfig, result: RunResult | undefined): Patch {
+    const { set } = this.#deps;
+    const found = readSetStates(config).get(set);
+    // Somebody took the lock by force, and the state with it.
+    const isOurs = lockIn(config, set)?.id === this.id;
+    if (!isOurs || found === undefined) return {};
+    const settled = settle(found, this.#before, this.#steps, new Set(result?.done));
+    const state = this.#plan === undefined ? settled : withMade(settled, this.#plan, result, this.#deps.hash);
+    const isOver = state.inventory.size + state.sources.size + state.restarts.size + state.unready.size === 0;
+    const isWhole = isOver && this.#isFarewell && result?.failures.length === 0 && result.skipped.length === 0;
+    const left = isWhole ? { [stateKey(set)]: '' } : renderSetState(set, state, config);
+    return { ...left, ...this.#deps.notes?.closed(config, result, isWhole), [lockKey(set)]: '' };
+  }
+
+  /** When they were last started before what this run does to them. */
+  async #restarts(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+    const names = new Set(this.#steps.filter((step) => step.action === 'restart').map((step) => step.name));
+    if (names.size === 0) return new Map();
+    const found = new Map<string, string>();
+    for (const project of new Set(this.#steps.map((step) => step.project))) {
+      const client = project === undefined ? this.#deps.client : this.#deps.client.inProject(project);
+      for (const one of await client.list('container', signal)) {
+        const name = scopedName(one.name, project);
+        if (names.has(name)) found.set(name, one.last_used_at ?? '');
+      }
+    }
+    return found;
+  }
+
+  async #locked(open: (config: ServerConfig) => Patch, signal: AbortSignal): Promise<void> {
+    const { set, nowMs, pause, lockTimeoutMs = 0 } = this.#deps;
+    const endMs = nowMs() + lockTimeoutMs;
+    const watch = new LockWatch(this.#ttlMs / 3 + 1000, nowMs);
+    for (;;) {
+      let found: Lock | undefined;
+      await changeNotes(
+        this.#deps,
+        (config) => {
+          found = lockIn(config, set);
+          if (found !== undefined && isFree(found, watch, nowMs())) found = undefined;
+          return found === undefined ? open(config) : undefined;
+        },
+        signal,
+      );
+      if (found === undefined) return;
+      // One that seems to be overdue is watched a little, whatever the patience: its holder may have another clock.
+      if (nowMs() >= endMs && !isOverdue(found, nowMs())) throw new LockedError(set, found);
+      await pause(Math.min(1000, Math.max(50, this.#ttlMs / 10)), signal);
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const { set, nowMs, warn } = this.#deps;
+    try {
+      await changeNotes(
+        this.#deps,
+        (config) => {
+          const lock = lockIn(config, set);
+          if (!this.#isLocked) return undefined;
+          if (lock?.id !== this.id) throw new Error('somebody took it away');
+          return { [lockKey(set)]: JSON.stringify(renewed(lock, nowMs(), this.#ttlMs)) };
+        },
+        AbortSignal.timeout(this.#ttlMs / 3),
+      );
+    } catch (error) {
+      warn(
+        `the lock of the set ${set} could not be renewed: ${error instanceof Error ? error.message : String(error)}`,
+      );
+    }
+  }
+}
+
+/** Remembers since when a lock was seen without a renewal. */
+class LockWatch {
+  readonly #graceMs: number;
+  readonly #nowMs: () => number;
+  #seen = '';
+  #sinceMs = 0;
+  constructor(graceMs: number, nowMs: () => number) {
+    this.#graceMs = graceMs;
+    this.#nowMs = nowMs;
+  }
+  isStill(lock: Lock): boolean {
+    const seen = `${lock.id} ${lock.beat}`;
+    if (seen !== this.#seen) this.#sinceMs = this.#nowMs();
+    this.#seen = seen;
+    return this.#nowMs() - this.#sinceMs >= this.#graceMs;
+  }
+}
+
+function isFree(lock: Lock, watch: LockWatch, nowMs: number): boolean {
+  const isStill = watch.isStill(lock);
+  return isAbandoned(lock) || (isOverdue(lock, nowMs) && isStill);
+}
+
+/** Objects without config whose record the plan writes, under their API names. */
+function claimsOf(plan: Plan, hash: KeyHash): ReadonlyMap<Address, OwnerRecord> {
+  const claims = new Map<Address, OwnerRecord>();
+  const live = new Map(plan.changes.map((change) => [change.address, change.live]));
+  for (const step of plan.steps) {
+    if (hasConfig(step.kind) || (step.action !== 'create' && step.action !== 'update')) continue;
+    if (step.owner === undefined || isRelease(step.owner)) continue;
+    const before = (live.get(step.address) ?? {}) as JsonObject;
+    const object = step.action === 'create' ? step.body : applyEdits(before, step.edits);
+    claims.set(`${step.kind}/${step.name}`, makeRecord(step.owner, object, hash));
+  }
+  return claims;
+}
+
+/** What is left to note once the steps in `done` are done: what failed is as it was before. */
+export function settle(now: SetState, before: SetState, steps: readonly Step[], done: ReadonlySet<string>): SetState {
+  const inventory = new Map(now.inventory);
+  const restarts = new Map(now.restarts);
+  const sources = new Map(now.sources);
+  const unready = new Set(now.unready);
+  const byId = new Map(steps.map((step) => [step.id, step]));
+  const undone = new Set(steps.filter((step) => step.action === 'wait' && !done.has(step.id)).map(({ name }) => name));
+  for (const step of steps) {
+    const address: Address = `${step.kind}/${step.name}`;
+    const isDone = done.has(step.id);
+    if (step.action === 'restart' && (isDone || !isOwed(step, byId, done))) restarts.delete(step.name);
+    if (step.action === 'wait' && !undone.has(step.name)) unready.delete(step.name);
+    if (step.action === 'delete' && isDone) {
+      inventory.delete(address);
+      if (step.kind === 'image') for (const [hash, image] of sources) if (image === step.name) sources.delete(hash);
+      restarts.delete(step.name);
+      unready.delete(step.name);
+    }
+    if (step.action !== 'create' && step.action !== 'update') continue;
+    if (!isDone) restore(inventory, before, address);
+    else if (step.owner !== undefined && isRelease(step.owner)) inventory.delete(address);
+  }
+  return { ...now, inventory, restarts, sources, unready };
+}
+
+/** Images that were fetched stand under their fingerprints, with where they came from, and what names them names those. */
+function withMade(state: SetState, plan: Plan, result: RunResult | undefined, hash: KeyHash): SetState {
+  const { made = new Map<string, string>(), done = [] } = result ?? {};
+  if (made.size === 0) return state;
+  const inventory = new Map(state.inventory);
+  const sources = new Map(state.sources);
+  const byId = new Map(plan.steps.map((step) => [step.id, step]));
+  const steps = plan.steps.map((step): Step => {
+    const fingerprint = made.get(step.id);
+    return fingerprint === undefined
+      ? bindImages(step, byId, made)
+      : { ...step, name: scopedName(fingerprint, step.project) };
+  });
+  const claims = claimsOf({ ...plan, steps }, hash);
+  for (const [index, step] of steps.entries()) {
+    const planned = plan.steps[index];
+    if (planned === undefined || planned === step || !done.includes(step.id)) continue;
+    inventory.delete(`${planned.kind}/${planned.name}`);
+    const record = claims.get(`${step.kind}/${step.name}`);
+    if (record !== undefined) inventory.set(`${step.kind}/${step.name}`, record);
+    if (step.kind === 'image' && step.action === 'create')
+      sources.set(sourceHash(mapOf(step.body['source']), step.project, hash), step.name);
+  }
+  return { ...state, inventory, sources };
+}
+
+/** A restart that did not happen is owed when something that it was for did, or when it was owed before. */
+function isOwed(restart: Step, byId: ReadonlyMap<string, Step>, done: ReadonlySet<string>): boolean {
+  const needs = new Set<string>(restart.needs);
+  for (const id of needs) for (const need of byId.get(id)?.needs ?? []) needs.add(need);
+  const updates = [...needs].filter((id) => byId.get(id)?.action === 'update');
+  return updates.length === 0 || updates.some((id) => done.has(id));
+}
+
+function restore(inventory: Map<Address, OwnerRecord>, before: SetState, address: Address): void {
+  const record = before.inventory.get(address);
+  if (record === undefined) inventory.delete(address);
+  else inventory.set(address, record);
+}

@@ -1,0 +1,53 @@
+// Takes from a new object what it began with and its document does not say: keys and devices of the container that it is a copy of,
+// properties of the metadata of an image. What the server keeps for itself stays.
+import type { ContainerPut } from '../../../server/api/container/container.ts';
+import type { JsonObject } from '../../core/documents/document.ts';
+import { coreKind } from '../../core/kinds/index.ts';
+import { asText, mapOf } from '../../core/documents/json-values.ts';
+import type { CreateStep } from '../../core/plan/plan.ts';
+import { perform, type StepContext } from './context.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+const textsOf = (map: JsonObject): Texts =>
+  Object.fromEntries(Object.entries(map).map(([key, value]) => [key, asText(value)]));
+
+/** `body`: what was sent, with the record of who owns it. */
+export async function keepOnlyWritten(
+  context: StepContext,
+  step: CreateStep,
+  body: JsonObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client } = context;
+  const { metadata: live, etag } = await client.get('container', step.name, signal);
+  const { isComputed } = coreKind('container');
+  const own = Object.entries(live.config).filter(([key]) => isComputed(['config', key]));
+  const put: ContainerPut = {
+    architecture: live.architecture,
+    ephemeral: live.ephemeral,
+    profiles: live.profiles,
+    config: { ...Object.fromEntries(own), ...textsOf(mapOf(body['config'])) },
+    devices: Object.fromEntries(
+      Object.entries(mapOf(body['devices'])).map(([name, device]) => [name, textsOf(mapOf(device))]),
+    ),
+    description: asText(body['description'] ?? ''),
+  };
+  const write = etag === undefined ? {} : { ifMatch: etag };
+  await perform(context, () => client.put('container', step.name, put, write, signal), signal);
+}
+
+/** Of an image whose fingerprint is known. */
+export async function keepOnlyProperties(
+  context: StepContext,
+  step: CreateStep,
+  fingerprint: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client } = context;
+  const { metadata: live, etag } = await client.get('image', fingerprint, signal);
+  const { public: isPublic, auto_update: autoUpdate } = live;
+  const put = { public: isPublic, auto_update: autoUpdate, properties: textsOf(mapOf(step.body['properties'])) };
+  const write = etag === undefined ? {} : { ifMatch: etag };
+  await perform(context, () => client.put('image', fingerprint, put, write, signal), signal);
+}

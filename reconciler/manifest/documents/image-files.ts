@@ -1,0 +1,75 @@
+// Reads image files as far as a plan needs them: that they are there, their size, their fingerprint. Uploading is not here.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import type { ImageFiles } from '../../core/documents/document.ts';
+import { wrong, type Finding } from '../text/finding.ts';
+import type { ImageCache } from '../load-contract.ts';
+
+/** Paths made absolute against `folder`; fingerprint and size filled in when `read`, from `cache` if it has them. */
+export async function readImageFiles(
+  files: ImageFiles,
+  folder: string,
+  read: boolean,
+  signal?: AbortSignal,
+  cache: ImageCache = new Map(),
+): Promise<{ readonly files: ImageFiles; readonly findings: readonly Finding[] }> {
+  const parts = absoluteParts(files.parts, folder);
+  const entries = Object.entries(parts) as readonly (readonly [string, string])[];
+  const sizes = await Promise.all(entries.map(async ([key, file]) => sizeOf(key, file)));
+  const findings = sizes.filter((size) => typeof size !== 'number');
+  if (findings.length > 0 || !read) return { files: { parts }, findings };
+  const sizeBytes = sizes.reduce<number>((sum, size) => sum + (size as number), 0);
+  const key = entries.map(([, file]) => file).join('\0');
+  let known = cache.get(key);
+  if (known === undefined) cache.set(key, (known = fingerprintOf(entries, sizeBytes, signal)));
+  return { files: { parts, ...(await known) }, findings };
+}
+
+async function fingerprintOf(
+  entries: readonly (readonly [string, string])[],
+  sizeBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Pick<ImageFiles, 'fingerprint' | 'sizeBytes'>> {
+  // The fingerprint of a split image is that of metadata and root file system one after the other (real-world 14.1).
+  const hash = createHash('sha256');
+  for (const [, file] of entries)
+    await pipeline(createReadStream(file), async (chunks) => feed(hash, chunks), { signal });
+  return { fingerprint: hash.digest('hex'), sizeBytes };
+}
+
+async function feed(hash: { update: (chunk: Buffer) => unknown }, chunks: AsyncIterable<Buffer>): Promise<void> {
+  for await (const chunk of chunks) hash.update(chunk);
+}
+
+function absoluteParts(parts: ImageFiles['parts'], folder: string): ImageFiles['parts'] {
+  if ('file' in parts) return { file: resolve(folder, parts.file) };
+  return { metadata: resolve(folder, parts.metadata), rootfs: resolve(folder, parts.rootfs) };
+}
+
+async function sizeOf(key: string, file: string): Promise<number | Finding> {
+  try {
+    const found = await stat(file);
+    if (found.isFile()) return found.size;
+    return wrong('not-a-file', key, `${file} is not a file`);
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+    return wrong(
+      'file-not-found',
+      key,
+      `${file} ${reason}${await neighbour(file)}`,
+      'paths are relative to the manifest',
+    );
+  }
+}
+
+async function neighbour(file: string): Promise<string> {
+  try {
+    return hint(basename(file), await readdir(dirname(file)));
+  } catch {
+    return '';
+  }
+}

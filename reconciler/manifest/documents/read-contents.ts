@@ -1,0 +1,118 @@
+// Local files and directory trees that a container is to have: what entries they make inside, and their hashes. Links in a tree are
+// copied as links and never followed; pushing is the engine's work.
+import { createHash } from 'node:crypto';
+import { createReadStream, type Stats } from 'node:fs';
+import { readdir, readlink, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { sha256Of } from '../../../server/client/files/file-helpers.ts';
+import type { Content, FileEntry } from '../../core/documents/inside.ts';
+import { wrong, type Finding } from '../text/finding.ts';
+import type { EntrySpec, InsideSetting } from './read-inside.ts';
+
+export interface PlacedEntry {
+  readonly path: string;
+  /** Where it is written. */
+  readonly at: string;
+  readonly entry: FileEntry;
+  readonly content?: Content;
+}
+
+export interface LocalSource extends InsideSetting {
+  /** Inside. */
+  readonly path: string;
+  readonly at: string;
+  readonly source: string;
+  readonly spec: EntrySpec;
+}
+
+interface Contents {
+  readonly entries: readonly PlacedEntry[];
+  readonly findings: readonly Finding[];
+}
+
+export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/** Of a file that says no owner it is root's. */
+export const fileEntry = (spec: EntrySpec, hash: string, mode: string): FileEntry => ({
+  type: 'file',
+  content: `sha256:${hash}`,
+  mode: spec.mode ?? mode,
+  uid: spec.uid ?? 0,
+  gid: spec.gid ?? 0,
+});
+
+export async function readContents(local: LocalSource, signal?: AbortSignal): Promise<Contents> {
+  const file = resolve(local.folder, local.source);
+  const at = `${local.at}.source`;
+  let found: Stats;
+  try {
+    found = await stat(file);
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const message = `${file} ${isMissing ? 'does not exist' : `cannot be read: ${(error as Error).message}`}`;
+    return { entries: [], findings: [wrong('file-not-found', at, message, 'paths are relative to the manifest')] };
+  }
+  if (found.isDirectory()) return readTree(local, file, signal);
+  if (!found.isFile() || local.spec.type === 'directory') {
+    const wanted = local.spec.type === 'directory' ? 'a directory' : 'a file or a directory';
+    return { entries: [], findings: [wrong('not-a-file', at, `${file} is not ${wanted}`)] };
+  }
+  const read = await readFileEntry(local, { path: local.path, file, found, spec: local.spec }, signal);
+  return 'severity' in read ? { entries: [], findings: [read] } : { entries: [read], findings: [] };
+}
+
+interface LocalFile {
+  readonly path: string;
+  readonly file: string;
+  readonly found: Stats;
+  readonly spec: EntrySpec;
+}
+
+async function readFileEntry(
+  { at, read }: LocalSource,
+  { path, file, found, spec }: LocalFile,
+  signal: AbortSignal | undefined,
+): Promise<PlacedEntry | Finding> {
+  const mode = (found.mode & 0o111) === 0 ? '0644' : '0755';
+  try {
+    const hash = read ? await sha256Of(createReadStream(file, signal === undefined ? {} : { signal })) : 'unread';
+    return { path, at, entry: fileEntry(spec, hash, mode), content: { file } };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return wrong('file-not-found', `${at}.source`, `${file} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** The directory itself, then what is in it, by name. A mode is that of its files. */
+async function readTree(local: LocalSource, root: string, signal: AbortSignal | undefined): Promise<Contents> {
+  const { at, spec } = local;
+  const entries: PlacedEntry[] = [];
+  const findings: Finding[] = [];
+  const owner = {
+    ...(spec.uid === undefined ? {} : { uid: spec.uid }),
+    ...(spec.gid === undefined ? {} : { gid: spec.gid }),
+  };
+  const walk = async (directory: string, path: string): Promise<void> => {
+    entries.push({ path, at, entry: { type: 'directory', ...owner } });
+    const items = (await readdir(directory, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1));
+    for (const item of items) {
+      signal?.throwIfAborted();
+      const [file, inner] = [join(directory, item.name), `${path}/${item.name}`];
+      if (item.isDirectory()) await walk(file, inner);
+      else if (item.isSymbolicLink()) {
+        entries.push({ path: inner, at, entry: { type: 'symlink', target: await readlink(file) } });
+      } else if (item.isFile()) {
+        const read = await readFileEntry(local, { path: inner, file, found: await stat(file), spec }, signal);
+        if ('severity' in read) findings.push(read);
+        else entries.push(read);
+      } else findings.push(wrong('not-a-file', `${at}.source`, `${file} is neither a file nor a directory nor a link`));
+    }
+  };
+  try {
+    await walk(root, local.path);
+  } catch (error) {
+    signal?.throwIfAborted();
+    findings.push(wrong('file-not-found', `${at}.source`, `${root} cannot be read: ${(error as Error).message}`));
+  }
+  return { entries, findings };
+}

@@ -1,0 +1,63 @@
+// What loading manifests takes and gives. No code.
+import type { Diagnostic } from '../core/documents/diagnostic.ts';
+import type { Address, Document, ImageFiles, Location } from '../core/documents/document.ts';
+import type { WrittenDocument } from '../core/history/revisions.ts';
+import type { LiveData } from './terraform/load-with-data.ts';
+import type { HostFacts } from '../core/documents/host-pattern.ts';
+
+/** A file of `NAME: value` lines, or values that are known already. */
+export type VariableSource = { readonly file: string } | { readonly vars: Readonly<Record<string, string>> };
+
+/** What a load for one of several hosts must know of them. */
+export interface HostView {
+  readonly facts: HostFacts;
+  readonly all: readonly HostFacts[];
+  /** Variables that some host has: on the others they are declared without a value. */
+  readonly names: readonly string[];
+  /** Fingerprints of image files, read once for all hosts. */
+  readonly images: ImageCache;
+}
+
+export type ImageCache = Map<string, Promise<Pick<ImageFiles, 'fingerprint' | 'sizeBytes'>>>;
+
+export interface LoadInput {
+  /** Files, directories (their *.yaml, *.yml and *.tf.json, sorted, not recursive; the stacks of a cdktf.out) and `-` for stdin, in order. */
+  readonly paths: readonly string[];
+  readonly vars?: Readonly<Record<string, string>>;
+  /** Weaker than `vars`, stronger than `kind: vars`; later ones win. */
+  readonly variables?: readonly VariableSource[];
+  /** For which of several hosts; absent: for the only one. */
+  readonly host?: HostView;
+  /** Where TF_VAR_NAME is looked for. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
+  readonly readImages?: boolean;
+  /** Follow references to secrets (default true); false for offline validation. */
+  readonly readSecrets?: boolean;
+  /** Project of the connection, which documents need not name; default `default`. */
+  readonly project?: string;
+  /** Also the directories below those of `paths`. */
+  readonly recursive?: boolean;
+  /** Asks the server for the data sources of Terraform JSON; without it what they tell is not known. */
+  readonly live?: LiveData;
+  /** Text of `-`; without it process.stdin is read. */
+  readonly stdin?: string;
+  /** What rules with an end are judged by; default: the clock. */
+  readonly nowMs?: number;
+}
+
+export interface Loaded {
+  /** Empty of those with errors: plan only when `diagnostics` has no error. */
+  readonly documents: readonly Document[];
+  /** The same as they are written, variables put in and references to secrets left as such: what a revision keeps. */
+  readonly written: readonly WrittenDocument[];
+  /** Addresses of documents with errors, as far as kind and name could be read. */
+  readonly broken: readonly Address[];
+  /** All problems of all files, sorted by file and position. */
+  readonly diagnostics: readonly Diagnostic[];
+  /** Files read, for watching. */
+  readonly files: readonly string[];
+  /** Adds file, line, column and excerpt to a diagnostic of the core (it has an address and a path). */
+  readonly locate: (diagnostic: Diagnostic) => Diagnostic;
+  readonly locationOf: (address: Address, path: string) => Location | undefined;
+}

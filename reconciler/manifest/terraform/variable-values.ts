@@ -1,0 +1,54 @@
+// Which values the variables of a configuration are given, from where, the strongest last: TF_VAR_NAME, files of the folder, files that
+// were asked for, the command line.
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { Json } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import type { Given } from '../terraform-json/evaluation/variables.ts';
+import type { TerraformInput } from './terraform-parts.ts';
+import { automaticFiles, readTfvars } from './tfvars.ts';
+
+export interface Values {
+  readonly given: ReadonlyMap<string, Given>;
+  readonly notices: readonly string[];
+  readonly files: readonly string[];
+}
+
+export const declaredIn = (value: Json): readonly string[] => {
+  const variables = isMap(value) ? value['variable'] : undefined;
+  const blocks = Array.isArray(variables) ? (variables as readonly Json[]) : [variables ?? null];
+  return blocks.flatMap((block) => (isMap(block) ? Object.keys(block) : []));
+};
+
+type Texts = Readonly<Record<string, string>>;
+
+/** `hasOthers`: names may be meant for manifests that stand beside the configuration. */
+export async function givenValues(
+  folder: string,
+  declared: ReadonlySet<string>,
+  { vars, env, offered = {}, valueFiles = [], hasOthers }: TerraformInput & { readonly hasOthers: boolean },
+  diagnostics: Diagnostic[],
+): Promise<Values> {
+  const given = new Map<string, Given>();
+  const notices: string[] = [];
+  const put = (values: Texts): void => {
+    for (const [name, text] of Object.entries(values)) given.set(name, { text });
+  };
+  const only = (values: Texts): Texts =>
+    Object.fromEntries(Object.entries(values).filter(([name]) => declared.has(name)));
+  for (const name of declared) {
+    const text = env[`TF_VAR_${name}`];
+    if (text !== undefined) given.set(name, { text });
+  }
+  const found = await automaticFiles(folder);
+  const read = async (file: string): Promise<void> => {
+    for (const [name, json] of (await readTfvars(file, diagnostics)).values) {
+      if (declared.has(name)) given.set(name, { json });
+      else if (!hasOthers) notices.push(`${file} has a value for ${name}, and there is no such variable`);
+    }
+  };
+  for (const file of found) await read(file);
+  put(only(offered));
+  for (const file of valueFiles) await read(file);
+  put(hasOthers ? only(vars) : vars);
+  return { given, notices, files: [...found, ...valueFiles] };
+}

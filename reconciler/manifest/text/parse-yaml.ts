@@ -1,0 +1,220 @@
+// YAML text to plain values and a way back from a path to its place. What the values mean is not known here.
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseAllDocuments,
+  type Document as YamlDocument,
+  type Node,
+  type Pair,
+} from 'yaml';
+import type { Json } from '../../core/documents/document.ts';
+import {
+  conflictMarkers,
+  foreignTag,
+  isStackOverflow,
+  parserProblem,
+  quoteTheKey,
+  tooDeep,
+  type TextProblem,
+} from './yaml-problems.ts';
+import { nodeAt, type Place } from './yaml-positions.ts';
+
+export type { TextProblem };
+
+export const limits = {
+  fileBytes: 32 * 1024 * 1024,
+  /** Values in one document, aliases followed. */
+  values: 200_000,
+  /** Values that aliases may multiply in one document. */
+  aliased: 20_000,
+  depth: 60,
+} as const;
+
+export interface RawDocument {
+  readonly value: Json;
+  readonly offset: number;
+  /** Dotted paths of values that are secret by where they come from. */
+  readonly secrets?: readonly string[];
+  /** Where the value (or key) at a path is written; of the nearest parent when it is not. */
+  readonly placeOf: (path: string, part: 'key' | 'value') => Place;
+}
+
+export interface ParsedText {
+  readonly documents: readonly RawDocument[];
+  readonly problems: readonly TextProblem[];
+}
+
+export function parseYaml(text: string): ParsedText {
+  const conflict = conflictMarkers(text);
+  if (conflict !== undefined) return { documents: [], problems: [conflict] };
+  let parsed: readonly YamlDocument.Parsed[];
+  try {
+    parsed = parseAll(text);
+  } catch {
+    return { documents: [], problems: [tooDeep(text, limits.depth)] };
+  }
+  if (parsed.some(({ errors }) => errors.some(isStackOverflow)))
+    return { documents: [], problems: [tooDeep(text, limits.depth)] };
+  const problems: TextProblem[] = [];
+  const documents = parsed.flatMap((document) => {
+    problems.push(...firstOfEach(document.errors).map((error) => parserProblem(error, document, text)));
+    if (document.errors.length > 0 || document.contents === null) return [];
+    const raw = readDocument(document, problems);
+    return raw === undefined ? [] : [raw];
+  });
+  return { documents, problems };
+}
+
+/** After one token that fits nowhere, the parser says the same of every token that follows. */
+const firstOfEach = <T extends { readonly code: string }>(errors: readonly T[]): readonly T[] =>
+  errors.filter(
+    ({ code }, index) => code !== 'UNEXPECTED_TOKEN' || !errors.slice(0, index).some((before) => before.code === code),
+  );
+
+function parseAll(text: string): readonly YamlDocument.Parsed[] {
+  const parsed = parseAllDocuments(text, {
+    lineCounter: new LineCounter(),
+    prettyErrors: false,
+    logLevel: 'silent',
+    // Scalars are kept as written; the value is read from the source text below.
+    intAsBigInt: false,
+  });
+  return Array.isArray(parsed) ? parsed : [];
+}
+
+function readDocument(document: YamlDocument.Parsed, problems: TextProblem[]): RawDocument | undefined {
+  const root = document.contents;
+  if (root === null) return undefined;
+  const reader = new ValueReader(document);
+  const value = reader.read(root, 0);
+  if (reader.problems.length > 0) {
+    problems.push(...reader.problems);
+    return undefined;
+  }
+  if (value === null) return undefined;
+  return {
+    value,
+    offset: root.range?.[0] ?? 0,
+    placeOf: (path, part) => nodeAt(document, root, path, part),
+  };
+}
+
+/** Follows aliases and merge keys with a budget, so that a few lines cannot become gigabytes. */
+class ValueReader {
+  readonly problems: TextProblem[] = [];
+  readonly #document: YamlDocument.Parsed;
+  #values = 0;
+  #aliased = 0;
+  #inAlias = 0;
+
+  constructor(document: YamlDocument.Parsed) {
+    this.#document = document;
+  }
+
+  /** `texts`: how many levels of maps further down values are texts that keep their spelling; see `below`. */
+  read(node: unknown, depth: number, texts?: number): Json {
+    if (this.problems.length > 0) return null;
+    this.#values += 1;
+    if (this.#inAlias > 0) this.#aliased += 1;
+    if (this.#values > limits.values)
+      return this.#fail(node, 'too-large', `a document may hold ${limits.values} values`);
+    if (this.#aliased > limits.aliased) {
+      return this.#fail(node, 'too-many-aliases', `aliases multiply this document beyond ${limits.aliased} values`);
+    }
+    if (depth > limits.depth) return this.#fail(node, 'too-deep', `values may be nested ${limits.depth} deep`);
+    if (isAlias(node)) return this.#readAlias(node, depth, texts);
+    const tag = foreignTag((node as Node | null)?.tag);
+    if (tag !== undefined) return this.#fail(node, 'unknown-tag', tag.message, tag.remedy);
+    if (isScalar(node)) return readScalar(node.value, node.source, texts === 0);
+    if (isSeq(node)) return node.items.map((item) => this.read(item, depth + 1));
+    return isMap(node) ? this.#readMap(node.items, depth, texts) : null;
+  }
+
+  #readAlias(
+    alias: Node & { resolve: (document: YamlDocument) => unknown; source: string },
+    depth: number,
+    texts: number | undefined,
+  ): Json {
+    const target = alias.resolve(this.#document);
+    if (target === undefined) return this.#fail(alias, 'malformed-yaml', `there is no anchor &${alias.source}`);
+    this.#inAlias += 1;
+    const value = this.read(target, depth + 1, texts);
+    this.#inAlias -= 1;
+    return value;
+  }
+
+  #readMap(items: readonly Pair[], depth: number, texts: number | undefined): Json {
+    const out: Record<string, Json> = {};
+    const own = new Set<string>();
+    for (const { key, value } of items) {
+      const name = keyText(key);
+      if (name === undefined) {
+        this.#fail(key, 'non-string-key', 'a key must be plain text');
+        continue;
+      }
+      if (name === '__proto__') {
+        this.#fail(key, 'unknown-key', '__proto__ is no key of anything');
+        continue;
+      }
+      const read = this.read(value, depth + 1, below(texts, name));
+      if (name === '<<') this.#merge(out, own, read, value);
+      else {
+        own.add(name);
+        out[name] = read;
+      }
+    }
+    return out;
+  }
+
+  /** Keys of the map itself win over merged ones, wherever they stand. */
+  #merge(out: Record<string, Json>, own: ReadonlySet<string>, value: Json, node: unknown): void {
+    for (const part of Array.isArray(value) ? (value as readonly Json[]) : [value]) {
+      if (typeof part !== 'object' || part === null || Array.isArray(part)) {
+        this.#fail(node, 'malformed-yaml', '<< must be followed by maps');
+        return;
+      }
+      for (const [key, item] of Object.entries(part)) if (!own.has(key) && !Object.hasOwn(out, key)) out[key] = item;
+    }
+  }
+
+  #fail(node: unknown, code: string, message: string, help?: string): null {
+    const range = (node as Node | null)?.range;
+    if (this.problems.length === 0) {
+      const remedy = help ?? (code === 'non-string-key' ? quoteTheKey : undefined);
+      this.problems.push({
+        code,
+        message,
+        ...(remedy === undefined ? {} : { remedy }),
+        offset: range?.[0] ?? 0,
+        length: Math.max(1, (range?.[1] ?? 1) - (range?.[0] ?? 0)),
+      });
+    }
+    return null;
+  }
+}
+
+/** Maps whose values are texts, whatever they look like, and how many levels of maps down those stand. */
+const textMaps: Readonly<Record<string, number>> = { config: 1, devices: 2, environment: 1, properties: 1 };
+
+/** For the value of a key. What is below a text (a seed of cloud-init as a map) is read as any YAML. */
+function below(texts: number | undefined, key: string): number | undefined {
+  if (texts !== undefined) return texts - 1;
+  return Object.hasOwn(textMaps, key) ? textMaps[key] : undefined;
+}
+
+/** Numbers stay the text they are written as: `0660` and `1.10` mean what they show. */
+function readScalar(value: unknown, source: string | undefined, isText: boolean): Json {
+  if (typeof value === 'boolean' && isText && source !== undefined && source !== String(value)) return source;
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (value === null || value === undefined) return null;
+  return source ?? (typeof value === 'number' ? String(value) : null);
+}
+
+export function keyText(key: unknown): string | undefined {
+  if (!isScalar(key) || key.value === null) return undefined;
+  if (typeof key.value === 'string') return key.value;
+  return key.source ?? (typeof key.value === 'object' ? undefined : JSON.stringify(key.value));
+}

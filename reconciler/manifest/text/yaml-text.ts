@@ -1,0 +1,20 @@
+// Writes a value as YAML that can be shown on a terminal: what would steer it is escaped the YAML way, so it reads back as the same value.
+import { Document, isScalar, stringify, visit, type CreateNodeOptions, type ToStringOptions } from 'yaml';
+import { isSteering, printable } from '../../core/text/terminal-text.ts';
+
+type Options = CreateNodeOptions & ToStringOptions;
+
+export function yamlText(value: unknown, options: Options = {}): string {
+  const text = stringify(value, options);
+  return isSteering(text) ? quotedText(new Document(value, options), options) : text;
+}
+
+/** Changes the document: scalars that would steer a terminal become double-quoted, the one style with escapes. */
+export function quotedText(document: Document, options: ToStringOptions = {}): string {
+  visit(document, {
+    Scalar(_key, node) {
+      if (isScalar(node) && typeof node.value === 'string' && isSteering(node.value)) node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return printable(document.toString(options));
+}

@@ -1,0 +1,171 @@
+// Puts secrets in where a manifest only says where they are: `{from_env: NAME}`, `{from_file: path}`, `{from_sops: file#a.b}`. Keeps the
+// paths of what was put in, so that nobody shows it.
+import { execFile } from 'node:child_process';
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { isMap } from '../../core/documents/json-values.ts';
+import { wrong, type Finding } from '../text/finding.ts';
+
+/** More than this is no secret but a mistake. */
+const largestBytes = 256 * 1024;
+
+export interface SecretSetting {
+  /** What paths are relative to. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The content of a file decrypted as JSON; by the `sops` program unless a test stands in for it. */
+  readonly decrypt?: (file: string, signal?: AbortSignal) => Promise<string>;
+}
+
+export interface ResolvedSecrets {
+  readonly value: Json;
+  /** Dotted paths of what was put in. */
+  readonly secrets: readonly string[];
+  readonly findings: readonly Finding[];
+}
+
+const words = ['from_env', 'from_file', 'from_sops'] as const;
+type Word = (typeof words)[number];
+
+/** `read: false` for offline checks: references are looked at, not followed, and stand as an unsuspicious text. */
+export async function resolveSecrets(
+  value: Json,
+  setting: SecretSetting,
+  read: boolean,
+  signal?: AbortSignal,
+): Promise<ResolvedSecrets> {
+  const resolver = new Resolver(setting, read, signal);
+  return { value: await resolver.walk(value, ''), secrets: resolver.secrets, findings: resolver.findings };
+}
+
+class Resolver {
+  readonly secrets: string[] = [];
+  readonly findings: Finding[] = [];
+  readonly #setting: SecretSetting;
+  readonly #read: boolean;
+  readonly #signal: AbortSignal | undefined;
+  /** Each encrypted file is decrypted once. */
+  readonly #decrypted = new Map<string, Promise<Json>>();
+
+  constructor(setting: SecretSetting, read: boolean, signal: AbortSignal | undefined) {
+    this.#setting = setting;
+    this.#read = read;
+    this.#signal = signal;
+  }
+
+  async walk(value: Json, path: string): Promise<Json> {
+    const below = (key: string): string => (path === '' ? key : `${path}.${key}`);
+    if (Array.isArray(value)) {
+      const items: Json[] = [];
+      for (const [index, item] of (value as readonly Json[]).entries())
+        items.push(await this.walk(item, below(String(index))));
+      return items;
+    }
+    if (!isMap(value)) return value;
+    const word = wordOf(value);
+    if (word !== undefined) return this.#one(word, value[word] ?? null, path);
+    const entries: [string, Json][] = [];
+    for (const [key, item] of Object.entries(value)) entries.push([key, await this.walk(item, below(key))]);
+    return Object.fromEntries(entries);
+  }
+
+  async #one(word: Word, reference: Json, path: string): Promise<Json> {
+    this.secrets.push(path);
+    if (typeof reference !== 'string' || reference === '') {
+      this.findings.push(wrong('bad-secret', path, `${word} must be a text, such as ${examples[word]}`));
+      return null;
+    }
+    if (!this.#read) return 'unread';
+    try {
+      return await this.#value(word, reference);
+    } catch (error) {
+      this.#signal?.throwIfAborted();
+      this.findings.push(wrong('bad-secret', path, `${word}: ${(error as Error).message}`, remedies[word]));
+      return null;
+    }
+  }
+
+  async #value(word: Word, reference: string): Promise<string> {
+    const { env, folder } = this.#setting;
+    if (word === 'from_env') {
+      const value = env[reference];
+      if (value === undefined)
+        throw new Error(`the environment has no ${reference}${hint(reference, Object.keys(env))}`);
+      return value;
+    }
+    if (word === 'from_file') return withoutLastBreak(await readSmall(resolve(folder, reference), this.#signal));
+    const [file, inner] = splitAt(reference, '#');
+    const full = resolve(folder, file);
+    const known = this.#decrypted.get(full) ?? this.#decrypt(full);
+    this.#decrypted.set(full, known);
+    return valueAt(await known, inner, file);
+  }
+
+  async #decrypt(file: string): Promise<Json> {
+    const decrypt = this.#setting.decrypt ?? ((path, signal) => runSops(path, this.#setting.env, signal));
+    return JSON.parse(await decrypt(file, this.#signal)) as Json;
+  }
+}
+
+function wordOf(value: JsonObject): Word | undefined {
+  const [key, ...others] = Object.keys(value);
+  return others.length === 0 ? words.find((word) => word === key) : undefined;
+}
+
+const examples: Readonly<Record<Word, string>> = {
+  from_env: 'DB_PASSWORD',
+  from_file: 'secrets/password',
+  from_sops: 'secrets.yaml#db.password',
+};
+const remedies: Readonly<Record<Word, string>> = {
+  from_env: 'export it before gantry runs',
+  from_file: 'paths are relative to the manifest',
+  from_sops: 'sops must be installed and have the key: SOPS_AGE_KEY or SOPS_AGE_KEY_FILE',
+};
+
+async function readSmall(path: string, signal: AbortSignal | undefined): Promise<string> {
+  const found = await stat(path);
+  if (!found.isFile()) throw new Error(`${path} is not a file`);
+  if (found.size > largestBytes) throw new Error(`${path} has ${found.size} bytes; a secret may have ${largestBytes}`);
+  return readFile(path, { encoding: 'utf8', ...(signal === undefined ? {} : { signal }) });
+}
+
+/** Editors end files with a line break that is no part of the secret. */
+const withoutLastBreak = (text: string): string => text.replace(/\r?\n$/, '');
+
+function splitAt(text: string, mark: string): readonly [string, string] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function valueAt(tree: Json, path: string, file: string): string {
+  let value: Json | undefined = tree;
+  for (const key of path === '' ? [] : path.split('.'))
+    value = isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  throw new Error(
+    value === undefined
+      ? `${file} has no ${path}`
+      : `${path === '' ? file : path} is no single value: name one as FILE#a.b`,
+  );
+}
+
+async function runSops(
+  file: string,
+  env: Readonly<Record<string, string | undefined>>,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const options = { env: { ...env }, maxBuffer: 4 * largestBytes, ...(signal === undefined ? {} : { signal }) };
+  try {
+    return (await promisify(execFile)('sops', ['--decrypt', '--output-type', 'json', file], options)).stdout;
+  } catch (error) {
+    const { code, stderr } = error as NodeJS.ErrnoException & { readonly stderr?: string };
+    if (code === 'ENOENT') throw new Error('the program sops is not installed', { cause: error });
+    const lastLine = stderr?.trim().split('\n').at(-1) ?? (error as Error).message;
+    throw new Error(`sops could not decrypt ${file}: ${lastLine}`, { cause: error });
+  }
+}
