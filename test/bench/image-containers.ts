@@ -1,8 +1,8 @@
 // Containers of one small image on every server that runs real ones, for the groups that need them. Measures nothing.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { busyboxMissing } from '../support/busybox-rootfs.ts';
-import { buildBusyboxImage } from '../support/image-busybox.ts';
+import { busyboxMissing } from '../support/images/busybox-rootfs.ts';
+import { buildBusyboxImage } from '../support/images/busybox.ts';
 import type { BenchContext } from './group.ts';
 import type { Row } from './report.ts';
 import { names, removeContainers, temporaryDir, type Server } from './servers.ts';

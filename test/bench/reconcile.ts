@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { countRequests } from '../support/e2e-counting-proxy.ts';
+import { countRequests } from '../support/daemons/counting-proxy.ts';
 import { timesOf, type BenchContext, type Group } from './group.ts';
 import type { Row } from './report.ts';
 import { names, removeContainers, startGantryd, temporaryDir } from './servers.ts';

@@ -1,5 +1,5 @@
 // The constructs of both flavours, synthesized: what a stack in ten lines becomes, and that references into maps are such that
-// Terraform takes them. Applying is test/e2e/cdk-examples.test.ts.
+// Terraform takes them. Applying is test/e2e/terraform-json/cdk-examples.test.ts.
 import * as cdktf from 'cdktf';
 import * as cdktn from 'cdktn';
 import { describe, expect, test } from 'vitest';

@@ -15,7 +15,7 @@ import { TooLongError } from '../../server/client/transport/exchange.ts';
 import { collections } from '../../server/client/kind-paths.ts';
 import { Transport } from '../../server/client/transport/transport.ts';
 import { until } from '../support/until.ts';
-import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fake-daemon.ts';
+import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fakes/http-daemon.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {

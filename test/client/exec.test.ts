@@ -3,8 +3,8 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Client } from '../../server/client/client.ts';
 import { detachable } from '../../reconciler/cli/verbs/containers/exec.ts';
-import { cli } from '../support/cli-io.ts';
-import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../support/daemon.ts';
+import { cli } from '../support/cli/io.ts';
+import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../support/daemons/daemon.ts';
 import { until } from '../support/until.ts';
 
 let daemon: TestDaemon;

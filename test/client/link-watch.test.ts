@@ -7,9 +7,9 @@ import { connect } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { LinkWatch } from '../../server/client/transport/link-watch.ts';
 import { exec } from '../../server/lib/exec.ts';
-import { makeDaemon, realRuntimeMissing, seed, type TestDaemon } from '../support/daemon.ts';
-import { makeClient } from '../support/daemon-tls.ts';
-import { buildPrograms, plainEnv } from '../support/e2e-programs.ts';
+import { makeDaemon, realRuntimeMissing, seed, type TestDaemon } from '../support/daemons/daemon.ts';
+import { makeClient } from '../support/daemons/tls.ts';
+import { buildPrograms, plainEnv } from '../support/cli/programs.ts';
 import { until } from '../support/until.ts';
 
 const cleanups: (() => unknown)[] = [];

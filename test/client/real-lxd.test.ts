@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, dialectOf, type Client } from '../../server/client/client.ts';
 
-import { busyboxMissing } from '../support/busybox-rootfs.ts';
-import { cli } from '../support/cli-io.ts';
-import { buildBusyboxImage } from '../support/image-busybox.ts';
-import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/stock-lxd.ts';
+import { busyboxMissing } from '../support/images/busybox-rootfs.ts';
+import { cli } from '../support/cli/io.ts';
+import { buildBusyboxImage } from '../support/images/busybox.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/hosts/stock-lxd.ts';
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: the client against a real LXD, since ${missing}`);

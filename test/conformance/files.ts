@@ -18,7 +18,7 @@ import {
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Answer, TestDaemon } from '../support/daemon.ts';
+import type { Answer, TestDaemon } from '../support/daemons/daemon.ts';
 import { until } from '../support/until.ts';
 
 export interface FilesHarness {

@@ -7,7 +7,7 @@ import * as fc from 'fast-check';
 import { stringify } from 'yaml';
 import type { JsonObject } from '../../reconciler/core/documents/document.ts';
 import { defineStack, type Stack } from '../../reconciler/manifest/define-stack.ts';
-import { packImage } from '../support/e2e-bench.ts';
+import { packImage } from '../support/cli/daemon-with-manifests.ts';
 
 /** A flat document, as in YAML. */
 export type Written = JsonObject & { readonly kind: string };

@@ -16,7 +16,7 @@ import {
   livePool,
   liveProfile,
   world,
-} from '../support/worlds.ts';
+} from '../support/fakes/worlds.ts';
 
 export const secretText = 'S3CR3T';
 

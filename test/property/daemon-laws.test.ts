@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { breakAt, type Break } from '../support/breaking-proxy.ts';
-import { cli, type CliRun } from '../support/cli-io.ts';
-import { repository } from '../support/e2e-programs.ts';
-import { openMemoryDaemon, type MemoryDaemon } from '../support/memory-daemon.ts';
+import { breakAt, type Break } from '../support/daemons/breaking-proxy.ts';
+import { cli, type CliRun } from '../support/cli/io.ts';
+import { repository } from '../support/cli/programs.ts';
+import { openMemoryDaemon, type MemoryDaemon } from '../support/daemons/in-memory.ts';
 import { forms, Material, secretText, stacks, withManage, type Written } from './arbitrary-stacks.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 2);

@@ -11,7 +11,7 @@ import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
 import type { SetOwner } from '../../reconciler/core/plan/plan.ts';
 import { loadManifests } from '../../reconciler/manifest/load.ts';
 import { writeExport } from '../../reconciler/manifest/write-export.ts';
-import { applyPlan } from '../support/model-daemon.ts';
+import { applyPlan } from '../support/fakes/model-daemon.ts';
 import { scenes, secretText } from './arbitrary-worlds.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 60);

@@ -14,7 +14,7 @@ import { planJson } from '../../reconciler/core/render/plan-json.ts';
 import type { Plan, PlanOptions, SetOwner } from '../../reconciler/core/plan/plan.ts';
 import { renderPlan } from '../../reconciler/core/render/render-plan.ts';
 import { hasChanges } from '../../reconciler/core/plan/summary.ts';
-import { applyPlan } from '../support/model-daemon.ts';
+import { applyPlan } from '../support/fakes/model-daemon.ts';
 import { scenes, secretText } from './arbitrary-worlds.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 200);

@@ -6,7 +6,7 @@ import { openMemoryStore } from '../../server/store/memory.ts';
 import { openSqliteStore } from '../../server/store/sqlite.ts';
 import type { Lease, Op, Store, StoreEvent } from '../../server/store/store.ts';
 import { eventKey, type WatchBatch } from '../../server/store/watch-hub.ts';
-import { bytes, tempDir } from '../support/store-watching.ts';
+import { bytes, tempDir } from '../support/store/watching.ts';
 
 const keys = ['/a', '/a/', '/a/1', '/a/2', '/b', '/b/\uffff', '/b/\u{1f600}', '/b/\u{1f600}x', '/c'];
 const prefixes = ['', '/', '/a', '/a/', '/b/', '/b/\u{1f600}', '/none'];

@@ -1,5 +1,5 @@
 // The committed bindings are those of the schemas, the generators' mistakes are corrected in them, and a package with them can be
-// used by apps of every kind. What the constructs do is test/bindings, what comes of them test/e2e/cdk-examples.test.ts.
+// used by apps of every kind. What the constructs do is test/bindings, what comes of them test/e2e/terraform-json/cdk-examples.test.ts.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,8 +16,8 @@ import {
 import { gantryProvider } from '../../provider/gantry.ts';
 import { renderDocs } from '../../provider/packaging/docs.ts';
 import { brokenSeals, hashOf, sealOf, type Seal } from '../../provider/bindings/seal.ts';
-import { installBindings, type BindingsPackage } from '../support/bindings-package.ts';
-import { repository, runProcess } from '../support/e2e-programs.ts';
+import { installBindings, type BindingsPackage } from '../support/terraform/bindings-package.ts';
+import { repository, runProcess } from '../support/cli/programs.ts';
 
 const folder = bindingsFolder(repository);
 const read = (path: string): string => readFileSync(join(folder, path), 'utf8');

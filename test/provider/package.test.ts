@@ -11,7 +11,7 @@ import { providerService } from '../../provider/wire/calls.ts';
 import { grpcStatus } from '../../provider/wire/grpc.ts';
 import * as wire from '../../provider/wire/messages.ts';
 import { cookie } from '../../provider/wire/plugin.ts';
-import { grpcClient } from '../support/grpc-client.ts';
+import { grpcClient } from '../support/terraform/grpc-client.ts';
 
 let programs: Programs;
 let folder = '';

@@ -17,8 +17,8 @@ import { makeSocketPlace } from '../../provider/wire/socket.ts';
 import { encodeValue } from '../../provider/wire/values.ts';
 import { objectType } from '../../provider/framework/attribute.ts';
 import { makeSelfSigned } from '../../server/lib/self-signed.ts';
-import { makeClient } from '../support/daemon-tls.ts';
-import { grpcClient, type GrpcClient } from '../support/grpc-client.ts';
+import { makeClient } from '../support/daemons/tls.ts';
+import { grpcClient, type GrpcClient } from '../support/terraform/grpc-client.ts';
 import { until } from '../support/until.ts';
 
 interface Started {

@@ -4,8 +4,15 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cli, type CliRun } from '../../support/cli-io.ts';
-import { createContainer, makeDaemon, seed, setState, statusOf, type TestDaemon } from '../../support/daemon.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import {
+  createContainer,
+  makeDaemon,
+  seed,
+  setState,
+  statusOf,
+  type TestDaemon,
+} from '../../support/daemons/daemon.ts';
 
 let daemon: TestDaemon;
 /** Beside the state of the daemon, in which no pool may lie. */

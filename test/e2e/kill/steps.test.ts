@@ -11,9 +11,9 @@ import { DoomedDaemon } from '../../faults/kill/doomed-daemon.ts';
 import { deathAt } from '../../faults/kill/suite.ts';
 import { settled } from '../../faults/kill/usable.ts';
 import { closeWorld, containerPath, done, openWorld, type KillWorld } from '../../faults/kill/world.ts';
-import { call, makeDaemon, realRuntimeMissing } from '../../support/daemon.ts';
-import { bundleDaemon, read, type Bundle } from '../../support/daemon-child.ts';
-import { buildBusyboxImage } from '../../support/image-busybox.ts';
+import { call, makeDaemon, realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import { bundleDaemon, read, type Bundle } from '../../support/daemons/child-process.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { seededRandom } from '../../support/random.ts';
 
 const kills = 2;

@@ -4,9 +4,9 @@ import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { call, makeDaemon, type TestDaemon } from '../../support/daemon.ts';
-import { buildPrograms, plainEnv, type Programs } from '../../support/e2e-programs.ts';
-import { newMark, type Mark } from '../../support/marked-processes.ts';
+import { call, makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
+import { newMark, type Mark } from '../../support/hosts/marked-processes.ts';
 import { seededRandom } from '../../support/random.ts';
 import { until } from '../../support/until.ts';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildProgram } from '../../../reconciler/cli/program/program.ts';
-import { cli, type CliRun, type CliSetting } from '../../support/cli-io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
-import { packImage } from '../../support/e2e-bench.ts';
+import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 
 const csi = '\u009b';
 /** Colours, a clipboard write (OSC 52), a window title, C1, overrides and isolates of direction, a carriage return, our own mark. */

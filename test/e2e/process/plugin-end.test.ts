@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { cookie } from '../../../provider/wire/plugin.ts';
 import { providerService } from '../../../provider/wire/calls.ts';
-import { call, makeDaemon, type TestDaemon } from '../../support/daemon.ts';
-import { plainEnv } from '../../support/e2e-programs.ts';
-import { grpcClient } from '../../support/grpc-client.ts';
-import { newMark, type Mark } from '../../support/marked-processes.ts';
+import { call, makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { plainEnv } from '../../support/cli/programs.ts';
+import { grpcClient } from '../../support/terraform/grpc-client.ts';
+import { newMark, type Mark } from '../../support/hosts/marked-processes.ts';
 import { seededRandom } from '../../support/random.ts';
-import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform.ts';
+import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform/terraform.ts';
 import { until } from '../../support/until.ts';
 
 /** The plugin has 5 s by design; a busy machine gets more. */

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cli, type CliRun } from '../../support/cli-io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
-import { callTls, makeClient, type ClientCertificate } from '../../support/daemon-tls.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gantry-blame-'));

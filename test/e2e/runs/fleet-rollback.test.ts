@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { previousOfFleet } from '../../../reconciler/core/history/fleet-revision.ts';
 import type { Revision } from '../../../reconciler/core/history/revisions.ts';
-import { cli, type CliRun } from '../../support/cli-io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 
 let daemons: TestDaemon[] = [];
 let dir: string;

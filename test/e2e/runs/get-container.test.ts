@@ -1,7 +1,7 @@
 // The table of containers shows what people look for first: state, addresses, image.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { cli } from '../../support/cli-io.ts';
-import { openBench, type Bench } from '../../support/e2e-bench.ts';
+import { cli } from '../../support/cli/io.ts';
+import { openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 
 let bench: Bench;
 beforeEach(async () => {

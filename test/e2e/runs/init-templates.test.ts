@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { templates } from '../../../reconciler/cli/verbs/setup/init-templates.ts';
-import { cli, type CliRun } from '../../support/cli-io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 
 let daemon: TestDaemon;
 let dir: string;

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { spellRanges } from '../../../reconciler/core/render/equal-changes.ts';
-import { cli, type CliRun } from '../../support/cli-io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
-import { buildPrograms, runGantry, runOnTerminal, withoutEscapes, type Programs } from '../../support/e2e-programs.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { buildPrograms, runGantry, runOnTerminal, withoutEscapes, type Programs } from '../../support/cli/programs.ts';
 
 let daemon: TestDaemon;
 let dir: string;

@@ -3,8 +3,8 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { cli, type CliRun } from '../../support/cli-io.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
 
 let daemon: TestDaemon;

@@ -1,8 +1,8 @@
 // Commands, power and waiting of gantry_container on the simulation: what runs when, what the state says of it, what an import leaves alone.
 import { describe, expect, test } from 'vitest';
-import type { TestDaemon } from '../../support/daemon.ts';
-import { terraformMissing, type Terraform } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and commands in containers');
 

@@ -1,8 +1,8 @@
 // Devices of containers that are Terraform objects of their own, beside the devices that the container's own resource declares.
 import { afterEach, describe, expect, test } from 'vitest';
-import type { TestDaemon } from '../../support/daemon.ts';
-import { terraformMissing, type Terraform } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and devices of their own');
 const key = 'user.gantry.terraform.devices';

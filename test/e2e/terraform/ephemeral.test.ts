@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
-import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('ephemeral resources with Terraform');
 

@@ -1,9 +1,9 @@
 // Images on the simulation: from a server that no authority vouches for, that others had before, imported, with the names they have there.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
-import { packImage } from '../../support/e2e-bench.ts';
-import { Terraform, terraformMissing, type Attached } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { packImage } from '../../support/cli/daemon-with-manifests.ts';
+import { Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and images of others');
 

@@ -19,8 +19,8 @@ import { bundleProvider } from '../../../provider/packaging/bundle.ts';
 import { install } from '../../../provider/packaging/install.ts';
 import { installationBlock, platformOf } from '../../../provider/packaging/mirror.ts';
 import { packageFiles, writeRelease } from '../../../provider/packaging/release.ts';
-import { buildPrograms, repository, type Programs } from '../../support/e2e-programs.ts';
-import { terraformMissing } from '../../support/terraform.ts';
+import { buildPrograms, repository, type Programs } from '../../support/cli/programs.ts';
+import { terraformMissing } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('installations of the provider');
 const version = '0.0.9';

@@ -1,7 +1,7 @@
 // What Terraform is told when a configuration is wrong: at the plan where that can be known, and without values that may be secrets.
 import { describe, expect, test } from 'vitest';
-import { terraformMissing, type Terraform } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('what Terraform is told');
 

@@ -9,9 +9,9 @@ import { ProviderServer } from '../../../provider/framework/server.ts';
 import { movedState } from '../../../provider/moving/other-providers.ts';
 import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
 import { providerMethods } from '../../../provider/wire/rpcs.ts';
-import { packImage } from '../../support/e2e-bench.ts';
-import { useTerraform, type TerraformWorld } from '../../support/terraform-world.ts';
-import { terraformMissing, type Attached } from '../../support/terraform.ts';
+import { packImage } from '../../support/cli/daemon-with-manifests.ts';
+import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
+import { terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('moves from other providers');
 

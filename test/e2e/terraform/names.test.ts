@@ -1,9 +1,9 @@
 // Names that change in a configuration: on the simulation everything that the API can rename is renamed with all that it holds.
 import { describe, expect, test } from 'vitest';
-import type { TestDaemon } from '../../support/daemon.ts';
-import { packImage } from '../../support/e2e-bench.ts';
-import { terraformMissing, type Terraform } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { packImage } from '../../support/cli/daemon-with-manifests.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and names that change');
 

@@ -1,9 +1,9 @@
 // `project` on resources, data sources and in import ids: on a stock LXD server, which has projects, and on gantryd, which says that
 // it has the default one only.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/stock-lxd.ts';
-import { useTerraform, type TerraformWorld } from '../../support/terraform-world.ts';
-import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
+import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
+import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
 
 const noTerraform = terraformMissing('projects with Terraform');
 const noLxd = noTerraform ?? stockLxdMissing();

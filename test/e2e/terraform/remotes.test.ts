@@ -3,11 +3,11 @@
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
-import { makeClient } from '../../support/daemon-tls.ts';
-import { packImage } from '../../support/e2e-bench.ts';
-import { useTerraform, type TerraformWorld } from '../../support/terraform-world.ts';
-import { terraformMissing } from '../../support/terraform.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
+import { packImage } from '../../support/cli/daemon-with-manifests.ts';
+import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
+import { terraformMissing } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('resources on several servers');
 

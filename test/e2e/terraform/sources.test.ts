@@ -2,9 +2,9 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createContainer, seed, type TestDaemon } from '../../support/daemon.ts';
-import { terraformMissing, type Terraform } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import { createContainer, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and sources');
 

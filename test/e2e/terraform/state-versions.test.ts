@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { useTerraform, type TerraformWorld } from '../../support/terraform-world.ts';
-import { terraformMissing } from '../../support/terraform.ts';
+import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
+import { terraformMissing } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('states of older versions');
 

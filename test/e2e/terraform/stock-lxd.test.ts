@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { busyboxMissing } from '../../support/busybox-rootfs.ts';
-import { buildBusyboxImage } from '../../support/image-busybox.ts';
-import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/stock-lxd.ts';
-import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
+import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('Terraform on a stock LXD server') ?? busyboxMissing() ?? stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: Terraform on a stock LXD server, since ${missing}`);

@@ -1,8 +1,8 @@
 // Objects that are taken out of a configuration together with their use: Terraform deletes them beside the update that ends it.
 import { describe, expect, test } from 'vitest';
-import type { TestDaemon } from '../../support/daemon.ts';
-import { terraformMissing, type Terraform } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('Terraform and objects in use');
 

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { TestDaemon } from '../../support/daemon.ts';
-import { terraformMissing, type Terraform } from '../../support/terraform.ts';
-import { useTerraform } from '../../support/terraform-world.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
+import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('write-only arguments with Terraform');
 

@@ -1,7 +1,7 @@
 // What a daemon may be doing to a running container when it dies: each action, the state it needs before, and its death.
 import { join } from 'node:path';
 import { errorText } from '../../../server/lib/log.ts';
-import { settle } from '../../support/daemon-child.ts';
+import { settle } from '../../support/daemons/child-process.ts';
 import type { Death } from './doomed-daemon.ts';
 import { findings, settled } from './usable.ts';
 import { container, containerPath, devicesOf, done, usualConfig, type KillWorld } from './world.ts';

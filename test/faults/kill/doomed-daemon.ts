@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { transformSync } from 'esbuild';
-import { startChild, type Bundle, type ChildDaemon } from '../../support/daemon-child.ts';
+import { startChild, type Bundle, type ChildDaemon } from '../../support/daemons/child-process.ts';
 import { until } from '../../support/until.ts';
 
 /** The process ends right before its effect with this number (from 1), or so many milliseconds after that effect has begun. */

@@ -1,5 +1,5 @@
 // The fault suite "kill": kill -9 before each effect that an action on a container has on the host, and some time after it.
-import { realRuntimeMissing } from '../../support/daemon.ts';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import type { Random } from '../../support/random.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
 import { actionNames, countEffects, dieAt, type ActionName, type Outcome } from './actions.ts';

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readCgroupTree, readGroupFile } from '../../../server/drivers/runtime/cgroup/cgroup.ts';
 import { LxcPlaces } from '../../../server/drivers/runtime/lxc/paths.ts';
-import { call, hostRemains, type Json } from '../../support/daemon.ts';
-import { read, settle, type ChildDaemon } from '../../support/daemon-child.ts';
+import { call, hostRemains, type Json } from '../../support/daemons/daemon.ts';
+import { read, settle, type ChildDaemon } from '../../support/daemons/child-process.ts';
 import { until } from '../../support/until.ts';
 import type { KillWorld } from './world.ts';
 

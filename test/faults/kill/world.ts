@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { makeDaemon } from '../../support/daemon.ts';
-import { settle, type ChildDaemon } from '../../support/daemon-child.ts';
-import { freePort } from '../../support/free-port.ts';
-import { buildBusyboxImage } from '../../support/image-busybox.ts';
+import { makeDaemon } from '../../support/daemons/daemon.ts';
+import { settle, type ChildDaemon } from '../../support/daemons/child-process.ts';
+import { freePort } from '../../support/hosts/free-port.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { DoomedDaemon } from './doomed-daemon.ts';
 
 export interface KillWorld {

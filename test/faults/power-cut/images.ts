@@ -1,9 +1,9 @@
 // Uploads images, every second one in two files; they must be handed out byte for byte.
 import { randomBytes } from 'node:crypto';
-import { call, type Answer } from '../../support/daemon.ts';
-import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/image-hostile.ts';
-import { sha256 } from '../../support/image-remotes.ts';
-import { splitUpload } from '../../support/split-upload.ts';
+import { call, type Answer } from '../../support/daemons/daemon.ts';
+import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { sha256 } from '../../support/images/remotes.ts';
+import { splitUpload } from '../../support/images/split-upload.ts';
 import type { Random } from '../../support/random.ts';
 import { request } from './setting.ts';
 import type { Writer } from './writer.ts';

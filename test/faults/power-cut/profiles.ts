@@ -1,5 +1,5 @@
 // Writes profiles: objects that live in the store alone.
-import { read, settle } from '../../support/daemon-child.ts';
+import { read, settle } from '../../support/daemons/child-process.ts';
 import type { Writer } from './writer.ts';
 
 export const profileWriter: Writer = {

@@ -1,8 +1,8 @@
 // What the writers find on the server: two pools, of which one syncs its volumes, an image and a container in each pool.
 import { randomBytes } from 'node:crypto';
-import { call } from '../../support/daemon.ts';
-import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/image-hostile.ts';
-import { sha256 } from '../../support/image-remotes.ts';
+import { call } from '../../support/daemons/daemon.ts';
+import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { sha256 } from '../../support/images/remotes.ts';
 import type { Server } from './writer.ts';
 
 export const pools = { plain: 'plain', synced: 'synced' } as const;

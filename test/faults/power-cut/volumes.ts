@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sha256 } from '../../support/image-remotes.ts';
+import { sha256 } from '../../support/images/remotes.ts';
 import { containerIn, containers, contentSum, differs, pools, request, sumOf } from './setting.ts';
 import type { Writer } from './writer.ts';
 

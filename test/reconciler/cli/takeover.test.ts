@@ -1,8 +1,8 @@
 // A plan that only takes over what is as declared, as after an export: no changes for exit codes and people, steps for machines and apply.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cli, type CliRun } from '../../support/cli-io.ts';
-import { useCliWorld } from '../../support/cli-world.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { useCliWorld } from '../../support/cli/world.ts';
 
 const here = useCliWorld();
 const run = (...argv: readonly string[]): Promise<CliRun> =>

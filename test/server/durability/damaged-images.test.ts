@@ -2,10 +2,10 @@
 import { truncateSync, writeFileSync, rmSync, statSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemon.ts';
-import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/image-hostile.ts';
-import { splitUpload } from '../../support/split-upload.ts';
-import { fakeServer, serveDirect, sha256 } from '../../support/image-remotes.ts';
+import { createContainer, makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { splitUpload } from '../../support/images/split-upload.ts';
+import { fakeServer, serveDirect, sha256 } from '../../support/images/remotes.ts';
 
 let daemon: TestDaemon;
 beforeAll(async () => {

@@ -5,9 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DiskRoom, nextDiskState, reserveBytesOf } from '../../../server/services/server/disk-space.ts';
-import { call } from '../../support/daemon.ts';
-import { bundleDaemon, read, settle, startChild, type Bundle, type ChildDaemon } from '../../support/daemon-child.ts';
-import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/image-hostile.ts';
+import { call } from '../../support/daemons/daemon.ts';
+import {
+  bundleDaemon,
+  read,
+  settle,
+  startChild,
+  type Bundle,
+  type ChildDaemon,
+} from '../../support/daemons/child-process.ts';
+import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { until } from '../../support/until.ts';
 
 describe('the state of the disk', () => {

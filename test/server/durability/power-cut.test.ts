@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { faultFailures } from '../../faults/report.ts';
 import { powerCutSuite } from '../../faults/power-cut/suite.ts';
-import { bundleDaemon, type Bundle } from '../../support/daemon-child.ts';
+import { bundleDaemon, type Bundle } from '../../support/daemons/child-process.ts';
 import { seededRandom } from '../../support/random.ts';
 
 const missing = await powerCutSuite.missing();

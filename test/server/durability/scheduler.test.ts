@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Scheduler } from '../../../server/services/server/scheduler.ts';
-import { makeDaemon } from '../../support/daemon.ts';
-import { testMinutes } from '../../support/minutes.ts';
+import { makeDaemon } from '../../support/daemons/daemon.ts';
+import { testMinutes } from '../../support/daemons/clock.ts';
 
 test('a task that throws at once is logged, and the next task runs', async () => {
   let now = Date.parse('2026-01-01T00:00:30Z');

@@ -5,7 +5,14 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createContainer, makeDaemon, seed, setState, statusOf, type TestDaemon } from '../../support/daemon.ts';
+import {
+  createContainer,
+  makeDaemon,
+  seed,
+  setState,
+  statusOf,
+  type TestDaemon,
+} from '../../support/daemons/daemon.ts';
 import { until } from '../../support/until.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { originProblem } from '../../../server/auth/origin.ts';
-import { callTls, makeClient, type ClientCertificate } from '../../support/daemon-tls.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemon.ts';
+import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 
 let daemon: TestDaemon;
 let client: ClientCertificate;

@@ -1,6 +1,6 @@
 // Keys of raw.lxc that belong to the daemon are refused where they are written, with line and key, and not first at a start.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemon.ts';
+import { createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
 
 let daemon: TestDaemon;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maxRecordedBytes, recordOutput } from '../../../server/services/containers/exec/record-output.ts';
-import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemon.ts';
+import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 
 test('a stream is cut at the limit, in the middle of a piece, and the rest is counted', async () => {

@@ -2,8 +2,8 @@
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createContainer, type TestDaemon } from '../daemon.ts';
-import { buildBusyboxImage } from '../image-busybox.ts';
+import { createContainer, type TestDaemon } from '../daemons/daemon.ts';
+import { buildBusyboxImage } from '../images/busybox.ts';
 
 /** It is not started. */
 export async function busyboxContainer(

@@ -1,5 +1,5 @@
 // Files that cost a careless server much time: images and backups whose YAML, names or members are many, deep or long.
-import { goodMetadata, metadataFile, pax, rootfsDirectory, tarOf, type TarPiece } from '../image-hostile.ts';
+import { goodMetadata, metadataFile, pax, rootfsDirectory, tarOf, type TarPiece } from '../images/hostile.ts';
 
 const mib = 1024 * 1024;
 const lines = (count: number, line: (index: number) => string): string =>

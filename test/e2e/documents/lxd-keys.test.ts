@@ -1,0 +1,155 @@
+// What LXD has and gantryd has not: its keys, devices and types pass where the server knows the API extension, and are refused with
+// its name where it does not. On the simulation and on a stock LXD.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cli } from '../../support/cli/io.ts';
+import { useCliWorld } from '../../support/cli/world.ts';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import { containerWith, network, openBench, profileWith, type Bench } from '../../support/cli/daemon-with-manifests.ts';
+import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
+
+const missingLxd = stockLxdMissing() ?? (await realRuntimeMissing());
+if (missingLxd !== undefined) console.log(`skipped: keys of LXD on a stock LXD: ${missingLxd}`);
+
+const ofLxd = {
+  server: 'kind: server_config\nconfig: { core.shutdown_timeout: 6, core.remote_token_expiry: 1H }\n',
+  pool: 'kind: storage_pool\nname: p1\ndriver: dir\nconfig: { rsync.compression: off, volume.security.shifted: "Yes" }\n',
+  volume:
+    'kind: storage_volume\nname: shared\npool: p1\nconfig: { security.shifted: "TRUE", snapshots.expiry: 1w 2d }\n',
+  profile: `kind: profile
+name: of-lxd
+config: { linux.sysctl.net.core.somaxconn: 1024, security.syscalls.deny: "mknod\\nkexec_load\\n" }
+devices:
+  eth0: { type: nic, network: ${network}, security.port_isolation: yes, ipv4.routes: 10.4.0.0/16 }
+  routed: { type: nic, nictype: routed, parent: lo, ipv4.address: "10.0.0.5,10.0.0.6" }
+  data: { type: disk, source: /tmp, path: /x, required: no, raw.mount.options: noexec }
+  tpm: { type: tpm, path: /dev/tpm0 }
+  hot: { type: unix-hotplug, vendorid: "046d" }
+`,
+};
+
+describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
+  let bench: Bench;
+  let original: Bench['parts'];
+  beforeAll(async () => {
+    bench = await openBench('lxd');
+    original = bench.parts;
+  }, 120_000);
+  afterAll(() => bench.close());
+
+  it('its own keys, devices and types are written, compared, exported and planned to nothing', async () => {
+    bench.parts = { ...original, ...ofLxd };
+    await bench.apply();
+    await bench.expectSettled();
+    const { config, devices } = (await bench.get('/1.0/profiles/of-lxd')) as Record<string, Record<string, unknown>>;
+    expect(config).toMatchObject({ 'linux.sysctl.net.core.somaxconn': '1024' });
+    expect(devices).toMatchObject({ routed: { nictype: 'routed' }, tpm: { type: 'tpm' } });
+    const written = join(bench.dir, 'exported.yaml');
+    const host = ['--host', `unix://${bench.daemon.socketPath}`];
+    const run = await cli(['export', 'profile/of-lxd', 'storage_volume', '-o', written, ...host]);
+    expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('left out')]);
+    const again = await cli(['plan', written, '--detailed-exitcode', ...host]);
+    expect([again.code, again.stdout], again.stderr).toEqual([0, expect.stringContaining('No changes')]);
+    // Other spellings of the same are no change; another value is one.
+    bench.parts = { ...bench.parts, server: ofLxd.server.replace(' 6', ' "7"').replace('1H', '"1H"') };
+    expect(await bench.planned()).toEqual(['server_config/server: update live']);
+    await bench.apply();
+    bench.parts = original;
+    await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '100%');
+  });
+
+  it('says what such a key of a running container costs, and does it', { timeout: 120_000 }, async () => {
+    bench.parts = {
+      ...original,
+      container: containerWith('config: { security.syscalls.intercept.setxattr: false }\n'),
+    };
+    expect(await bench.planned()).toEqual(['container/c1: update restart restart']);
+    await bench.apply();
+    await bench.expectSettled();
+    bench.parts = original;
+    await bench.apply();
+  });
+
+  it("what a pool writes into its volumes is the server's, also where every key is ours", async () => {
+    const pool =
+      'kind: storage_pool\nname: p2\ndriver: dir\nconfig: { volume.snapshots.expiry: 3d, volume.size: 1GiB }\n';
+    const volume = 'kind: storage_volume\nname: heir\npool: p2\nmanage: { mode: exact }\n';
+    bench.parts = { ...original, pool2: pool, volume };
+    await bench.apply();
+    expect((await bench.get('/1.0/storage-pools/p2/volumes/custom/heir')).config).toMatchObject({
+      'snapshots.expiry': '3d',
+    });
+    await bench.expectSettled();
+    const run = await cli(['export', 'storage_volume/p2/heir', '--host', `unix://${bench.daemon.socketPath}`]);
+    expect(run.stdout).not.toContain('snapshots.expiry');
+    // What is not as the pool has it is somebody's choice, and goes.
+    await bench.daemon.call('PATCH', '/1.0/storage-pools/p2/volumes/custom/heir', {
+      config: { 'snapshots.expiry': '9d' },
+    });
+    expect((await bench.gantry('plan')).stdout).toContain('- config.snapshots.expiry = "9d"');
+    await bench.apply();
+    await bench.expectSettled();
+    bench.parts = original;
+    await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '100%');
+  });
+
+  it('a key that nobody here knows is told, passed on, and refused by the server itself', async () => {
+    bench.parts = { ...original, profile: profileWith('').replace('config: {', 'config: { security.novelty: 1,') };
+    const plan = await bench.gantry('plan');
+    expect([plan.code, plan.stderr + plan.stdout]).toEqual([
+      0,
+      expect.stringContaining('config.security.novelty is not known here'),
+    ]);
+    const refused = await bench.gantry('apply', '--auto-approve');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('security.novelty')]);
+    bench.parts = original;
+    await bench.apply();
+  });
+});
+
+describe('on gantryd', () => {
+  const cliWorld = useCliWorld();
+  it('they are refused with the extension that is missing, before anything is touched', async () => {
+    const path = cliWorld.manifest(Object.values(ofLxd).join('---\n'));
+    const run = await cli(['apply', path, '--auto-approve', '--host', cliWorld.daemon.host]);
+    expect(run.code).toBe(1);
+    for (const text of [
+      'config.core.shutdown_timeout: it does not know the API extension instances',
+      'config.security.shifted: it does not know the API extension storage_shifted',
+      'config.linux.sysctl.net.core.somaxconn: it does not know the API extension linux_sysctl',
+      'devices.eth0.security.port_isolation: it does not know the API extension instance_nic_bridged_port_isolation',
+      'devices.routed.nictype: it does not know the API extension container_nic_routed',
+      'devices.tpm.type: it does not know the API extension tpm_device_type',
+    ])
+      expect(run.stderr).toContain(text);
+    expect(cliWorld.daemon.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+  });
+
+  it('validate names them and passes, slips of the pen are errors with what was meant', async () => {
+    const valid = await cli(['validate', cliWorld.manifest(Object.values(ofLxd).join('---\n'))]);
+    expect([valid.code, valid.stderr]).toEqual([
+      0,
+      expect.stringContaining('servers with the API extension linux_sysctl; gantryd has no such thing'),
+    ]);
+    const path = join(cliWorld.folder, 'slips.yaml');
+    writeFileSync(
+      path,
+      'kind: profile\nname: a\nconfig: { linux.sysctl: 1, security.syscalls.intercept.mknot: yes, nonsense.key: 1 }\n' +
+        'devices: { e: { type: nic, nictype: bridged, parent: br0, security.port_isolatio: yes } }\n',
+    );
+    const slips = await cli(['validate', path]);
+    expect(slips.code).toBe(1);
+    expect(slips.stderr).toContain('did you mean security.syscalls.intercept.mknod?');
+    expect(slips.stderr).toContain('unknown key "nonsense.key"');
+    expect(slips.stderr).toContain('did you mean security.port_isolation?');
+  });
+
+  it('explain tells of them what it knows', async () => {
+    const run = await cli(['explain', 'container.config.linux.sysctl.kernel.msgmax']);
+    expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('API extension linux_sysctl')]);
+    expect(run.stdout).toContain('restart');
+    expect((await cli(['explain', 'network.config.dns.search'])).stdout).toContain('network_dns_search');
+    expect((await cli(['explain', 'container.config.security.novelty'])).code).toBe(1);
+  });
+});

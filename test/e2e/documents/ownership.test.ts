@@ -1,0 +1,158 @@
+// Sets on whole servers (simulated, real, and a stock LXD): two on one profile, images that roll forward, kept plans, prune,
+// and that nothing of a set is left in the end.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import {
+  containerWith,
+  openBench,
+  packImage,
+  type Bench,
+  type BenchHost,
+} from '../../support/cli/daemon-with-manifests.ts';
+import { cli } from '../../support/cli/io.ts';
+import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
+
+const missing = await realRuntimeMissing();
+const missingLxd = stockLxdMissing() ?? missing;
+for (const reason of new Set([missing, missingLxd]))
+  if (reason !== undefined) console.log(`skipped: real sets: ${reason}`);
+
+const hosts: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
+  { host: 'sim', reason: undefined },
+  { host: 'lxc', reason: missing },
+  { host: 'lxd', reason: missingLxd },
+];
+
+interface Live {
+  readonly config: Record<string, string>;
+  readonly created_at: string;
+}
+const live = (bench: Bench, path = 'containers/c1'): Promise<Live> => bench.get(`/1.0/${path}`) as Promise<Live>;
+const notes = async (bench: Bench): Promise<readonly string[]> => {
+  const { config } = (await bench.get('/1.0')) as { config: Record<string, string> };
+  const kept = /^user\.gantry\.(?!history\.|documents\.)/;
+  return Object.keys(config).filter((key) => kept.test(key));
+};
+
+/** Another image than the one before: the same with one more file in it. */
+function repack(bench: Bench, host: BenchHost): void {
+  if (host === 'sim') return packImage(bench.dir, 'image.tar.gz', 'two');
+  const [packed, plain] = [join(bench.dir, 'image.tar.gz'), join(bench.dir, 'image.tar')];
+  mkdirSync(join(bench.dir, 'more', 'rootfs'), { recursive: true });
+  writeFileSync(join(bench.dir, 'more', 'rootfs', 'mark'), 'two');
+  execFileSync('sh', [
+    '-c',
+    'gunzip -c "$1" > "$2" && tar -rf "$2" -C "$3" rootfs/mark && gzip -c "$2" > "$1"',
+    'sh',
+    packed,
+    plain,
+    join(bench.dir, 'more'),
+  ]);
+}
+
+for (const { host, reason } of hosts) {
+  // In order: each begins where the one before ended.
+  describe.skipIf(reason !== undefined)(`a set on ${host}`, { timeout: 120_000 }, () => {
+    let bench: Bench;
+    beforeAll(async () => {
+      bench = await openBench(host);
+    }, 120_000);
+    afterAll(() => bench.close());
+    const team = (config: string): string[] => {
+      const file = join(bench.dir, 'team.yaml');
+      writeFileSync(file, `kind: profile\nname: small\nconfig: { ${config} }\n`);
+      return [file, '--set', 'team', '--host', `unix://${bench.daemon.socketPath}`];
+    };
+
+    it('has its records on the objects, its state on the server, and no lock left', async () => {
+      await bench.expectSettled();
+      expect((await live(bench)).config['user.gantry.own.default']).toContain('"w":1');
+      expect(await notes(bench)).toEqual(['user.gantry.set.default']);
+    });
+
+    it('shares a profile with another, which neither undoes nor overrules it', async () => {
+      const shared = await cli(['apply', '-y', ...team('user.team: a, limits.memory: 64MiB')]);
+      expect(shared.code, shared.stderr).toBe(0);
+      await bench.expectSettled();
+      const refused = await cli(['apply', '-y', ...team('user.team: a, limits.memory: 32MiB')]);
+      expect(refused.code).toBe(4);
+      expect(refused.stdout).toContain('the set team would change what the set default put into profile/small');
+      const dropped = await cli(['apply', '-y', ...team('user.team: b')]);
+      expect(dropped.code, dropped.stderr).toBe(0);
+      expect((await live(bench, 'profiles/small')).config).toMatchObject({
+        'limits.memory': '64MiB',
+        'user.team': 'b',
+      });
+      await bench.expectSettled();
+    });
+
+    it('puts a container back as it was when its new image does not get ready', async () => {
+      bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
+      await bench.apply();
+      const before = await live(bench);
+      repack(bench, host);
+      bench.parts['container'] = containerWith(
+        'config: { user.a: one }\nmanage: { image: rebuild, wait: [{ ipv4: eth9, timeout: 1s }] }\n',
+      );
+      const failed = await bench.gantry('apply', '--auto-approve');
+      expect(failed.code, failed.stdout).toBe(1);
+      expect(failed.stderr).toContain('the old container is back in its place');
+      const after = await live(bench);
+      expect(after.created_at).toBe(before.created_at);
+      expect(after.config['volatile.eth0.hwaddr']).toBe(before.config['volatile.eth0.hwaddr']);
+      expect((await bench.life()).status).toBe('Running');
+    });
+
+    it('rebuilds it of the new image with its name, settings and MAC address, and has nothing more to do', async () => {
+      const before = await live(bench);
+      bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
+      const done = await bench.apply();
+      expect(done.stdout).toContain('container/c1 (rebuild)');
+      const after = await live(bench);
+      expect(after.created_at).not.toBe(before.created_at);
+      expect(after.config['volatile.base_image']).not.toBe(before.config['volatile.base_image']);
+      expect(after.config['volatile.eth0.hwaddr']).toBe(before.config['volatile.eth0.hwaddr']);
+      expect(after.config['user.a']).toBe('one');
+      expect((await bench.life()).status).toBe('Running');
+      expect(((await bench.get('/1.0/containers')) as string[]).length).toBe(1);
+      if (host !== 'sim') {
+        const { pid } = await bench.life();
+        expect(readFileSync(`/proc/${pid}/root/mark`, 'utf8')).toBe('two');
+      }
+      await bench.expectSettled();
+    });
+
+    it('applies a kept plan beside a change of others, and not over one', async () => {
+      const kept = join(bench.dir, 'the.plan');
+      bench.parts['container'] = containerWith('config: { user.a: two }\nmanage: { image: rebuild }\n');
+      expect((await bench.gantry('plan', '--out', kept)).code).toBe(0);
+      await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.theirs': 'x' } });
+      const target = [kept, '--host', `unix://${bench.daemon.socketPath}`];
+      const done = await cli(['apply', ...target]);
+      expect(done.code, done.stderr).toBe(0);
+      expect((await live(bench)).config).toMatchObject({ 'user.a': 'two', 'user.theirs': 'x' });
+      bench.parts['container'] = containerWith('config: { user.a: three }\nmanage: { image: rebuild }\n');
+      await bench.gantry('plan', '--out', kept);
+      await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.a': 'theirs' } });
+      expect((await cli(['apply', ...target])).code).toBe(3);
+      await bench.apply();
+    });
+
+    it('prunes what is no longer declared, and leaves no note of itself after a destroy', async () => {
+      delete bench.parts['container'];
+      expect((await bench.gantry('apply', '-y', '--prune', '--set', 'default')).code).toBe(4);
+      await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '90%');
+      expect(await bench.get('/1.0/containers')).toEqual([]);
+      await bench.expectSettled();
+      const theirs = await cli(['destroy', '-y', ...team('user.team: b')]);
+      expect(theirs.code, theirs.stderr).toBe(0);
+      const gone = await bench.gantry('destroy', '-y');
+      expect(gone.code, `${gone.stdout}\n${gone.stderr}`).toBe(0);
+      expect(await notes(bench)).toEqual([]);
+      expect(await bench.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
+    });
+  });
+}

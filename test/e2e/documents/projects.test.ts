@@ -1,0 +1,265 @@
+// Projects as documents, and documents in projects: on a stock LXD, which has them, and refused in words by a daemon without them.
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { makeDaemon } from '../../support/daemons/daemon.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { repository } from '../../support/cli/programs.ts';
+import { StackFolder } from '../../support/cli/stack-folder.ts';
+import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
+
+const missing = stockLxdMissing();
+if (missing !== undefined) console.log(`skipped: projects on a stock LXD: ${missing}`);
+
+const noImage = busyboxMissing();
+if (noImage !== undefined) console.log(`skipped: running containers in a project: ${noImage}`);
+
+const folder = new StackFolder();
+const { dir } = folder;
+afterAll(() => folder.remove());
+
+const project = (more = ''): string => `kind: project\nname: team\ndescription: A team\n${more}`;
+const limits = 'config: { limits.containers: 3, user.owner: me }\n';
+
+const gantry = folder.gantry.bind(folder);
+
+const inTeam = [
+  project(limits),
+  'kind: storage_pool\nname: p1\ndriver: dir\n',
+  'kind: image\nname: base\nproject: team\nfile: image.tar.gz\naliases: [base]\n',
+  'kind: profile\nname: small\nproject: team\nconfig: { limits.memory: 64MiB }\ndevices: { root: { type: disk, path: /, pool: p1 } }\n',
+  'kind: profile\nname: small\ndescription: Of the project default\n',
+  'kind: storage_volume\nname: data\npool: p1\nproject: team\n',
+  'kind: container\nname: c1\nproject: team\nprofiles: [small]\nsource: { type: image, alias: base }\nstate: stopped\ndevices: { data: { type: disk, pool: p1, source: data, path: /data } }\n',
+];
+
+describe.skipIf(missing !== undefined)('on a stock LXD', () => {
+  let lxd: StockLxd;
+  const run = async (verb: string, parts: readonly string[], ...more: readonly string[]): Promise<CliRun> =>
+    gantry(lxd.socketPath, verb, parts, ...more);
+  const apply = async (parts: readonly string[], ...more: readonly string[]): Promise<CliRun> => {
+    const applied = await run('apply', parts, '--auto-approve', ...more);
+    expect(applied.code, applied.stdout + applied.stderr).toBe(0);
+    const flags = more.filter((_, index) => more[index] === '--project' || more[index - 1] === '--project');
+    const second = await run('plan', parts, '--detailed-exitcode', ...flags);
+    expect(second.code, `a second plan\n${second.stdout}${second.stderr}`).toBe(0);
+    return applied;
+  };
+  beforeAll(async () => {
+    lxd = await startStockLxd();
+  }, 120_000);
+  afterAll(() => lxd.cleanUp(), 120_000);
+
+  it(
+    'a project is made, changed, found unchanged, pruned of what is no longer written, and taken away',
+    { timeout: 60_000 },
+    async () => {
+      await apply([project(limits)]);
+      const live = await lxd.get('/1.0/projects/team');
+      expect(live).toMatchObject({
+        description: 'A team',
+        config: { 'limits.containers': '3', 'features.images': 'true' },
+      });
+      await apply([project('config: { limits.containers: 5, features.networks: false }\n')]);
+      expect((await lxd.get('/1.0/projects/team')).config).toMatchObject({ 'limits.containers': '5' });
+      expect((await lxd.get('/1.0/projects/team')).config).not.toHaveProperty('user.owner');
+      // A PATCH of this server replaces all of the config.
+      const { config, description } = await lxd.get('/1.0/projects/team');
+      const changed = { description, config: { ...config, 'limits.containers': '9' } };
+      expect((await lxd.call('PUT', '/1.0/projects/team', changed)).status).toBe(200);
+      expect((await run('drift', [project('config: { limits.containers: 5 }\n')])).stdout).toContain(
+        'limits.containers',
+      );
+      const gone = await run('destroy', [project('config: { limits.containers: 5 }\n')], '--auto-approve');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+    },
+  );
+
+  it(
+    'documents live in their project, with names that others have too, and go in order',
+    { timeout: 120_000 },
+    async () => {
+      await apply(inTeam);
+      const ours = await lxd.get('/1.0/containers/c1?project=team');
+      expect(ours).toMatchObject({ project: 'team', profiles: ['small'] });
+      expect(await lxd.get('/1.0/containers')).toEqual([]);
+      expect((await lxd.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '64MiB' });
+      expect((await lxd.get('/1.0/profiles/small')).config).not.toHaveProperty('limits.memory');
+      expect(await lxd.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
+
+      expect((await run('status', inTeam)).stdout).toMatch(/container\/c1@team\s/);
+      const shown = await cli(['show', 'container/c1@team', '--host', `unix://${lxd.socketPath}`]);
+      expect(shown.stdout).toContain('project: team');
+      const graph = await cli(['graph', '-f', join(dir, 'stack.yaml')]);
+      expect(graph.stdout).toContain('container/c1@team');
+
+      // A change that was looked at is bound to what was seen, and is made in the project.
+      const edited = inTeam.map((part) => part.replace('limits.memory: 64MiB', 'limits.memory: 96MiB'));
+      const kept = join(dir, 'kept.plan');
+      expect((await run('plan', edited, '--out', kept)).code).toBe(0);
+      const saved = JSON.parse(readFileSync(kept, 'utf8')) as { readonly changes: readonly object[] };
+      expect(saved.changes).toMatchObject([{ address: 'profile/small@team', etag: expect.stringMatching(/./) }]);
+      const bound = await cli(['apply', kept, '--host', `unix://${lxd.socketPath}`]);
+      expect(bound.code, bound.stdout + bound.stderr).toBe(0);
+      expect((await lxd.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '96MiB' });
+      await apply(inTeam);
+
+      // Whoever declares only the project cannot take it away from under its contents, nor change its features.
+      const stuck = await run('destroy', [project(limits)], '--auto-approve');
+      expect(stuck.code, stuck.stdout + stuck.stderr).toBe(4);
+      expect(stuck.stdout + stuck.stderr).toContain('container/c1@team');
+      const features = await run('plan', [
+        project('config: { limits.containers: 3, user.owner: me, features.profiles: false }\n'),
+        ...inTeam.slice(1, 2),
+      ]);
+      expect(features.code, features.stdout + features.stderr).toBe(4);
+      expect(features.stdout + features.stderr).toContain('can be changed only while it is empty');
+
+      const exported = await cli(['export', '--host', `unix://${lxd.socketPath}`]);
+      expect(exported.stdout).toContain('project: team');
+      writeFileSync(join(dir, 'exported.yaml'), exported.stdout);
+      const again = await cli([
+        'plan',
+        '-f',
+        join(dir, 'exported.yaml'),
+        '--host',
+        `unix://${lxd.socketPath}`,
+        '--detailed-exitcode',
+      ]);
+      expect(again.code, again.stdout + again.stderr + exported.stdout).toBe(0);
+
+      // What is no longer declared is pruned in its project.
+      await apply(inTeam.slice(0, -2), '--set', 'default', '--prune', '--allow-destroy');
+      expect(await lxd.get('/1.0/containers?project=team')).toEqual([]);
+      const gone = await run('destroy', inTeam, '--auto-approve');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+      expect(await lxd.get('/1.0/storage-pools')).toEqual([]);
+    },
+  );
+
+  it(
+    'a project that is there is adopted, and default is only emptied of what was declared',
+    { timeout: 60_000 },
+    async () => {
+      expect(
+        (await lxd.call('POST', '/1.0/projects', { name: 'team', description: 'A team', config: {} })).status,
+      ).toBeLessThan(300);
+      const adopted = await run('adopt', [project()], '--all');
+      expect(adopted.code, adopted.stdout + adopted.stderr).toBe(0);
+      expect((await run('destroy', [project()], '--auto-approve')).code).toBe(0);
+      const ours = ['kind: project\nname: default\nconfig: { user.owner: me }\n'];
+      await apply(ours);
+      expect((await run('destroy', ours, '--auto-approve')).code).toBe(0);
+      const live = await lxd.get('/1.0/projects/default');
+      expect(Object.keys(live.config as object).filter((key) => key.startsWith('user.'))).toEqual([]);
+    },
+  );
+
+  it.skipIf(noImage !== undefined)(
+    'containers live there: started, waited for, given files and commands, made anew of another image',
+    { timeout: 120_000 },
+    async () => {
+      const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
+      execFileSync('sh', [build, join(dir, 'first.tar.gz')], { stdio: ['ignore', 'ignore', 'inherit'] });
+      const other =
+        'gunzip -c first.tar.gz >second.tar && mkdir -p rootfs/etc && echo second >rootfs/etc/which && ' +
+        'tar -rf second.tar rootfs/etc/which && gzip second.tar';
+      execFileSync('sh', ['-c', other], { cwd: dir });
+      const stack = (image: string, nesting: boolean): readonly string[] => [
+        project(),
+        'kind: storage_pool\nname: p1\ndriver: dir\n',
+        `kind: profile\nname: default\nproject: team\nconfig: { security.nesting: ${nesting} }\ndevices: { root: { type: disk, path: /, pool: p1 } }\n`,
+        `kind: image\nname: ${image}\nproject: team\nfile: ${image}.tar.gz\naliases: [box]\n`,
+        `kind: container
+name: box
+project: team
+source: { type: image, alias: box }
+files: [{ path: /etc/greeting, content: "hello\\n" }]
+exec: [{ name: mark, command: [touch, /marked], creates: /marked }]
+manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s }] }
+`,
+      ];
+      await apply(stack('first', false));
+      expect((await run('status', stack('first', false))).stdout).toMatch(/container\/box@team\s+Running/);
+      const restarted = await run('plan', stack('first', true));
+      expect(restarted.stdout).toContain('container/box@team (restart)');
+      const before = (await lxd.get('/1.0/containers/box?project=team')) as { config: Record<string, string> };
+      await apply(stack('second', false));
+      const after = (await lxd.get('/1.0/containers/box?project=team')) as { config: Record<string, string> };
+      expect(after.config['volatile.base_image']).not.toBe(before.config['volatile.base_image']);
+      expect(await lxd.get('/1.0/containers?project=team')).toHaveLength(1);
+      // The first image is no longer declared, and would keep the project.
+      await apply(stack('second', false), '--set', 'default', '--prune');
+      const gone = await run('destroy', stack('second', false), '--auto-approve');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect(await lxd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+    },
+  );
+
+  it(
+    'a connection in a project means that one by names without a project, and default by its name',
+    { timeout: 60_000 },
+    async () => {
+      expect((await lxd.call('POST', '/1.0/projects', { name: 'team', config: {} })).status).toBeLessThan(300);
+      const parts = [
+        'kind: profile\nname: mine\ndescription: Of the team\n',
+        'kind: profile\nname: mine\nproject: default\ndescription: Of all\n',
+        'kind: storage_pool\nname: p2\ndriver: dir\n',
+        'kind: storage_volume\nname: v\npool: p2\nproject: team\n',
+      ];
+      await apply(parts, '--project', 'team');
+      expect(await lxd.get('/1.0/profiles/mine?project=team')).toMatchObject({ description: 'Of the team' });
+      expect(await lxd.get('/1.0/profiles/mine')).toMatchObject({ description: 'Of all' });
+      expect(await lxd.get('/1.0/storage-pools/p2/volumes/custom?project=team')).toHaveLength(1);
+      const gone = await run('destroy', parts, '--auto-approve', '--project', 'team');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect((await lxd.call('DELETE', '/1.0/projects/team')).status).toBe(200);
+      expect(await lxd.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
+    },
+  );
+
+  it('a kind that the project shares with default is refused there', { timeout: 60_000 }, async () => {
+    const shared = await run('plan', [
+      project('config: { features.profiles: false }\n'),
+      'kind: profile\nname: small\nproject: team\n',
+    ]);
+    expect(shared.code).toBe(1);
+    expect(shared.stderr).toContain('the project team has no object of kind profile of its own');
+    expect(shared.stderr).toContain('project: team');
+  });
+});
+
+describe('on a daemon without projects', () => {
+  it('they are refused at plan time, with the place and the missing extension', { timeout: 60_000 }, async () => {
+    const daemon = await makeDaemon({ runtime: 'sim' });
+    try {
+      const refused = await gantry(daemon.socketPath, 'plan', [
+        project(),
+        'kind: profile\nname: small\nproject: team\n',
+      ]);
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toContain(
+        'project/team: this server cannot have a project: it does not serve the API extension projects',
+      );
+      expect(refused.stderr).toMatch(/stack\.yaml:1:/);
+      expect(refused.stderr).toContain('profile/small@team: this server cannot keep it in a project');
+      expect(refused.stderr).toMatch(/stack\.yaml:7:/);
+      const applied = await gantry(daemon.socketPath, 'apply', [project()], '--auto-approve');
+      expect(applied.code).toBe(1);
+    } finally {
+      await daemon.cleanUp();
+    }
+  });
+
+  it('what is wrong with a project is told offline', { timeout: 30_000 }, async () => {
+    const file = join(dir, 'wrong.yaml');
+    writeFileSync(file, project('config: { features.image: true, limits.containers: many }\n'));
+    const checked = await cli(['validate', '-f', file]);
+    expect(checked.stderr).toContain('features.images');
+    expect(checked.stderr).toContain('limits.containers');
+  });
+});

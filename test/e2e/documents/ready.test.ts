@@ -1,0 +1,102 @@
+// What containers are waited for after their start: commands, files, addresses, ports; and what is told of one that does not get ready.
+// On the simulation, on real containers, on a stock LXD.
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
+import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
+
+const missing = await realRuntimeMissing();
+const missingLxd = stockLxdMissing() ?? missing;
+if (missing !== undefined) console.log(`skipped: waiting for real containers: ${missing}`);
+if (missingLxd !== undefined) console.log(`skipped: waiting for containers of a stock LXD: ${missingLxd}`);
+
+const hosts = [
+  { host: 'sim', reason: undefined },
+  { host: 'lxc', reason: missing },
+  { host: 'lxd', reason: missingLxd },
+] as const;
+
+for (const { host, reason } of hosts) {
+  describe.skipIf(reason !== undefined)(`a container on ${host}`, () => {
+    let bench: Bench;
+    let count = 0;
+    beforeAll(async () => {
+      bench = await openBench(host);
+    }, 120_000);
+    afterAll(() => bench.close());
+
+    /** A new one each time, so that a test can be repeated. */
+    const declare = (...waits: readonly string[]): string => {
+      const name = `w${(count += 1)}`;
+      const text = containerWith(`manage:\n  wait:\n${waits.map((wait) => `    - ${wait}\n`).join('')}`);
+      bench.parts['container'] = text.replace('name: c1', `name: ${name}`);
+      return name;
+    };
+
+    it(
+      'is ready once its command has succeeded, its file is there and its port answers',
+      { timeout: 90_000 },
+      async () => {
+        const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+        await once(server, 'listening');
+        const { port } = server.address() as AddressInfo;
+        const secondTime = 'mkdir /tmp/once && exit 4; touch /tmp/ready';
+        const listening = 'nc -l -p 7777 >/dev/null 2>&1 </dev/null & sleep 1';
+        // Simulated commands write no files.
+        const inside =
+          host === 'sim'
+            ? ['{ exec: [sh, -c, "echo fine"] }', '{ file: /etc/mark }']
+            : [
+                `{ exec: [sh, -c, "${secondTime}"] }`,
+                '{ file: /tmp/ready }',
+                '{ ipv4: eth0 }',
+                `{ exec: [sh, -c, "${listening}"] }`,
+                '{ tcp: 7777 }',
+              ];
+        declare('running', `{ tcp: "127.0.0.1:${port}" }`, ...inside);
+        try {
+          const { stdout } = await bench.apply();
+          expect(stdout).toContain('Apply complete');
+          await bench.expectSettled();
+        } finally {
+          server.close();
+        }
+      },
+    );
+
+    it(
+      'that does not get ready fails the run, with what it said; the next run waits again',
+      { timeout: 90_000 },
+      async () => {
+        const name = declare('{ exec: [sh, -c, "echo not yet; exit 5"], timeout: 3s }');
+        const run = await bench.gantry('apply', '--auto-approve');
+        const said = `${run.stdout}${run.stderr}`;
+        expect(run.code, said).toBe(6);
+        expect(said).toContain('did not come in 3 s: Running');
+        expect(said).toContain('it ended with code 5: not yet');
+        expect(await bench.planned()).toEqual([expect.stringContaining(`container/${name}: `)]);
+        bench.parts['container'] = bench.parts['container']?.replace('exit 5', 'exit 0') ?? '';
+        await bench.apply();
+        await bench.expectSettled();
+      },
+    );
+
+    it('that has no cloud-init is not waited for', { timeout: 60_000 }, async () => {
+      declare('cloud_init');
+      const run = await bench.gantry('apply', '--auto-approve');
+      expect(run.code, run.stdout).toBe(6);
+      expect(`${run.stdout}${run.stderr}`).toContain('its image has no cloud-init to wait for: Running');
+    });
+
+    // Simulated commands do not power off.
+    if (host === 'sim') return;
+    it('that goes down by itself is not waited for', { timeout: 60_000 }, async () => {
+      declare('{ exec: [sh, -c, "poweroff -f; sleep 600"], timeout: 10m }');
+      const run = await bench.gantry('apply', '--auto-approve');
+      expect(run.code, run.stdout).toBe(6);
+      expect(`${run.stdout}${run.stderr}`).toContain('it stopped instead of getting ready: Stopped');
+    });
+  });
+}

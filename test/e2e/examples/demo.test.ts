@@ -1,0 +1,82 @@
+// The demo, started as a user starts it: on real containers as root, on the simulation as a user without rights. Nothing may be left.
+import { chownSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import { buildPrograms, runProcess, type Programs, type Ran } from '../../support/cli/programs.ts';
+import { hostParts, nothing, withRealNetwork } from '../../support/hosts/remains.ts';
+
+const missing = await realRuntimeMissing();
+const isRoot = process.getuid?.() === 0;
+if (!isRoot)
+  console.log('the demo without rights runs as the user of this test, since changing to another one needs root');
+
+let programs: Programs;
+beforeAll(() => {
+  programs = buildPrograms();
+});
+afterAll(() => programs.remove());
+
+/** `npm run demo` with a home and a directory for temporary files of its own. */
+async function demo(
+  user: number | undefined,
+): Promise<{ readonly ran: Ran; readonly left: readonly string[]; readonly state: string }> {
+  const home = mkdtempSync(join(realpathSync(tmpdir()), 'gdemo-'));
+  if (user !== undefined) chownSync(home, user, user);
+  try {
+    const env = { HOME: home, TMPDIR: home, npm_config_cache: join(home, 'npm'), npm_config_update_notifier: 'false' };
+    const ran = await runProcess(['npm', 'run', 'demo'], {
+      cwd: programs.root,
+      env,
+      ...(user === undefined ? {} : { user }),
+    });
+    // npm's own; the last one from Node 22 on.
+    const left = readdirSync(home).filter((name) => !['npm', '.npm', 'node-compile-cache'].includes(name));
+    return { ran, left, state: /--state-dir (\S+)/.exec(ran.stdout)?.[1] ?? '' };
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+function expectStory({ ran, left }: Awaited<ReturnType<typeof demo>>): void {
+  expect(ran.stderr + ran.stdout, 'the demo failed').toContain('Done in');
+  expect(ran.code).toBe(0);
+  expect(ran.elapsedMs).toBeLessThan(60_000);
+  const outcomes = [...ran.stdout.matchAll(/^(?:Apply|Destroy|No changes|Plan).*$/gm)].map(([line]) => line);
+  expect(outcomes).toEqual([
+    'Plan: 7 to add, 0 to change, 0 to destroy',
+    'Apply complete! 7 added, 0 changed, 0 destroyed.',
+    'No changes: all 7 declared objects are as declared.',
+    'Plan: 0 to add, 1 to change, 0 to destroy',
+    'Plan: 0 to add, 1 to change, 0 to destroy',
+    'Apply complete! 0 added, 1 changed, 0 destroyed.',
+    'No changes: all 7 declared objects are as declared.',
+    'Plan: 0 to add, 0 to change, 7 to destroy',
+    'Destroy complete! 0 added, 0 changed, 7 destroyed.',
+  ]);
+  expect(left, 'left in the directory for temporary files').toEqual([]);
+}
+
+describe('npm run demo', () => {
+  it.skipIf(missing !== undefined)(
+    'goes from nothing to nothing on real containers',
+    { timeout: 300_000 },
+    async () => {
+      await withRealNetwork('quick0', async () => {
+        const told = await demo(undefined);
+        expectStory(told);
+        expect(told.ran.stdout).toContain('runs on the lxc runtime');
+        expect(told.ran.stdout).toMatch(/I am web, process 1 is init\n.*inet 10\.123\.0\./);
+        expect(told.ran.stdout).toMatch(/I am db, process 1 is init\n.*inet 10\.123\.0\./);
+        expect(hostParts(told.state, ['quick0'])).toEqual(nothing);
+      });
+    },
+  );
+
+  it('goes from nothing to nothing on the simulation for a user without rights', { timeout: 120_000 }, async () => {
+    const told = await demo(isRoot ? 65534 : undefined);
+    expectStory(told);
+    expect(told.ran.stdout).toContain('runs on the sim runtime');
+  });
+});

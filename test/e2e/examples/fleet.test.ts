@@ -1,0 +1,102 @@
+// The example of a fleet, by its README: two daemons, one hosts file, on the simulation and with real containers.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
+import { buildShellPrograms, exampleFolder, typeExample } from '../../support/cli/examples.ts';
+import { runProcess, type Programs } from '../../support/cli/programs.ts';
+import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
+
+const example = exampleFolder('fleet');
+const missing = await realRuntimeMissing();
+const noImage = busyboxMissing();
+if (noImage !== undefined) console.log(`skipped: the example of a fleet: ${noImage}`);
+else if (missing !== undefined) console.log(`skipped: the example of a fleet with real containers: ${missing}`);
+const networks = ['fleeta0', 'fleetb0'];
+
+let programs: Programs;
+beforeAll(() => {
+  programs = buildShellPrograms();
+});
+afterAll(() => programs.remove());
+
+async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
+  const daemons: Gantryd[] = [];
+  const base = join(programs.root, runtime);
+  try {
+    for (const name of ['alpha', 'beta']) {
+      mkdirSync(join(base, name), { recursive: true });
+      daemons.push(await startGantryd(programs, { runtime, dir: join(base, name) }));
+    }
+    const hosts = join(programs.root, 'examples', 'fleet', 'hosts.yaml');
+    const text = readFileSync(join(example, 'hosts.yaml'), 'utf8');
+    expect(text).toContain('unix:///tmp/fleet/alpha/');
+    writeFileSync(hosts, text.replaceAll('/tmp/fleet', base));
+    await typeExample(programs, {
+      name: 'fleet',
+      env: { XDG_STATE_HOME: join(base, 'state') },
+      printed: (told) => told.replaceAll(base, '/tmp/fleet'),
+    });
+    for (const gantryd of daemons) {
+      if (runtime === 'lxc') expect(hostParts(gantryd.dir, networks)).toEqual(nothing);
+      for (const kind of ['containers', 'images', 'storage-pools'])
+        expect(await gantryd.get(`/1.0/${kind}`)).toEqual([]);
+    }
+  } finally {
+    for (const gantryd of daemons) await remove(gantryd, networks);
+  }
+}
+
+describe('the example of a fleet', () => {
+  it.skipIf(noImage !== undefined)(
+    'is rolled out, found unchanged, moved to production and taken away on the simulation',
+    { timeout: 120_000 },
+    () => walkThrough('sim'),
+  );
+
+  it('goes on where a killed program left off, on every host', { timeout: 120_000 }, async () => {
+    const base = join(programs.root, 'killed');
+    const daemons: Gantryd[] = [];
+    try {
+      for (const name of ['alpha', 'beta']) {
+        mkdirSync(join(base, name), { recursive: true });
+        daemons.push(await startGantryd(programs, { runtime: 'sim', dir: join(base, name) }));
+      }
+      const hosts = join(base, 'hosts.yaml');
+      writeFileSync(hosts, readFileSync(join(example, 'hosts.yaml'), 'utf8').replaceAll('/tmp/fleet', base));
+      const names = Array.from({ length: 40 }, (_, index) => `kind: profile\nname: p${index}\n`);
+      writeFileSync(join(base, 'stack.yaml'), names.join('---\n'));
+      const gantry = (verb: string, ...more: readonly string[]): readonly string[] => [
+        process.execPath,
+        programs.gantry,
+        verb,
+        '-f',
+        join(base, 'stack.yaml'),
+        '--hosts',
+        hosts,
+        ...more,
+      ];
+      const env = { XDG_STATE_HOME: join(base, 'state') };
+      const killed = await runProcess(gantry('apply', '-y', '--parallelism', '1'), {
+        env,
+        heard: (text, child) => void (/^beta {2}\| .*Created/m.test(text) && child.kill('SIGKILL')),
+      });
+      expect(killed.signal).toBe('SIGKILL');
+      const again = await runProcess(gantry('apply', '-y'), { env });
+      expect(again.code, again.stderr).toBe(0);
+      expect(again.stdout).toMatch(/^alpha +no changes/m);
+      expect(again.stdout).toMatch(/^beta +done/m);
+      expect((await runProcess(gantry('plan', '--detailed-exitcode'), { env })).code).toBe(0);
+    } finally {
+      for (const gantryd of daemons) await remove(gantryd, networks);
+    }
+  });
+
+  it.skipIf(noImage !== undefined || missing !== undefined)(
+    'does the same with real containers, and leaves nothing',
+    { timeout: 300_000 },
+    () => withRealNetwork('fleet', () => walkThrough('lxc')),
+  );
+});

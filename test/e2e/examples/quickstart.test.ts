@@ -1,0 +1,61 @@
+// The quickstart's README, command by command, against gantryd on the simulation and on real containers.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import { startGantryd } from '../../support/daemons/gantryd.ts';
+import { buildShellPrograms, exampleFolder, typeExample } from '../../support/cli/examples.ts';
+import { runGantry, runProcess, type Programs } from '../../support/cli/programs.ts';
+import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
+import { readTranscript } from '../../support/cli/transcript.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+
+const example = exampleFolder('quickstart');
+const missing = await realRuntimeMissing();
+const noImage = busyboxMissing();
+if (noImage !== undefined) console.log(`skipped: the quickstart: ${noImage}`);
+
+let programs: Programs;
+beforeAll(() => {
+  programs = buildShellPrograms();
+});
+afterAll(() => programs.remove());
+
+async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
+  const gantryd = await startGantryd(programs, { runtime });
+  try {
+    await typeExample(programs, { name: 'quickstart', env: { GANTRY_SOCKET: gantryd.socketPath } });
+    if (runtime === 'lxc') expect(hostParts(gantryd.dir, ['quick0'])).toEqual(nothing);
+    expect(await gantryd.get('/1.0/containers')).toEqual([]);
+    expect(await gantryd.get('/1.0/images')).toEqual([]);
+  } finally {
+    await remove(gantryd, ['quick0']);
+  }
+}
+
+describe('the README of the quickstart', () => {
+  it.skipIf(noImage !== undefined)('is true on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
+
+  it.skipIf(missing !== undefined)('is true on real containers', { timeout: 400_000 }, () =>
+    withRealNetwork('quick0', () => walkThrough('lxc')),
+  );
+
+  it('types commands at all', () => {
+    expect(readTranscript(readFileSync(join(example, 'README.md'), 'utf8')).length).toBeGreaterThan(10);
+  });
+
+  it.skipIf(noImage !== undefined)('also works without any daemon: --embedded', { timeout: 120_000 }, async () => {
+    const stack = join(programs.root, 'examples', 'quickstart');
+    await runProcess(['sh', join(stack, 'build-image.sh')]);
+    const dir = join(programs.root, 'embedded');
+    const embedded = ['-f', stack, '--embedded', dir, '--runtime', 'sim'];
+    const applied = await runGantry(programs, ['apply', ...embedded, '--auto-approve']);
+    expect(applied.stdout + applied.stderr).toContain('Apply complete! 7 added');
+    expect(existsSync(join(dir, 'storage-pools/quick/containers/web/rootfs/bin/busybox'))).toBe(true);
+    const second = await runGantry(programs, ['plan', ...embedded, '--detailed-exitcode']);
+    expect(second).toMatchObject({ code: 0, stdout: 'No changes: all 7 declared objects are as declared.\n' });
+    const destroyed = await runGantry(programs, ['destroy', ...embedded, '--auto-approve']);
+    expect(destroyed.stdout + destroyed.stderr).toContain('Destroy complete! 0 added, 0 changed, 7 destroyed.');
+    expect(existsSync(join(dir, 'storage-pools/quick'))).toBe(false);
+  });
+});

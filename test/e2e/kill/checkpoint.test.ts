@@ -1,0 +1,79 @@
+// Run state and guest sockets over crashes: whenever the daemon is killed, a container either runs and has no stored state, or is
+// stopped and says rightly whether it has one; a running one is answered on its guest socket.
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { call, type Json } from '../../support/daemons/daemon.ts';
+import { until } from '../../support/until.ts';
+import {
+  bundleDaemon,
+  settle,
+  startChild,
+  type Bundle,
+  type ChildDaemon,
+} from '../../support/daemons/child-process.ts';
+
+let bundle: Bundle;
+beforeAll(() => {
+  bundle = bundleDaemon();
+});
+afterAll(() => bundle.remove());
+
+const path = '/1.0/containers/c';
+const requests: readonly (readonly [method: string, path: string, body: object])[] = [
+  ['PUT', `${path}/state`, { action: 'stop', stateful: true }],
+  ['PUT', `${path}/state`, { action: 'start', stateful: true }],
+  ['POST', `${path}/snapshots`, { stateful: true }],
+];
+
+test('a daemon killed while run state is stored or gone on from leaves all or nothing of it, and guests are answered again', async () => {
+  const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtye-'));
+  const home = join(dir, 'storage-pools/default/containers/c');
+  let daemon: ChildDaemon | undefined;
+  try {
+    daemon = await startChild(bundle, dir, 'sim');
+    await call(daemon, 'POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+    const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
+    await settle(daemon, 'POST', '/1.0/containers', { name: 'c', source: { type: 'none' }, devices });
+    await settle(daemon, 'PUT', `${path}/state`, { action: 'start' });
+    for (let round = 0; round < 9; round++) {
+      const [method, target, body] = requests[round % 3] ?? ['GET', path, {}];
+      const { status } = (await call(daemon, 'GET', path)).metadata;
+      // What is asked for must be possible at all; and not always from where the last round left it.
+      if (status === 'Stopped' && round % 3 !== 1) {
+        await settle(daemon, 'PUT', `${path}/state`, { action: 'start' });
+      }
+      const asked = call(daemon, method, target, body).catch(() => undefined);
+      await sleep((round * 7) % 23);
+      await daemon.kill('SIGKILL');
+      await asked;
+      daemon = await startChild(bundle, dir, 'sim');
+      await expectWhole(daemon, home, round);
+    }
+  } finally {
+    await daemon?.kill('SIGKILL');
+    await rm(dir, { recursive: true, force: true });
+  }
+});
+
+async function expectWhole(daemon: ChildDaemon, home: string, round: number): Promise<void> {
+  const settled = async (): Promise<Json> => (await call(daemon, 'GET', path)).metadata;
+  await until(async () => ['Running', 'Stopped'].includes((await settled()).status), 20_000);
+  const { status, stateful } = await settled();
+  const files = readdirSync(home).filter((file) => file.startsWith('state'));
+  expect([round, status, files]).toEqual([
+    round,
+    stateful === true ? 'Stopped' : status,
+    stateful === true ? ['state'] : [],
+  ]);
+  const socketPath = join(home, 'rootfs/dev/lxd/sock');
+  expect([round, existsSync(socketPath)]).toEqual([round, status !== 'Stopped']);
+  if (status !== 'Stopped') expect((await call({ socketPath }, 'GET', '/1.0')).status).toBe(200);
+  const snapshots = (await call(daemon, 'GET', `${path}/snapshots?recursion=1`)).metadata as Json[];
+  const kept = join(home, '../../containers-snapshots/c');
+  expect(snapshots.every((snapshot) => snapshot.stateful)).toBe(true);
+  expect([round, existsSync(kept) ? readdirSync(kept).length : 0]).toEqual([round, snapshots.length]);
+}

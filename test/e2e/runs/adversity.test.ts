@@ -1,0 +1,251 @@
+// A world that does not hold still, met through the command line: writers who are quicker, event sockets that fall, clocks that
+// are wrong, owners who disagree, daemons that go away, archives and names that no daemon takes.
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { troubled, type BreakingProxy, type Trouble } from '../../support/daemons/breaking-proxy.ts';
+import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { containerWith, openBench, profileWith, type Bench } from '../../support/cli/daemon-with-manifests.ts';
+import { hostileImages } from '../../support/images/hostile.ts';
+
+let bench: Bench;
+let original: Bench['parts'];
+let proxy: BreakingProxy | undefined;
+beforeAll(async () => {
+  bench = await openBench('sim');
+  original = bench.parts;
+});
+afterEach(async () => {
+  await proxy?.close();
+  proxy = undefined;
+  bench.parts = original;
+});
+afterAll(() => bench.close());
+
+const profile = '/1.0/profiles/small';
+const day = 24 * 60 * 60 * 1000;
+
+/** Through a proxy that makes trouble. */
+async function gantry(trouble: Trouble, args: readonly string[], setting: CliSetting = {}): Promise<CliRun> {
+  await proxy?.close();
+  proxy = await troubled(bench.daemon.socketPath, trouble);
+  writeFileSync(join(bench.dir, 'stack.yaml'), Object.values(bench.parts).join('---\n'));
+  return cli([...args, '-f', join(bench.dir, 'stack.yaml'), '--host', proxy.host], setting);
+}
+
+const memory = async (): Promise<string> => (await bench.get(profile)).config['limits.memory'] as string;
+const wanted = (size: string): void => {
+  bench.parts = { ...original, profile: profileWith('').replace('64MiB', size) };
+};
+
+describe('another writer', () => {
+  it('of other keys is got through, however often he is quicker, and both keep theirs', async () => {
+    wanted('65MiB');
+    let storms = 0;
+    const meddle = async (change: string): Promise<void> => {
+      if (change !== `PUT ${profile}` || storms >= 3) return;
+      storms += 1;
+      await bench.daemon.call('PATCH', profile, { config: { 'user.storm': String(storms) } });
+    };
+    const run = await gantry({ meddle }, ['apply', '--auto-approve']);
+    expect(run.code, run.stderr).toBe(0);
+    expect(storms).toBe(3);
+    expect((await bench.get(profile)).config).toMatchObject({ 'limits.memory': '65MiB', 'user.storm': '3' });
+    await bench.expectSettled();
+  });
+
+  it('who never stops is told of, and nothing of his is overwritten', async () => {
+    wanted('66MiB');
+    let storms = 0;
+    const meddle = async (change: string): Promise<void> => {
+      if (change !== `PUT ${profile}`) return;
+      storms += 1;
+      await bench.daemon.call('PATCH', profile, { config: { 'user.storm': `never ${storms}` } });
+    };
+    const run = await gantry({ meddle }, ['apply', '--auto-approve']);
+    expect(run.code, run.stdout).toBe(3);
+    expect(run.stderr).toMatch(/cannot update profile\/small\n +others keep changing it: 5 times/);
+    expect((await bench.get(profile)).config['user.storm']).toBe(`never ${storms}`);
+    expect(await memory()).toBe('65MiB');
+    await bench.apply();
+    expect(await memory()).toBe('66MiB');
+  });
+
+  it('of the same key makes the plan stale: exit code 3, and his value stays until it is looked at', async () => {
+    wanted('67MiB');
+    const meddle = async (change: string): Promise<void> => {
+      if (change === `PUT ${profile}`)
+        await bench.daemon.call('PATCH', profile, { config: { 'limits.memory': '99MiB' } });
+    };
+    const run = await gantry({ meddle }, ['apply', '--auto-approve']);
+    expect(run.code, run.stdout).toBe(3);
+    expect(run.stderr).toContain('config.limits.memory');
+    expect(run.stderr).toContain('look at a new plan');
+    expect(await memory()).toBe('99MiB');
+    await bench.apply();
+    expect(await memory()).toBe('67MiB');
+  });
+
+  it('of the server config does not keep a run from its lock and its notes', async () => {
+    wanted('68MiB');
+    let storms = 0;
+    const meddle = async (change: string): Promise<void> => {
+      if (change !== 'PATCH /1.0' || storms >= 6) return;
+      storms += 1;
+      await bench.daemon.call('PATCH', '/1.0', { config: { 'user.storm': String(storms) } });
+    };
+    const run = await gantry({ meddle }, ['apply', '--auto-approve']);
+    expect(run.code, run.stderr).toBe(0);
+    expect(storms).toBe(6);
+    await bench.expectSettled();
+    const { config } = (await bench.get('/1.0')) as { config: Record<string, string> };
+    expect(Object.keys(config).filter((key) => key.includes('.lock.'))).toEqual([]);
+  });
+
+  it('who owns a key in another set is a conflict with both names: exit code 4 until it is taken by force', async () => {
+    bench.parts = { theirs: profileWith('manage: { set: theirs }\n').replace('64MiB', '70MiB') };
+    const run = await gantry({}, ['apply', '--auto-approve']);
+    expect(run.code, run.stderr).toBe(4);
+    expect(run.stdout).toMatch(/config\.limits\.memory.*\bdefault\b|\bdefault\b.*config\.limits\.memory/);
+    expect(await memory()).toBe('68MiB');
+    const forced = await gantry({}, ['apply', '--auto-approve', '--force-conflicts']);
+    expect(forced.code, forced.stderr).toBe(0);
+    expect(await memory()).toBe('70MiB');
+    bench.parts = original;
+    expect((await gantry({}, ['plan'])).code).toBe(4);
+    await bench.apply('--force-conflicts');
+    await bench.expectSettled();
+  });
+});
+
+describe('sockets of events', () => {
+  for (const [what, eventsLiveMs] of [
+    ['that are not let in', 0],
+    ['that fall again and again', 20],
+  ] as const) {
+    it(`${what} make nothing fail`, async () => {
+      const name = `ev${eventsLiveMs}`;
+      bench.parts = {
+        ...original,
+        more: containerWith('manage: { wait: [running, { ipv4: eth0, timeout: 30s }] }\n').replace('c1', name),
+      };
+      const run = await gantry({ eventsLiveMs }, ['apply', '--auto-approve']);
+      expect(run.code, run.stderr).toBe(0);
+      expect(proxy?.upgrades()).toBeGreaterThan(0);
+      await bench.expectSettled();
+      expect(await bench.life(name)).toMatchObject({ status: 'Running' });
+    });
+  }
+});
+
+describe('a clock that is wrong', () => {
+  for (const [what, byMs] of [
+    ['ahead', day],
+    ['behind', -day],
+  ] as const) {
+    it(`a day ${what} changes nothing of what is planned, done and left`, async () => {
+      wanted(byMs > 0 ? '71MiB' : '72MiB');
+      const run = await gantry({}, ['apply', '--auto-approve'], { nowMs: () => Date.now() + byMs });
+      expect(run.code, run.stderr).toBe(0);
+      expect(await memory()).toBe(byMs > 0 ? '71MiB' : '72MiB');
+      await bench.expectSettled();
+      const again = await gantry({}, ['plan', '--detailed-exitcode'], { nowMs: () => Date.now() + byMs });
+      expect(again.code).toBe(0);
+    });
+  }
+
+  it('of a holder does not make others wait for less, or take what is held', async () => {
+    const host = ['--host', `unix://${bench.daemon.socketPath}`];
+    for (const byMs of [day, 0]) {
+      const held = await cli(['lock', '--for', '1h', '--reason', 'a talk', ...host], {
+        nowMs: () => Date.now() + byMs,
+      });
+      expect(held.code, held.stderr).toBe(0);
+      wanted('73MiB');
+      const run = await gantry({}, ['apply', '--auto-approve'], { nowMs: () => Date.now() - day });
+      expect(run.code, run.stderr).toBe(5);
+      expect(run.stderr).toContain('a talk');
+      expect((await cli(['force-unlock', '-y', ...host])).code).toBe(0);
+    }
+    expect(await memory()).not.toBe('73MiB');
+  });
+});
+
+describe('a daemon that goes away', () => {
+  it('in the middle ends with 7 and what to do; applied again it goes on from what is there', async () => {
+    await bench.apply();
+    bench.parts = { ...original, more: containerWith('').replace('c1', 'gone') };
+    // Lock, creation: gone before the answer comes.
+    const run = await gantry({ cut: { at: 1, how: 'after' } }, ['apply', '--auto-approve']);
+    expect(run.code, run.stderr).toBe(7);
+    expect(run.stderr).toContain('cannot create container/gone');
+    expect(run.stderr).toContain('apply again: what is done stays done');
+    await bench.apply();
+    await bench.expectSettled();
+    expect((await bench.life('gone')).status).toBe('Running');
+  });
+});
+
+describe('what no daemon takes', () => {
+  const canary = '/tmp/gantry-canary';
+  const hostile = hostileImages(canary);
+  const chosen = [
+    'a name with ..',
+    'an absolute name',
+    'a file through a symbolic link',
+    'a hard link with ..',
+    'cut off in a file',
+    'a file that claims more than follows',
+    'rootfs as a file',
+    'metadata that is a list',
+  ];
+
+  it.each(chosen)('an image with %s is refused with the reason, and nothing of it is left', async (what) => {
+    const { bytes, message } = hostile[what] ?? { bytes: Buffer.alloc(0), message: /never/ };
+    writeFileSync(join(bench.dir, 'hostile.tar'), bytes);
+    const before = JSON.stringify(await bench.get('/1.0/images'));
+    const files = readdirSync(join(bench.daemon.dir, 'images'), { recursive: true }).length;
+    bench.parts = {
+      ...original,
+      hostile: 'kind: image\nname: hostile\nfile: hostile.tar\naliases: [hostile]\n',
+      user: containerWith('').replace('c1', 'hopeful').replace('alias: base', 'alias: hostile'),
+    };
+    const run = await gantry({}, ['apply', '--auto-approve']);
+    expect(run.code, run.stdout).toBe(1);
+    expect(run.stderr).toContain('cannot create image/hostile');
+    expect(run.stderr).toMatch(message);
+    expect(run.stderr).toMatch(/container\/hopeful: Creation skipped/);
+    expect(JSON.stringify(await bench.get('/1.0/images'))).toBe(before);
+    expect(readdirSync(join(bench.daemon.dir, 'images'), { recursive: true }).length).toBe(files);
+    expect(existsSync(canary)).toBe(false);
+  });
+
+  it('names that no object may have are told with their place, and nothing is sent', async () => {
+    for (const name of ['x'.repeat(65), 'a/b', 'a:b', 'a,b', 'ä', '-a', '..']) {
+      bench.parts = { ...original, bad: `kind: container\nname: ${JSON.stringify(name)}\nsource: { type: none }\n` };
+      const run = await gantry({}, ['apply', '--auto-approve']);
+      expect(run.code, name).toBe(1);
+      expect(run.stderr, name).toMatch(/--> .*stack\.yaml:\d+:\d+/);
+      expect(proxy?.changes, name).toEqual([]);
+    }
+    bench.parts = {
+      ...original,
+      good: `kind: container\nname: ${'x'.repeat(63)}\nsource: { type: none }\nprofiles: [small]\nstate: stopped\n`,
+    };
+    expect((await gantry({}, ['plan'])).code).toBe(0);
+  });
+
+  it('a value that is too long for a daemon is refused by it, by name, and the rest is done', async () => {
+    bench.parts = {
+      ...original,
+      long: `kind: profile\nname: long\nconfig: { user.long: ${'x'.repeat(2 * 1024 * 1024)} }\n`,
+      other: 'kind: profile\nname: other\n',
+    };
+    const run = await gantry({}, ['apply', '--auto-approve']);
+    expect(run.code, run.stdout.slice(0, 2000)).toBe(1);
+    expect(run.stderr).toContain('cannot create profile/long');
+    expect(run.stderr.length).toBeLessThan(20_000);
+    expect(await bench.get('/1.0/profiles')).toContain('/1.0/profiles/other');
+    expect(await bench.get('/1.0/profiles')).not.toContain('/1.0/profiles/long');
+  });
+});

@@ -1,0 +1,184 @@
+// What a host holds, exported and planned: nothing to do, on the simulation, on real containers and on a stock LXD; and what a
+// person meets at the command line.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import {
+  containerWith,
+  network,
+  openBench,
+  type Bench,
+  type BenchHost,
+} from '../../support/cli/daemon-with-manifests.ts';
+import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
+
+const missing = await realRuntimeMissing();
+const missingLxd = stockLxdMissing() ?? missing;
+if (missing !== undefined) console.log(`skipped: export of real containers: ${missing}`);
+if (missingLxd !== undefined) console.log(`skipped: export of a stock LXD: ${missingLxd}`);
+const hosts: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
+  { host: 'sim', reason: undefined },
+  { host: 'lxc', reason: missing },
+  { host: 'lxd', reason: missingLxd },
+];
+
+/** Base64 of DER, as the API takes it. */
+function certificateOf(dir: string): string {
+  const [key, file] = [join(dir, 'laptop.key'), join(dir, 'laptop.crt')];
+  const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=laptop'];
+  execFileSync('openssl', ['req', '-x509', '-days', '30', ...curve, '-keyout', key, '-out', file], { stdio: 'ignore' });
+  return readFileSync(file, 'utf8').replaceAll(/-----[^-]+-----|\s/g, '');
+}
+
+for (const { host, reason } of hosts) {
+  describe.skipIf(reason !== undefined)(`on ${host}`, () => {
+    let bench: Bench;
+    const run = (...argv: readonly string[]): Promise<CliRun> =>
+      cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);
+    beforeAll(async () => {
+      bench = await openBench(host);
+      // Things that nobody declared.
+      const call = async (method: string, path: string, body: object): Promise<void> => {
+        const answer = await bench.daemon.call(method, path, body);
+        expect(answer.status, answer.bytes.toString()).toBeLessThan(300);
+        if (answer.status === 202) await bench.get(`${String(answer.body.operation)}/wait`);
+      };
+      await call('POST', '/1.0/storage-pools/p1/volumes/custom', { name: 'data', type: 'custom', config: {} });
+      await call('PATCH', '/1.0', {
+        config: { 'core.trust_password': 'hunter3', 'core.https_allowed_origin': 'https://a' },
+      });
+      await call('POST', '/1.0/profiles', {
+        name: 'by-hand',
+        description: 'for "people": yes, $HOME',
+        config: { 'environment.DB_PASSWORD': 'hunter2', 'user.note': 'one\ntwo: [x]\n', 'limits.cpu': '2' },
+        devices: { nothing: { type: 'none' } },
+      });
+      await call('POST', '/1.0/certificates', {
+        name: 'laptop',
+        type: 'client',
+        certificate: certificateOf(bench.dir),
+      });
+      await call('POST', '/1.0/containers', {
+        name: 'bare',
+        profiles: ['small', 'by-hand'],
+        config: { 'limits.memory': '128MiB', 'boot.autostart': 'false' },
+        source: { type: 'none' },
+      });
+    }, 120_000);
+    afterAll(() => bench.close());
+
+    it('everything plans to nothing, under the set that made it and under another', { timeout: 60_000 }, async () => {
+      const out = join(bench.dir, 'everything');
+      const exported = await run('export', '-o', out);
+      expect(exported.code, exported.stderr).toBe(0);
+      expect(exported.stderr).toContain('secrets are written in clear');
+      expect(exported.stderr).not.toContain('left out');
+      const containers = readFileSync(join(out, 'container.yaml'), 'utf8');
+      expect(containers).toContain('name: bare');
+      expect(readFileSync(join(out, 'certificate.yaml'), 'utf8')).toContain(
+        'name: laptop\ncertificate: |\n  -----BEGIN',
+      );
+      const server = readFileSync(join(out, 'server_config.yaml'), 'utf8');
+      expect(server).toContain('core.https_allowed_origin: https://a');
+      expect(server).not.toContain('trust_password');
+      expect(containers).not.toMatch(/^\s*"?(volatile|image)\.|user\.gantry/m);
+      for (const set of ['default', 'other']) {
+        const plan = await run('plan', out, '--set', set, '--json', '--detailed-exitcode');
+        expect(plan.code, plan.stdout).toBe(0);
+        const text = (await run('plan', out, '--set', set)).stdout;
+        expect(text).toContain(`Apply only notes on the server that it belongs to the set ${set}.`);
+        const lines = plan.stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as { changes?: object });
+        expect(lines.find(({ changes }) => changes !== undefined)?.changes, plan.stdout).toMatchObject({
+          add: 0,
+          change: 0,
+          remove: 0,
+        });
+      }
+      const applied = await run('apply', out, '-y', '--set', 'other');
+      expect(applied.code, applied.stdout + applied.stderr).toBe(0);
+      expect((await run('plan', out, '--set', 'other', '--detailed-exitcode')).code).toBe(0);
+      await bench.expectSettled();
+    });
+
+    it('a nic may name its network, as fresh LXD hosts have it', { timeout: 90_000 }, async () => {
+      bench.parts['named'] = `kind: profile
+name: named
+devices:
+  root: { type: disk, path: /, pool: p1 }
+  eth0: { type: nic, network: ${network}, name: eth0 }
+`;
+      bench.parts['c2'] = `${containerWith('').replace('c1', 'c2').replace('small', 'named')}manage:
+  wait: [{ ipv4: eth0, timeout: 60s }]
+`;
+      await bench.apply();
+      await bench.expectSettled();
+      const { used_by: users } = (await bench.get(`/1.0/networks/${network}`)) as { used_by: readonly string[] };
+      expect(users.map((url) => url.replace('/1.0/instances/', '/1.0/containers/'))).toEqual(
+        expect.arrayContaining(['/1.0/profiles/named', '/1.0/containers/c2']),
+      );
+      const file = join(bench.dir, 'named.yaml');
+      const exported = await run('export', 'profile/named', '-o', file);
+      expect(exported.stderr).not.toContain('left out');
+      expect(readFileSync(file, 'utf8')).toContain(`network: ${network}`);
+      expect((await run('plan', file, '--detailed-exitcode')).code).toBe(0);
+      bench.parts['named'] = bench.parts['named'].replace(`network: ${network}`, 'network: nothere0');
+      const wrong = await bench.gantry('plan');
+      expect(wrong.code).toBe(1);
+      expect(wrong.stderr).toContain('nothere0');
+      delete bench.parts['named'];
+      delete bench.parts['c2'];
+    });
+
+    it('one object with a variable for its secret plans to nothing', { timeout: 60_000 }, async () => {
+      const file = join(bench.dir, 'one.yaml');
+      const exported = await run('export', 'profile/by-hand', '--redact', '-o', file);
+      expect(exported.code, exported.stderr).toBe(0);
+      expect(readFileSync(file, 'utf8')).not.toContain('hunter2');
+      const name = /\$\{(\w+)\}/.exec(readFileSync(file, 'utf8'))?.[1] ?? '';
+      const plan = await run('plan', file, '--var', `${name}=hunter2`, '--set', 'third', '--json');
+      expect(plan.code, plan.stdout).toBe(0);
+      expect(plan.stdout).toMatch(/"add":0,"change":0/);
+      expect((await run('plan', file)).stderr).toContain(`the variable ${name} has no value`);
+      expect((await run('export', 'profile/by-hand', '-o', file)).stderr).toContain('--force writes over it');
+    });
+  });
+}
+
+describe('at the command line', () => {
+  it('wrong words are told, and patterns choose', { timeout: 60_000 }, async () => {
+    const bench = await openBench('sim');
+    try {
+      const run = (...argv: readonly string[]): Promise<CliRun> =>
+        cli(['export', ...argv, '--host', `unix://${bench.daemon.socketPath}`]);
+      const unknown = await run('container/c2');
+      expect([unknown.code, unknown.stderr]).toEqual([
+        1,
+        expect.stringContaining('container/c2: the server has no such object (did you mean container/c1?)'),
+      ]);
+      expect((await run('boat/x')).code).toBe(64);
+      const some = await run('container/c*', 'pool');
+      expect(some.stdout.match(/^kind: .*/gm)).toEqual(['kind: storage_pool', 'kind: container']);
+      const json = await run('container', '--json');
+      expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'container', name: 'c1', profiles: ['small'] });
+      // What the manifest rules refuse is told and left out; the rest still plans to nothing.
+      bench.parts = { ...bench.parts, container: containerWith('manage: { protect: true }\n') };
+      await bench.apply();
+      const text = (await run('container/c1')).stdout;
+      expect(text).toContain('manage: { protect: true }');
+      expect(text).not.toContain('security.protection.delete');
+      const dir = join(bench.dir, 'nowhere');
+      mkdirSync(dir);
+      writeFileSync(join(dir, 'file'), '');
+      expect((await run('-o', join(dir, 'file'))).code).toBe(1);
+      expect(existsSync(join(dir, 'file', 'container.yaml'))).toBe(false);
+    } finally {
+      await bench.close();
+    }
+  });
+});

@@ -1,0 +1,148 @@
+// `gantry run` with manifests that change, one object that somebody keeps changing back, and a start without server or good manifests.
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HealLog } from '../../../reconciler/cli/watch/repair-log.ts';
+import type { Document } from '../../../reconciler/core/documents/document.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { until } from '../../support/until.ts';
+
+let daemon: TestDaemon | undefined;
+let dir: string;
+let stack: string;
+let said = '';
+let stop: (() => Promise<CliRun>) | undefined;
+beforeEach(() => {
+  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gke-'));
+  stack = join(dir, 'stack.yaml');
+});
+afterEach(async () => {
+  await stop?.();
+  await daemon?.cleanUp();
+  daemon = undefined;
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const declare = (a: string, b: string): void =>
+  writeFileSync(
+    stack,
+    ['a', 'b']
+      .map((name) => `kind: profile\nname: ${name}\nconfig: { user.x: '${name === 'a' ? a : b}' }\n`)
+      .join('---\n'),
+  );
+
+function start(socketPath: string, ...more: readonly string[]): void {
+  said = '';
+  let interrupt = (): void => {};
+  const run = cli(['run', '-f', stack, '-y', '--interval', '1s', ...more], {
+    env: { GANTRY_SOCKET: socketPath },
+    onStderr: (chunk) => (said += chunk),
+    interrupts: (given) => (interrupt = given),
+  });
+  stop = () => {
+    stop = undefined;
+    interrupt();
+    return run;
+  };
+}
+
+async function valueOf(name: string): Promise<string | undefined> {
+  const answer = await daemon?.call('GET', `/1.0/profiles/${name}`);
+  return (answer?.metadata as { config?: Record<string, string> } | undefined)?.config?.['user.x'];
+}
+const becomes = (name: string, value: string): Promise<void> =>
+  until(async () => (await valueOf(name)) === value, 60_000);
+
+describe('run', { timeout: 180_000 }, () => {
+  test('applies each new state of the manifests at once, however many there were in the last minutes', async () => {
+    daemon = await makeDaemon();
+    declare('0', '0');
+    start(daemon.socketPath);
+    for (let commit = 1; commit <= 8; commit += 1) {
+      declare(String(commit), '0');
+      await becomes('a', String(commit));
+    }
+    expect(said).not.toContain('left alone for now');
+  });
+
+  test('leaves alone only what somebody keeps changing back; commits and other objects do not wait for it', async () => {
+    daemon = await makeDaemon();
+    declare('0', '0');
+    start(daemon.socketPath);
+    await becomes('b', '0');
+    const meddle = (name: string): Promise<unknown> | undefined =>
+      daemon?.call('PATCH', `/1.0/profiles/${name}`, { config: { 'user.x': 'meddled' } });
+    for (let round = 0; round < 2; round += 1) {
+      await meddle('a');
+      await becomes('a', '0');
+    }
+    await meddle('a');
+    await until(() => said.includes('profile/a differ, and are left alone for now'), 60_000);
+    expect(await valueOf('a')).toBe('meddled');
+    // The other object drifts, and is changed by a commit.
+    await meddle('b');
+    await becomes('b', '0');
+    declare('0', '1');
+    await becomes('b', '1');
+    // A commit on the object itself is a new wish, not another round.
+    declare('2', '1');
+    await becomes('a', '2');
+    expect((await stop?.())?.code).toBe(0);
+  });
+
+  test('waits for a server that is away at the start, and says so', async () => {
+    const first = await makeDaemon();
+    await first.stop();
+    declare('0', '0');
+    start(first.socketPath);
+    await until(() => said.includes('Waiting for the server:'));
+    daemon = await makeDaemon({ dir: first.dir });
+    await becomes('a', '0');
+    expect(said.match(/Waiting for the server/g)).toHaveLength(1);
+    expect((await stop?.())?.code).toBe(0);
+  });
+
+  test('waits for manifests that are broken or missing at the start, and says what is wrong with them', async () => {
+    daemon = await makeDaemon();
+    start(daemon.socketPath);
+    await until(() => said.includes('Waiting for manifests without errors:'));
+    writeFileSync(stack, 'kind: profile\nnaem: a\n');
+    await until(() => said.includes('naem'));
+    declare('0', '0');
+    await becomes('a', '0');
+    expect((await stop?.())?.code).toBe(0);
+  });
+
+  test('ends with why when the time is over before it could begin, with 0 when it is told to end, and at once for wrong flags', async () => {
+    declare('0', '0');
+    start(join(dir, 'nobody.socket'), '--for', '2s');
+    const over = stop;
+    await until(() => said.includes('Waiting for the server:'));
+    await until(() => said.includes('Error:'), 60_000);
+    expect((await over?.())?.code).toBe(7);
+    start(join(dir, 'nobody.socket'));
+    await until(() => said.includes('Waiting for the server:'));
+    expect((await stop?.())?.code).toBe(0);
+    start(join(dir, 'nobody.socket'), '--window', 'noon');
+    expect((await stop?.())?.code).toBe(64);
+  });
+});
+
+test('an object rests after the third time within ten minutes, and not when it is declared otherwise', () => {
+  const log = new HealLog();
+  const document = (value: string): Document => ({ address: 'profile/a', values: { value } }) as unknown as Document;
+  const now = 1_700_000_000_000;
+  log.declare([document('1')]);
+  for (const atMs of [now - 3, now - 2, now - 1]) {
+    expect(log.resting(['profile/a', 'profile/b'], now).size).toBe(0);
+    log.note(['profile/a'], atMs);
+  }
+  expect([...log.resting(['profile/a', 'profile/b'], now)]).toEqual([['profile/a', 4999]]);
+  log.declare([document('2')]);
+  expect(log.resting(['profile/a'], now).size).toBe(0);
+  log.note(['profile/a'], now);
+  expect(log.resting(['profile/a'], now).size).toBe(0);
+  expect(log.count('profile/a')).toBe(1);
+});

@@ -1,0 +1,157 @@
+// `gantry run`: a host is kept as declared, politely: not while the set is locked, not outside its windows, not for ever against somebody
+// else, and it goes on after the server was away.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { parseWindow, restMs, untilOpenMs } from '../../../reconciler/core/drift/repair-pace.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import type { TestDaemon } from '../../support/daemons/daemon.ts';
+import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
+import { until } from '../../support/until.ts';
+
+const waitMs = 30_000;
+
+describe('on the simulation', () => {
+  let bench: Bench;
+  let stop: (() => Promise<CliRun>) | undefined;
+  const state = mkdtempSync(join(tmpdir(), 'gantry-run-'));
+  const env = { XDG_STATE_HOME: state };
+  const at = (): readonly string[] => ['--host', `unix://${bench.daemon.socketPath}`];
+  beforeAll(async () => {
+    bench = await openBench('sim');
+    bench.parts = { ...bench.parts, container: containerWith('config: { user.note: a }\n') };
+    await bench.apply();
+  }, 120_000);
+  afterEach(async () => {
+    await stop?.();
+  });
+  afterAll(async () => {
+    await bench.close();
+    rmSync(state, { recursive: true, force: true });
+  });
+  let told = '';
+  const onStderr = (text: string): void => void (told += text);
+  const start = (...more: readonly string[]): void => {
+    told = '';
+    let interrupt = (): void => {};
+    const interrupts = (given: () => void): void => void (interrupt = given);
+    const run = cli(['run', join(bench.dir, 'stack.yaml'), '-y', ...at(), ...more], { env, interrupts, onStderr });
+    stop = () => {
+      stop = undefined;
+      interrupt();
+      return run;
+    };
+  };
+  const ended = async (): Promise<CliRun> => {
+    const run = await stop?.();
+    if (run === undefined) throw new Error('nothing runs');
+    return run;
+  };
+  const patch = async (note: string): Promise<void> => {
+    const answer = await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.note': note } });
+    expect(answer.status).toBeLessThan(300);
+  };
+  const noteOf = async (): Promise<string | undefined> =>
+    ((await bench.get('/1.0/containers/c1')) as { config: Record<string, string> }).config['user.note'];
+  const healed = (): Promise<void> => until(async () => (await noteOf()) === 'a', waitMs);
+
+  it('puts right what was changed and what was stopped, and leaves no heap of equal revisions', async () => {
+    start();
+    await patch('b');
+    await healed();
+    const stopped = await bench.daemon.call('PUT', '/1.0/containers/c1/state', {
+      action: 'stop',
+      force: true,
+      timeout: 30,
+    });
+    await bench.get(`${String(stopped.body.operation)}/wait`);
+    await until(
+      async () => ((await bench.get('/1.0/containers/c1')) as { status: string }).status === 'Running',
+      waitMs,
+    );
+    const run = await ended();
+    expect(run.code, run.stderr).toBe(0);
+    const before = JSON.parse((await cli(['history', '-o', 'json', ...at()])).stdout) as { number: number }[];
+    expect(before.length).toBe(2);
+    expect((await bench.gantry('plan', '--detailed-exitcode')).code).toBe(0);
+  });
+
+  it('a lock suspends it, with its reason, and the end of the lock lets it go on', async () => {
+    start();
+    const locked = await cli(['lock', '--for', '1h', '--reason', 'maintenance', ...at()]);
+    expect(locked.code, locked.stderr).toBe(0);
+    await patch('c');
+    await until(() => told.includes('Suspended: '), waitMs);
+    expect(await noteOf()).toBe('c');
+    expect((await cli(['force-unlock', '-y', ...at()])).code).toBe(0);
+    await healed();
+    const run = await ended();
+    expect(run.stderr).toMatch(/Suspended: the set default is locked .*maintenance/);
+  });
+
+  it('outside its windows it only tells', async () => {
+    const hour = new Date().getUTCHours();
+    const far = (add: number): string => `${String((hour + add) % 24).padStart(2, '0')}:00`;
+    await patch('d');
+    const window = ['--window', `${far(6)}-${far(7)}`];
+    const run = await cli(['run', join(bench.dir, 'stack.yaml'), '-y', ...at(), ...window, '--for', '4s'], { env });
+    expect(run.code).toBe(0);
+    expect(run.stderr).toContain('container/c1 differ, and are left alone for now: no window is open');
+    expect(await noteOf()).toBe('d');
+    await bench.apply();
+  });
+
+  it('goes on after the server was away', async () => {
+    start();
+    await patch('e');
+    await healed();
+    await (bench.daemon as TestDaemon).restart();
+    await patch('f');
+    await healed();
+    expect((await ended()).code).toBe(0);
+  });
+
+  it('what it is told wrongly is refused before anything runs', async () => {
+    const file = join(bench.dir, 'stack.yaml');
+    for (const words of [
+      ['run', file],
+      ['run', file, '-y', '--window', 'night'],
+      ['run', file, '-y', '--interval', '1ms'],
+    ])
+      expect((await cli([...words, ...at()])).code, words.join(' ')).toBe(64);
+    expect((await cli(['run', file, '-y', '--host', 'unix:///nowhere/socket', '--for', '1s'])).code).toBe(7);
+  });
+});
+
+describe('the pace', () => {
+  it('windows open by the day, also over midnight', () => {
+    const at = (hour: number, minute = 0): number => Date.UTC(2030, 0, 1, hour, minute);
+    const night = parseWindow('22:00-06:00');
+    expect(night).toBeDefined();
+    const windows = night === undefined ? [] : [night];
+    expect(untilOpenMs(windows, at(23))).toBe(0);
+    expect(untilOpenMs(windows, at(5, 59))).toBe(0);
+    expect(untilOpenMs(windows, at(6))).toBe(16 * 3_600_000);
+    expect(untilOpenMs([], at(6))).toBe(0);
+    for (const wrong of ['22-06', '24:00-01:00', '10:00-10:00', '10:60-11:00', '10:00-24:30'])
+      expect(parseWindow(wrong), wrong).toBeUndefined();
+    const day = parseWindow('00:00-24:00');
+    expect(day === undefined ? -1 : untilOpenMs([day], at(12))).toBe(0);
+  });
+
+  it('rests longer the more often something had to be put right, and forgets it after a while', () => {
+    const now = 10_000_000;
+    expect(restMs([], now)).toBe(0);
+    expect(restMs([now - 2, now - 1], now)).toBe(0);
+    expect(restMs([now - 2, now - 1, now], now)).toBe(5000);
+    expect(restMs([now - 3, now - 2, now - 1, now], now)).toBe(10_000);
+    expect(
+      restMs(
+        Array.from({ length: 20 }, () => now),
+        now,
+      ),
+    ).toBe(300_000);
+    expect(restMs([now - 900_000, now - 800_000, now - 700_000], now)).toBe(0);
+  });
+});

@@ -1,0 +1,295 @@
+// Real Terraform with the provider: on real containers, over TLS, with daemons that die, and on a stock LXD server.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { countRequests } from '../../support/daemons/counting-proxy.ts';
+import { freeSubnet } from '../../support/hosts/free-resources.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { call, makeDaemon, realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
+import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
+import { buildPrograms, type Programs } from '../../support/cli/programs.ts';
+import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
+import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+
+const noTerraform = terraformMissing('real Terraform on hosts');
+const noHost = noTerraform ?? (await realRuntimeMissing());
+const noLxd = noTerraform ?? busyboxMissing() ?? stockLxdMissing();
+if (noTerraform === undefined && noLxd !== undefined)
+  console.log(`skipped: Terraform on a stock LXD server, since ${noLxd}`);
+
+let attached: Attached;
+const opened: Terraform[] = [];
+
+function open(address: string): Terraform {
+  const terraform = new Terraform(attached, { address });
+  opened.push(terraform);
+  return terraform;
+}
+
+describe.skipIf(noTerraform !== undefined)('terraform', { timeout: 300_000 }, () => {
+  beforeAll(async () => {
+    attached = await serveHere();
+  });
+  afterAll(() => attached?.stop());
+  afterEach(() => {
+    for (const terraform of opened.splice(0, opened.length)) terraform.remove();
+  });
+
+  // The command sleeps: a busy stock LXD at times loses what a command wrote that ended at once.
+  /** Network, pool, profile, image and a running container with an address; changed, restarted, imported, destroyed. */
+  async function realStory(address: string, bridge: string, read: (path: string) => Promise<unknown>): Promise<void> {
+    const run = open(address);
+    const image = await buildBusyboxImage(join(run.dir, 'image'));
+    const subnet = freeSubnet();
+    const config = (more: string): string => `
+resource "gantry_storage_pool" "p" {
+  name   = "tfpool"
+  driver = "dir"
+}
+resource "gantry_network" "n" {
+  name   = "${bridge}"
+  config = { "ipv4.address" = "${subnet}.1/24", "ipv4.nat" = "true", "ipv6.address" = "none" }
+}
+resource "gantry_profile" "web" {
+  name    = "tfweb"
+  devices = {
+    root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }
+    eth0 = { type = "nic", nictype = "bridged", parent = gantry_network.n.name, name = "eth0" }
+  }
+}
+resource "gantry_image" "i" {
+  source = { type = "file", file = "${image.metadataPath}" }
+}
+resource "gantry_container" "c" {
+  name         = "tfc"
+  profiles     = [gantry_profile.web.name]
+  source       = { type = "image", fingerprint = gantry_image.i.fingerprint }
+  stop_timeout = 3
+  wait_for     = [{ type = "ipv4", nic = "eth0", timeout = "90s" }]
+  files        = { "/etc/gantry/motd" = { content = "hello\\n", mode = "0600" } }
+  exec         = { motd = { command = ["sh", "-c", "cat /etc/gantry/motd; sleep 1"] } }
+  ${more}
+}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.c.name
+  name      = "one"
+}
+`;
+    const inSubnet = new RegExp(`^${subnet.replaceAll('.', '\\.')}\\.`);
+    run.write(config(''));
+    await run.apply();
+    await run.expectNoChanges();
+    const state = await run.state('gantry_container.c');
+    expect(state.ipv4_address).toMatch(inSubnet);
+    expect(state.exec.motd).toMatchObject({ exit_code: 0, stdout: 'hello\n' });
+    run.write(config('config = { "limits.memory" = "64MiB" }'));
+    expect(await run.apply()).not.toContain('restarted');
+    run.write(config('config = { "limits.memory" = "64MiB", "security.nesting" = "true" }'));
+    expect(await run.apply()).toContain('will be restarted');
+    expect(await read('/1.0/containers/tfc')).toMatchObject({
+      status: 'Running',
+      config: { 'security.nesting': 'true' },
+    });
+    await run.expectNoChanges();
+    // Another name is the same container, with its snapshot and an address again.
+    const { created_at: created } = (await read('/1.0/containers/tfc')) as { created_at: string };
+    const renamed = (name: string): string =>
+      config('config = { "limits.memory" = "64MiB", "security.nesting" = "true" }').replace('"tfc"', `"${name}"`);
+    for (const name of ['tfd', 'tfc']) {
+      run.write(renamed(name));
+      expect(await run.apply()).toContain('0 added, 2 changed, 0 destroyed');
+      await run.expectNoChanges();
+      expect(await read(`/1.0/containers/${name}`)).toMatchObject({ status: 'Running', created_at: created });
+      expect((await run.state('gantry_container.c')).ipv4_address).toMatch(inSubnet);
+    }
+    await run.forget('gantry_network.n', 'gantry_profile.web', 'gantry_storage_pool.p', 'gantry_snapshot.s');
+    await run.import('gantry_network.n', bridge);
+    await run.import('gantry_profile.web', 'tfweb');
+    await run.import('gantry_storage_pool.p', 'tfpool');
+    await run.import('gantry_snapshot.s', 'tfc/one');
+    await run.expectNoChanges();
+    await run.destroy();
+    expect(await read('/1.0/containers')).toEqual([]);
+  }
+
+  it.skipIf(noHost !== undefined)('runs a real container from creation to destruction', async () => {
+    const programs = buildPrograms();
+    try {
+      await withRealNetwork('tfbr0', async () => {
+        const gantryd = await startGantryd(programs, { runtime: 'lxc' });
+        try {
+          await realStory(gantryd.host, 'tfbr0', (path) => gantryd.get(path));
+          expect(hostParts(gantryd.dir, ['tfbr0'])).toEqual(nothing);
+        } finally {
+          await remove(gantryd, ['tfbr0']);
+        }
+      });
+    } finally {
+      programs.remove();
+    }
+  });
+
+  it.skipIf(noLxd !== undefined)('manages a stock LXD server as well', async () => {
+    await withRealNetwork('tfbr1', async () => {
+      const lxd = await startStockLxd();
+      try {
+        await realStory(`unix://${lxd.socketPath}`, 'tfbr1', (path) => lxd.get(path));
+        const run = open(`unix://${lxd.socketPath}`);
+        run.write(`resource "gantry_project" "t" {
+  name   = "team"
+  config = { "features.images" = "false" }
+}
+data "gantry_server" "s" {}
+output "version" {
+  value = data.gantry_server.s.version
+}
+`);
+        await run.apply();
+        await run.expectNoChanges();
+        expect((await run.outputs())['version']).toMatch(/^\d+\.\d+/);
+        await run.forget('gantry_project.t');
+        await run.import('gantry_project.t', 'team');
+        await run.expectNoChanges();
+        await run.destroy();
+      } finally {
+        await lxd.cleanUp();
+      }
+    });
+  });
+
+  describe('over TLS', () => {
+    let daemon: TestDaemon;
+    beforeAll(async () => {
+      daemon = await makeDaemon({ https: '127.0.0.1:0' });
+    });
+    afterAll(() => daemon?.cleanUp());
+
+    it('needs the right certificates on both sides, and says which are not', async () => {
+      const address = `https://${daemon.daemon.httpsAddress() ?? ''}`;
+      const pin = (await daemon.get('/1.0')).environment.certificate_fingerprint as string;
+      const client = await makeClient('terraform');
+      const run = open(address);
+      writeFileSync(join(run.dir, 'client.crt'), client.certPem);
+      writeFileSync(join(run.dir, 'client.key'), client.keyPem);
+      const provider = (more: string): string =>
+        `provider "gantry" {\n  address = "${address}"\n${more}}\ndata "gantry_server" "s" {}\n`;
+      const files = `  client_certificate_file = "${run.dir}/client.crt"\n  client_key_file = "${run.dir}/client.key"\n`;
+      run.write(provider(''));
+      expect(await run.fails('plan')).toMatch(/certificate is not trusted.*give its fingerprint/);
+      run.write(provider(`  server_certificate = "${'0'.repeat(64)}"\n`));
+      expect(await run.fails('plan')).toMatch(/its fingerprint is [0-9a-f ]+, expected 0000/);
+      run.write(provider(`  server_certificate = "abc"\n`));
+      expect(await run.fails('plan')).toContain('fingerprint of 64 hex digits');
+      run.write(provider(`  server_certificate = "${pin}"\n`));
+      expect(await run.fails('plan')).toMatch(/does not trust this client: give client_certificate/);
+      run.write(provider(`${files}  client_key = "x"\n  server_certificate = "${pin}"\n`));
+      expect(await run.fails('plan')).toContain('client_key and client_key_file exclude each other');
+      run.write(
+        provider(
+          `  server_certificate = "${pin}"\n  client_certificate_file = "/nonexistent"\n${files.split('\n')[1]}\n`,
+        ),
+      );
+      expect(await run.fails('plan')).toMatch(/Cannot read client_certificate_file.*ENOENT/);
+      run.write(provider(`${files}  server_certificate = "${pin}"\n`));
+      expect(await run.fails('plan')).toMatch(/does not trust this client: add this client certificate/);
+      await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'sesame' } });
+      run.write(provider(`${files}  server_certificate = "${pin}"\n  trust_password = "guess-123"\n`));
+      expect(await run.fails('plan')).not.toContain('guess-123');
+      run.write(provider(`${files}  server_certificate = "${pin}"\n  trust_password = "sesame"\n`));
+      await run.apply();
+      // From now on the certificate is known.
+      run.write(provider(`${files}  server_certificate = "${pin}"\n`));
+      await run.expectNoChanges();
+    });
+  });
+
+  describe('a daemon that dies', () => {
+    let programs: Programs;
+    let gantryd: Gantryd | undefined;
+    beforeAll(() => {
+      programs = buildPrograms();
+    });
+    afterAll(async () => {
+      if (gantryd !== undefined) await remove(gantryd, []);
+      programs?.remove();
+    });
+
+    it('leaves no object that the state does not know, whenever it is killed', async () => {
+      gantryd = await startGantryd(programs, { runtime: 'sim' });
+      const run = open(gantryd.host);
+      const count = 6;
+      run.write(`
+resource "gantry_storage_pool" "p" {
+  name   = "p"
+  driver = "dir"
+}
+resource "gantry_container" "c" {
+  count    = ${count}
+  name     = "c\${count.index}"
+  profiles = []
+  stop_timeout = 0
+  devices  = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
+}
+`);
+      const daemon = gantryd;
+      let killed = false;
+      const ran = await run.run(['apply', '-auto-approve'], {
+        heard(text) {
+          // Some have been made, others are being made.
+          if (killed || !text.includes('Creation complete') || !text.includes('gantry_container.c[0]: Creating'))
+            return;
+          killed = true;
+          void daemon.kill();
+        },
+      });
+      expect(killed).toBe(true);
+      expect(ran.output).not.toContain('Plugin did not respond');
+      await daemon.start();
+      const live = ((await daemon.get('/1.0/containers?recursion=1')) as { name: string }[]).map(({ name }) => name);
+      const known: string[] = [];
+      for (let index = 0; index < count; index += 1) {
+        const state = await run.state(`gantry_container.c[${index}]`);
+        if (state !== undefined) known.push(state.name as string);
+      }
+      for (const name of live) expect(known, `${name} is there and not in the state`).toContain(name);
+      await run.apply();
+      await run.expectNoChanges();
+      expect(await daemon.get('/1.0/containers')).toHaveLength(count);
+      await run.destroy();
+      expect(await daemon.get('/1.0/containers')).toEqual([]);
+    });
+
+    it('is not asked about each of many containers at a plan', async () => {
+      const daemon = await makeDaemon();
+      const proxy = await countRequests(daemon.socketPath);
+      try {
+        const run = open(proxy.host);
+        await call(daemon, 'POST', '/1.0/storage-pools', { name: 'p', driver: 'dir' });
+        run.write(`
+resource "gantry_container" "c" {
+  count    = 40
+  name     = "c\${count.index}"
+  profiles = []
+  running  = false
+  devices  = { root = { type = "disk", path = "/", pool = "p" } }
+}
+`);
+        await run.apply();
+        proxy.requests.length = 0;
+        await run.expectNoChanges();
+        const asked = proxy.requests.filter((line) => line.startsWith('GET /1.0/containers'));
+        // However slowly Terraform asks for them.
+        const lists = asked.filter((line) => line === 'GET /1.0/containers?recursion=2');
+        expect([lists.length, asked.length <= 4]).toEqual([1, true]);
+      } finally {
+        // What still stands ends with the daemon.
+        const closed = proxy.close();
+        await daemon.cleanUp();
+        await closed;
+      }
+    });
+  });
+});

@@ -1,0 +1,460 @@
+// Real Terraform with the provider from its mirror against gantryd on the simulation: everything a user does with it.
+import { mkdirSync, writeFileSync, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
+import { providersSchema } from '../../../provider/schema-json/providers-schema.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import {
+  makeRelease,
+  serveHere,
+  Terraform,
+  terraformMissing,
+  type Attached,
+  type Release,
+} from '../../support/terraform/terraform.ts';
+import { until } from '../../support/until.ts';
+
+const missing = terraformMissing('real Terraform against the simulation') ?? busyboxMissing();
+
+let release: Release;
+let attached: Attached;
+let daemon: TestDaemon;
+let terraform: Terraform;
+
+const stack = `
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  driver = "dir"
+}
+resource "gantry_network" "n" {
+  name   = "tf0"
+  config = { "ipv4.address" = "auto", "ipv6.address" = "none" }
+}
+resource "gantry_profile" "web" {
+  name   = "web"
+  config = { "limits.memory" = "256MiB" }
+  devices = {
+    root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name }
+    eth0 = { type = "nic", nictype = "bridged", parent = gantry_network.n.name }
+  }
+}
+`;
+
+const container = (more = '', name = 'web1'): string => `
+resource "gantry_container" "c" {
+  name         = "${name}"
+  profiles     = [gantry_profile.web.name]
+  stop_timeout = 1
+  ${more}
+}
+`;
+
+describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => {
+  beforeAll(async () => {
+    release = await makeRelease();
+    attached = await serveHere();
+  }, 120_000);
+  afterAll(() => {
+    attached?.stop();
+    release?.remove();
+  });
+  beforeEach(async () => {
+    daemon = await makeDaemon();
+    terraform = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
+  });
+  afterEach(async () => {
+    terraform.remove();
+    await daemon.cleanUp();
+  });
+
+  /** Started by Terraform itself, from the mirror. */
+  const installed = (): Terraform => {
+    terraform.remove();
+    terraform = new Terraform(release, { address: `unix://${daemon.socketPath}` });
+    return terraform;
+  };
+
+  it('applies a stack, finds nothing to do, changes live, restarts with a warning, replaces, and destroys', async () => {
+    installed();
+    terraform.write(stack + container('wait_for = [{ type = "ipv4" }]'));
+    await terraform.init();
+    expect(await terraform.apply()).toContain('4 added, 0 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    const first = await terraform.state('gantry_container.c');
+    expect(first).toMatchObject({
+      status: 'Running',
+      running: true,
+      profiles: ['web'],
+      ipv4_address: expect.stringMatching(/^10\./),
+    });
+
+    terraform.write(stack + container('config = { "limits.memory" = "128MiB" }'));
+    expect(await terraform.apply()).not.toContain('restart');
+    expect((await daemon.get('/1.0/containers/web1')).config['limits.memory']).toBe('128MiB');
+    const { created_at: created } = await daemon.get('/1.0/containers/web1');
+
+    terraform.write(stack + container('config = { "limits.kernel.nofile" = "1024" }'));
+    expect(await terraform.apply()).toMatch(/will be restarted[\s\S]*limits\.kernel\.nofile/);
+    const after = await daemon.get('/1.0/containers/web1');
+    expect(after).toMatchObject({ status: 'Running', created_at: created });
+    expect(after.last_used_at).not.toBe(first.last_used_at);
+    expect(after.config['limits.memory']).toBeUndefined();
+
+    terraform.write(stack + container('architecture = "i686"'));
+    expect(await terraform.apply()).toContain('1 added, 0 changed, 1 destroyed');
+    expect((await daemon.get('/1.0/containers/web1')).created_at).not.toBe(created);
+    terraform.write(stack + container('architecture = "i686"', 'web2'));
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+    expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/web2']);
+    await terraform.expectNoChanges();
+    expect(await terraform.destroy()).toContain('4 destroyed');
+    expect(await daemon.get('/1.0/storage-pools')).toEqual([]);
+  });
+
+  it('installs from the zip too, in a project of modules', async () => {
+    const packed = new Terraform(release, { packed: true, address: `unix://${daemon.socketPath}` });
+    try {
+      writeFileSync(join(packed.dir, 'package.json'), '{"type":"module"}');
+      packed.write('data "gantry_server" "s" {}\noutput "v" {\n  value = data.gantry_server.s.version\n}\n');
+      await packed.init();
+      await packed.apply();
+      expect((await packed.outputs())['v']).toBe(release.version);
+      // Without Node there is a sentence, not a riddle.
+      mkdirSync(join(packed.dir, 'bin'));
+      const { env } = packed;
+      env['PATH'] = `${join(packed.dir, 'bin')}:/nonexistent`;
+      const terraformPath = (process.env['PATH'] ?? '').split(':').map((dir) => join(dir, 'terraform'));
+      const found = terraformPath.find((path) => readable(path));
+      for (const [name, path] of [
+        ['terraform', found ?? ''],
+        ['sh', '/bin/sh'],
+        ['dirname', '/usr/bin/dirname'],
+      ] as const) {
+        writeFileSync(join(packed.dir, 'bin', name), `#!/bin/sh\nexec ${path} "$@"\n`, { mode: 0o755 });
+      }
+      expect(await packed.fails('plan')).toContain('needs Node.js 20.19 or newer');
+    } finally {
+      packed.remove();
+    }
+  });
+
+  it('has the schema that it says it has, to the letter', async () => {
+    installed();
+    terraform.write('');
+    await terraform.init();
+    const { stdout } = await terraform.run(['providers', 'schema', '-json']);
+    const real: unknown = JSON.parse(stdout.slice(stdout.indexOf('{')));
+    const ours: unknown = JSON.parse(
+      JSON.stringify(providersSchema(gantryProvider({ env: {}, log() {} }), providerSource)),
+    );
+    expect(isDeepStrictEqual(ours, real)).toBe(true);
+  });
+
+  it('imports every kind, and has nothing to do afterwards', async () => {
+    const image = await buildBusyboxImage(join(terraform.dir, 'image'));
+    const { certPem } = await makeClient('ci');
+    writeFileSync(join(terraform.dir, 'ci.pem'), certPem);
+    terraform.write(`${stack}${container('source = { type = "image", alias = gantry_image_alias.a.name }\n  config = { "user.a" = "b" }')}
+resource "gantry_image" "i" {
+  source = { type = "file", file = "${image.metadataPath}" }
+}
+resource "gantry_image_alias" "a" {
+  name   = "base/1"
+  target = gantry_image.i.fingerprint
+}
+resource "gantry_storage_volume" "v" {
+  pool   = gantry_storage_pool.p.name
+  name   = "data"
+  config = { "user.x" = "y" }
+}
+resource "gantry_storage_volume" "w" {
+  pool   = gantry_storage_pool.p.name
+  name   = "copy"
+  source = { name = gantry_storage_volume.v.name }
+}
+resource "gantry_container" "copy" {
+  name    = "copy1"
+  running = false
+  source  = { type = "copy", source = gantry_container.c.name }
+}
+resource "gantry_volume_snapshot" "v" {
+  pool   = "fast"
+  volume = gantry_storage_volume.v.name
+  name   = "s0"
+}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.c.name
+  name      = "one"
+}
+resource "gantry_certificate" "ci" {
+  name        = "ci"
+  certificate = file("ci.pem")
+}
+resource "gantry_server_config" "s" {
+  config = { "images.auto_update_interval" = "12" }
+}
+resource "gantry_container_file" "f" {
+  container = gantry_container.c.name
+  path      = "/etc/gantry/motd"
+  content   = "hello\\n"
+}
+`);
+    expect(await terraform.apply()).toContain('14 added');
+    await terraform.expectNoChanges();
+    const { fingerprint: ofImage } = await terraform.state('gantry_image.i');
+    const { fingerprint } = await terraform.state('gantry_certificate.ci');
+    const ids = {
+      'gantry_storage_pool.p': 'fast',
+      'gantry_network.n': 'tf0',
+      'gantry_profile.web': 'default/web',
+      'gantry_container.c': 'web1,image=base/1',
+      'gantry_container.copy': 'copy1,copy=web1',
+      'gantry_image.i': `${ofImage as string},file=${image.metadataPath}`,
+      'gantry_image_alias.a': 'base/1',
+      'gantry_storage_volume.v': 'fast/data',
+      'gantry_storage_volume.w': 'fast/copy,copy=data',
+      'gantry_volume_snapshot.v': 'fast/data/s0',
+      'gantry_snapshot.s': 'web1/one',
+      'gantry_certificate.ci': fingerprint as string,
+      'gantry_server_config.s': 'images.auto_update_interval',
+      'gantry_container_file.f': 'web1//etc/gantry/motd',
+    };
+    await terraform.forget(...Object.keys(ids));
+    const blocks = Object.entries(ids).map(([to, id]) => `import {\n  to = ${to}\n  id = "${id}"\n}\n`);
+    writeFileSync(join(terraform.dir, 'imports.tf'), blocks.join(''));
+    const { output } = await terraform.plan();
+    // What only the configuration knows is noted; nothing is done on the server for it.
+    expect(output).toMatch(/gantry_container\.c will be updated in-place[\s\S]*stop_timeout += 30 -> 1/);
+    expect(output).toContain('14 to import, 0 to add, 1 to change, 0 to destroy');
+    expect(await terraform.apply()).toContain('14 imported, 0 added, 1 changed, 0 destroyed');
+    await terraform.expectNoChanges();
+    expect(await terraform.fails('import', 'gantry_container.c', 'a/b/c')).toMatch(/not understood|already managed/);
+  });
+
+  it('sees drift and undoes it, keeps what only the server knows, and drops what is gone', async () => {
+    const files = 'files = { "/etc/gantry/motd" = { content = "hello\\n" } }';
+    terraform.write(stack + container(`description = "mine"\n  ${files}`));
+    await terraform.apply();
+    await daemon.ok('PUT', '/1.0/containers/web1/state', { action: 'stop', force: true });
+    await daemon.call('PATCH', '/1.0/containers/web1', { description: 'theirs', config: { 'user.added': '1' } });
+    await daemon.call('POST', '/1.0/containers/web1/files?path=/etc/gantry/motd', 'changed', {});
+    const { output } = await terraform.plan();
+    for (const change of ['"theirs" -> "mine"', 'user.added', 'sha256', 'running']) expect(output).toContain(change);
+    await terraform.apply();
+    const live = await daemon.get('/1.0/containers/web1');
+    expect(live).toMatchObject({ status: 'Running', description: 'mine' });
+    expect(live.config['user.added']).toBeUndefined();
+    expect(live.config['volatile.uuid'] ?? live.config['volatile.eth0.hwaddr']).toBeDefined();
+    expect((await daemon.call('GET', '/1.0/containers/web1/files?path=/etc/gantry/motd')).bytes.toString()).toBe(
+      'hello\n',
+    );
+    await terraform.expectNoChanges();
+
+    await daemon.ok('PUT', '/1.0/containers/web1/state', { action: 'stop', force: true });
+    await daemon.ok('DELETE', '/1.0/containers/web1');
+    expect((await terraform.plan()).output).toContain('1 to add, 0 to change, 0 to destroy');
+  });
+
+  it('knows equal values in other spellings', async () => {
+    terraform.write(stack + container('config = { "limits.memory" = "1GiB", "boot.autostart" = "true" }'));
+    await terraform.apply();
+    terraform.write(stack + container('config = { "limits.memory" = "1024MiB", "boot.autostart" = "yes" }'));
+    await terraform.expectNoChanges();
+  });
+
+  it('runs commands, keeps what they wrote, and fails with their output', async () => {
+    terraform.write(`${stack}${container('exec = { hello = { command = ["echo", "hi"] } }')}
+resource "gantry_container_exec" "e" {
+  container = gantry_container.c.name
+  command   = ["echo", "once"]
+  triggers  = { round = "1" }
+}
+output "said" {
+  value = [gantry_container.c.exec["hello"].stdout, gantry_container_exec.e.stdout]
+}
+`);
+    await terraform.apply();
+    expect((await terraform.outputs())['said']).toEqual(['hi\n', 'once\n']);
+    await terraform.expectNoChanges();
+    terraform.write(stack + container('exec = { hello = { command = ["sh", "-c", "echo why; exit 3"] } }'));
+    const said = await terraform.fails('apply', '-auto-approve');
+    expect(said).toMatch(/A command in web1 failed.*exited with 3.*why/);
+    // It exists and the state says so: the next apply goes on from there.
+    terraform.write(stack + container(''));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+  });
+
+  it('takes the default profile over, and gives it back empty', async () => {
+    terraform.write('resource "gantry_profile" "d" {\n  name   = "default"\n  config = { "user.a" = "b" }\n}\n');
+    await terraform.apply();
+    expect((await daemon.get('/1.0/profiles/default')).config).toEqual({ 'user.a': 'b' });
+    await terraform.destroy();
+    expect((await daemon.get('/1.0/profiles/default')).config).toEqual({});
+    await daemon.call('PUT', '/1.0/profiles/default', { config: { 'user.theirs': '1' } });
+    expect(await terraform.fails('apply', '-auto-approve')).toMatch(/default is in use already.*terraform import/);
+  });
+
+  it('sends a trust password once, and stores it nowhere', async () => {
+    terraform.write(`resource "gantry_server_config" "s" {
+  config                 = { "images.auto_update_interval" = "12" }
+  trust_password         = "hush-hush"
+  trust_password_version = 1
+}
+`);
+    await terraform.apply();
+    expect((await daemon.get('/1.0')).config).toMatchObject({
+      'core.trust_password': true,
+      'images.auto_update_interval': '12',
+    });
+    expect(readFileSync(join(terraform.dir, 'terraform.tfstate'), 'utf8')).not.toContain('hush-hush');
+    await terraform.expectNoChanges();
+    await terraform.destroy();
+    expect((await daemon.get('/1.0')).config).toEqual({});
+  });
+
+  it('keeps a container whose start failed as tainted, and makes it anew', async () => {
+    daemon.sim.faults.inject({ operation: 'start', container: 'web1', error: 'no such luck', times: 1 });
+    terraform.write(stack + container());
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('no such luck');
+    expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/web1']);
+    expect((await terraform.plan()).output).toMatch(/is tainted, so must be replaced/);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+  });
+
+  it('waits for a file and for a port, and says what it found when they do not come', async () => {
+    const listener = createServer().listen(0, '127.0.0.1');
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    const wait = (path: string): string =>
+      container(`files = { "/ready" = { content = "yes" } }
+        wait_for = [
+          { type = "tcp", host = "127.0.0.1", port = ${port} },
+          { type = "file", path = "${path}", timeout = "2s" },
+        ]`);
+    try {
+      terraform.write(stack + wait('/ready'));
+      await terraform.apply();
+      await terraform.expectNoChanges();
+      terraform.write(stack + wait('/never').replaceAll('web1', 'web2'));
+      const failed = (await terraform.fails('apply', '-auto-approve')).replaceAll(/\s*│\s*/g, ' ');
+      expect(failed).toContain('The container web2 did not get ready');
+      expect(failed).toMatch(/the file \/never did not come in 2 s: Running, .*leases on/s);
+      terraform.write(stack + container('wait_for = [{ type = "tcp" }]'));
+      expect(await terraform.fails('plan')).toContain('The port to wait for is missing');
+    } finally {
+      listener.close();
+    }
+  });
+
+  it('stops at Ctrl-C without forgetting what is there', async () => {
+    installed();
+    terraform.write(stack + container('wait_for = [{ type = "command", command = ["false"], timeout = "10m" }]'));
+    await terraform.init();
+    let sent = false;
+    const ran = await terraform.run(['apply', '-auto-approve'], {
+      heard(text, child) {
+        if (sent || !text.includes('gantry_container.c: Creating')) return;
+        sent = true;
+        void until(async () => (await daemon.get('/1.0/containers?recursion=1'))[0]?.status === 'Running', 30_000).then(
+          () => child.kill('SIGINT'),
+        );
+      },
+    });
+    expect(ran.output).toContain('Interrupt received');
+    expect(ran.output).not.toContain('Plugin did not respond');
+    expect(await terraform.state('gantry_container.c')).toMatchObject({ name: 'web1', status: 'Running' });
+    terraform.write(stack + container());
+    await terraform.apply();
+    await terraform.expectNoChanges();
+  });
+
+  it('says which attribute is wrong, and what to do', async () => {
+    terraform.write(`resource "gantry_container" "c" {
+  name    = "web 1"
+  config  = { "limits.memroy" = "1GiB", "limits.memory" = "lots" }
+  devices = { eth0 = { type = "nicc" }, root = { type = "disk", path = "/" } }
+  source  = { type = "image" }
+  exec    = { a = { command = ["true"], on = "never" } }
+}
+resource "gantry_storage_pool" "p" {
+  name   = "p"
+  driver = "dir"
+  config = { "zfs.pool_name" = "x" }
+  timeouts = { create = "soon" }
+}
+`);
+    const said = await terraform.fails('plan');
+    for (const part of [
+      'name must not contain " "',
+      'did you mean limits.memory?',
+      '"lots"',
+      'did you mean nic?',
+      'devices["root"]["pool"]',
+      'Give exactly one of alias and fingerprint',
+      'must be one of create, change, start',
+      'must be a duration',
+    ]) {
+      expect(said).toContain(part);
+    }
+  });
+
+  it('waits for what is known only after apply, and judges it then', async () => {
+    terraform.write(`${stack}
+resource "terraform_data" "late" {
+  input = "64MiB"
+}
+${container('config = { "limits.memory" = terraform_data.late.output }\n  description = terraform_data.late.id')}
+`);
+    await terraform.apply();
+    expect((await daemon.get('/1.0/containers/web1')).config['limits.memory']).toBe('64MiB');
+    await terraform.expectNoChanges();
+  });
+
+  it('does not reach a daemon that is not there, and says where it looked', async () => {
+    const lost = new Terraform(release, { address: 'unix:///nonexistent/unix.socket' });
+    const unset = new Terraform(release);
+    try {
+      for (const each of [lost, unset]) {
+        each.write('data "gantry_server" "s" {}\n');
+        await each.init();
+      }
+      expect(await lost.fails('plan')).toMatch(/cannot reach unix:\/\/\/nonexistent.*address from GANTRY_ADDRESS/);
+      expect(await unset.fails('plan')).toMatch(/address of the daemon is not given.*GANTRY_ADDRESS/);
+    } finally {
+      lost.remove();
+      unset.remove();
+    }
+  });
+
+  it('refuses projects and cluster members on a server without them', async () => {
+    terraform.write(`resource "gantry_cluster_member" "m" {
+  name = "node2"
+}
+`);
+    expect(await terraform.fails('apply', '-auto-approve')).toMatch(/This server cannot manage cluster members/);
+    terraform.write(`resource "gantry_network" "n" {
+  name = "tf1"
+  member_overrides = { a = { config = { "bridge.external_interfaces" = "eth1" } } }
+}
+`);
+    expect(await terraform.fails('apply', '-auto-approve')).toMatch(/This server cannot take member_overrides/);
+  });
+});
+
+function readable(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,314 @@
+// Whole command lines against a daemon in memory: what is printed where, and with which exit code they end.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { normalizeArgv } from '../../../reconciler/cli/flags/single-dash-flags.ts';
+import { daemonLibrary } from '../../../reconciler/cli/session/embedded.ts';
+import { hostOf } from '../../../reconciler/cli/session/host.ts';
+import { parseAddress, parseDuration, parseVars } from '../../../reconciler/cli/flags/options.ts';
+import { cli, type CliSetting } from '../../support/cli/io.ts';
+import { useCliWorld } from '../../support/cli/world.ts';
+
+const here = useCliWorld();
+
+const two = `
+kind: profile
+name: web
+config: { limits.memory: 1GiB }
+---
+kind: container
+name: c1
+profiles: [default, web]
+source: { type: none }
+state: running
+`;
+
+const run = (argv: readonly string[], setting: CliSetting = {}) => cli([...argv, '--host', here.daemon.host], setting);
+
+const lines = (text: string): readonly Record<string, unknown>[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+describe('apply', () => {
+  test('plans, carries out, and ends with a summary; applied again it does nothing', async () => {
+    const file = here.manifest(two);
+    const first = await run(['apply', '-auto-approve', file]);
+    expect(first.stderr).toContain('container/c1: Started after');
+    expect(first.stdout).toContain('Apply complete! 2 added, 0 changed, 0 destroyed.');
+    expect(first.code).toBe(0);
+    expect(here.world.objects.container.get('c1')?.['status']).toBe('Running');
+    const changes = here.world.changes.length;
+    const second = await run(['apply', '-y', '-f', file, '-detailed-exitcode']);
+    expect(second.code).toBe(0);
+    expect(here.world.changes).toHaveLength(changes);
+  });
+
+  test('exits with 2 after changes when asked for detail', async () => {
+    expect((await run(['apply', '-auto-approve', '-detailed-exitcode', here.manifest(two)])).code).toBe(2);
+  });
+
+  test('asks on a terminal, and only yes will do', async () => {
+    const file = here.manifest(two);
+    const no = await run(['apply', file], { typed: 'y\n' });
+    expect(no.code).toBe(1);
+    expect(no.stderr).toContain("Only 'yes' will be accepted");
+    expect(no.stderr).toContain('Not approved: nothing was changed');
+    expect(here.world.changes).toEqual([]);
+    const yes = await run(['apply', file], { typed: 'yes\n' });
+    expect(yes.code).toBe(0);
+    expect(here.world.objects.container.has('c1')).toBe(true);
+  });
+
+  test('refuses without a terminal and without approval, as a usage error', async () => {
+    const refused = await run(['apply', here.manifest(two)]);
+    expect(refused.code).toBe(64);
+    expect(refused.stderr).toContain('--auto-approve');
+    expect(here.world.changes).toEqual([]);
+  });
+
+  test('says of a failure what, why and what to do, and counts what was done', async () => {
+    here.world.beforeChange = (what) => {
+      if (what === 'start container/c1') throw new Error('no cgroup');
+    };
+    const failed = await run(['apply', '-y', here.manifest(two)]);
+    expect(failed.code).toBe(1);
+    expect(failed.stderr).toContain('Error: cannot start container/c1');
+    expect(failed.stderr).toContain('no cgroup');
+    expect(failed.stderr).toMatch(/ {2}-> correct what the message names/);
+    expect(failed.stdout).toContain('Apply incomplete: 2 added, 0 changed, 0 destroyed, 1 failed.');
+  });
+
+  test('with --json writes nothing but JSON lines, the version first and the summary last', async () => {
+    const done = await run(['apply', '-json', '-auto-approve', here.manifest(two)]);
+    const all = lines(done.stdout);
+    expect(done.stderr).toBe('');
+    expect(all[0]).toMatchObject({ type: 'version', ui: '1.0' });
+    expect(all.filter(({ type }) => type === 'planned_change')).toHaveLength(2);
+    expect(all.filter(({ type }) => type === 'change_summary').map(({ changes }) => changes)).toEqual([
+      { add: 2, change: 0, import: 0, remove: 0, operation: 'apply' },
+      { add: 2, change: 0, import: 0, remove: 0, operation: 'apply' },
+    ]);
+    expect(all.at(-1)?.['type']).toBe('change_summary');
+    expect(all.filter(({ type }) => type === 'apply_complete')).toHaveLength(
+      all.filter(({ type }) => type === 'apply_start').length,
+    );
+  });
+
+  test('interrupted once ends what is at work and exits with 130', async () => {
+    let interrupt = (): void => {};
+    here.world.beforeChange = (what) => {
+      if (what === 'create profile/web') interrupt();
+    };
+    const setting: CliSetting = { interrupts: (now) => (interrupt = now) };
+    const ended = await run(['apply', '-y', '--parallelism', '1', here.manifest(two)], setting);
+    expect(ended.code).toBe(130);
+    expect(ended.stderr).toContain('Press Ctrl-C again');
+    expect(ended.stdout).toContain('Apply interrupted: 1 added');
+    expect(here.world.objects.profile.has('web')).toBe(true);
+    expect(here.world.objects.container.size).toBe(0);
+  });
+
+  test('paints rows on a terminal and leaves none behind', async () => {
+    const done = await run(['apply', '-y', here.manifest(two)], { stderrTty: true, env: { TERM: 'xterm' } });
+    expect(done.stderr).toContain('\u001b[J');
+    expect(done.stderr.slice(done.stderr.lastIndexOf('\u001b[J'))).not.toContain('...');
+    expect(done.stderr).toContain('Created');
+  });
+});
+
+describe('plan', () => {
+  test('changes nothing; 2 says that there are changes', async () => {
+    const file = here.manifest(two);
+    const plain = await run(['plan', file]);
+    expect(plain.code).toBe(0);
+    expect(plain.stdout).toContain('2 to add');
+    expect((await run(['plan', file, '-detailed-exitcode'])).code).toBe(2);
+    expect(here.world.changes).toEqual([]);
+  });
+
+  test('only of the target and what it needs', async () => {
+    const done = await run(['plan', here.manifest(two), '-target=profile/web']);
+    expect(done.stdout).toContain('1 to add');
+  });
+
+  test('as JSON has the whole plan in the keys of Terraform', async () => {
+    const done = await run(['plan', here.manifest(two), '--format', 'plan-json']);
+    expect(JSON.parse(done.stdout)).toMatchObject({
+      format_version: expect.any(String),
+      resource_changes: expect.any(Array),
+    });
+  });
+
+  test('with a protected object to delete exits with 4', async () => {
+    const file = here.manifest(two.replace('state: running', 'state: running\nmanage: { protect: true }'));
+    expect((await run(['apply', '-y', file])).code).toBe(0);
+    const refused = await run(['destroy', '-y', file]);
+    expect(refused.code).toBe(4);
+    expect(here.world.objects.container.has('c1')).toBe(true);
+  });
+});
+
+test('destroy removes what is declared', async () => {
+  const file = here.manifest(two);
+  await run(['apply', '-y', file]);
+  const done = await run(['destroy', '-auto-approve', file]);
+  expect(done.code).toBe(0);
+  expect(done.stdout).toContain('Destroy complete! 0 added, 0 changed, 2 destroyed.');
+  expect(here.world.objects.container.size).toBe(0);
+});
+
+test('status shows declared objects beside the live ones', async () => {
+  const file = here.manifest(two);
+  await run(['apply', '-y', file]);
+  here.world.addresses.set('c1', '10.0.0.7');
+  Object.assign(here.world.objects.profile.get('web')!, { config: { 'limits.memory': '2GiB' } });
+  const shown = await run(['status', file]);
+  expect(shown.stdout.split('\n').map((line) => line.split(/\s{2,}/))).toEqual([
+    ['OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'],
+    ['profile/web', 'present', 'to update'],
+    ['container/c1', 'Running', 'in sync', '10.0.0.7'],
+    [''],
+  ]);
+  expect((await run(['status', file, '--detailed-exitcode'])).code).toBe(2);
+  expect(JSON.parse((await run(['status', file, '--json'])).stdout)[1]).toMatchObject({ addresses: ['10.0.0.7'] });
+});
+
+test('show prints one live object or lists all', async () => {
+  await run(['apply', '-y', here.manifest(two)]);
+  const one = await run(['show', 'container/c1']);
+  expect(one.stdout).toContain('name: c1');
+  expect((await run(['show'])).stdout).toContain('container/c1');
+  expect(JSON.parse((await run(['show', 'profile/web', '--json'])).stdout)).toMatchObject({
+    kind: 'profile',
+    name: 'web',
+  });
+  const none = await run(['show', 'container/none']);
+  expect(none.code).toBe(1);
+  expect(none.stderr).toContain('container/none does not exist');
+});
+
+describe('validate', () => {
+  test('reaches no daemon and says that all is well', async () => {
+    const done = await cli(['validate', here.manifest(two)]);
+    expect(done).toMatchObject({ code: 0 });
+    expect(done.stdout).toContain('Valid: 2 documents');
+  });
+
+  test('shows mistakes with their place', async () => {
+    const done = await cli(['validate', here.manifest('kind: profile\nname: web\nconfg: {}\n')]);
+    expect(done.code).toBe(1);
+    expect(done.stderr).toContain('main.yaml:3');
+    const json = JSON.parse((await cli(['validate', '--json', here.folder])).stdout) as Record<string, unknown>;
+    expect(json).toMatchObject({ valid: false, error_count: 1 });
+  });
+});
+
+describe('exit codes', () => {
+  test('7 when the daemon is away, with the reason', async () => {
+    const away = await cli(['plan', here.manifest(two), '--host', `unix://${here.folder}/none`]);
+    expect(away.code).toBe(7);
+    expect(away.stderr).toContain('there is no such file; start the daemon');
+  });
+
+  test('64 for what was typed wrong', async () => {
+    for (const argv of [
+      ['frobnicate'],
+      ['plan', '--frob'],
+      ['plan', here.manifest(two), '--host', 'ftp://x'],
+      ['plan', here.manifest(two), '--target', 'web'],
+      ['apply', here.manifest(two), '--parallelism', '0'],
+      ['apply', here.manifest(two), '--timeout', 'soon'],
+      ['apply', here.manifest(two), '--embedded', here.folder, '--host', 'unix:///x'],
+    ]) {
+      expect((await cli(argv)).code, argv.join(' ')).toBe(64);
+    }
+  });
+
+  test('0 for help and version', async () => {
+    expect(await cli(['--help'])).toMatchObject({ code: 0, stderr: '' });
+    expect((await cli(['version'])).stdout).toMatch(/^Gantry \d/);
+    expect(JSON.parse((await cli(['version', '-json'])).stdout)).toHaveProperty('gantry_version');
+  });
+
+  test('3 when an object changed between plan and apply', async () => {
+    const file = here.manifest(two);
+    await run(['apply', '-y', file]);
+    here.manifest(two.replace('1GiB', '3GiB'));
+    here.daemon.routes['GET /1.0/profiles/web'] = () => ({
+      sync: { name: 'web', description: '', config: { 'limits.memory': '9GiB' }, devices: {}, used_by: [] },
+    });
+    const stale = await run(['apply', '-y', file]);
+    expect(stale.code).toBe(3);
+    expect(stale.stderr).toContain('someone changed it since the plan was made');
+  });
+});
+
+describe('words on the command line', () => {
+  test('single dashes become double for known long flags only', () => {
+    const known = new Set(['auto-approve', 'target', 'json']);
+    expect(
+      normalizeArgv(['-auto-approve', '-target=a/b', '-f', '-y', '-x-y', '--json', '-', '--', '-json'], known),
+    ).toEqual(['--auto-approve', '--target=a/b', '-f', '-y', '-x-y', '--json', '-', '--', '-json']);
+  });
+
+  test('addresses, variables and durations', () => {
+    expect(parseAddress('pool/fast')).toBe('storage_pool/fast');
+    expect(parseAddress('image_alias/debian/12')).toBe('image_alias/debian/12');
+    expect(() => parseAddress('web')).toThrow(/KIND\/NAME/);
+    expect(parseVars(['a=b=c'])).toEqual({ a: 'b=c' });
+    expect(['90s', '5m', '1h30m', '15'].map((text) => parseDuration('--timeout', text))).toEqual([
+      90_000, 300_000, 5_400_000, 15_000,
+    ]);
+  });
+
+  test('the host comes from flag, environment, and then the user', () => {
+    expect(hostOf({ host: 'unix:///a' }, { env: { GANTRY_HOST: 'unix:///b' }, userId: 0 })).toBe('unix:///a');
+    expect(hostOf({}, { env: { GANTRY_HOST: 'https://h:1', GANTRY_SOCKET: '/s' }, userId: 0 })).toBe('https://h:1');
+    expect(hostOf({}, { env: { GANTRY_SOCKET: '/s' }, userId: 0 })).toBe('unix:///s');
+    expect(hostOf({}, { env: { XDG_RUNTIME_DIR: '/run/user/1' }, userId: 0 })).toBe(
+      'unix:///var/lib/gantry/unix.socket',
+    );
+    expect(hostOf({}, { env: { XDG_RUNTIME_DIR: '/run/user/1' }, userId: 1 })).toBe(
+      'unix:///run/user/1/gantry/unix.socket',
+    );
+  });
+});
+
+describe('an embedded daemon', () => {
+  const fakeLibrary = (body: string): string => {
+    const path = join(here.folder, 'embedded-daemon.mjs');
+    writeFileSync(path, `export async function startEmbeddedDaemon(options) { ${body} }`);
+    return path;
+  };
+
+  test('is started in the directory, used, and stopped at the end', async () => {
+    const stopped = join(here.folder, 'stopped');
+    const library = fakeLibrary(`
+      const { writeFileSync } = await import('node:fs');
+      const stop = async () => writeFileSync(${JSON.stringify(stopped)}, options.stateDir + ' ' + options.runtime);
+      return { socketPath: ${JSON.stringify(here.daemon.socketPath)}, runtime: 'sim', stop };
+    `);
+    const done = await cli(['apply', '-y', '--embedded', here.folder, here.manifest(two)], {
+      env: { GANTRY_DAEMON_LIBRARY: library },
+    });
+    expect(done.stderr).toContain(`Daemon for this run in ${here.folder} (runtime sim)`);
+    expect(done.code).toBe(0);
+    const { readFileSync } = await import('node:fs');
+    expect(readFileSync(stopped, 'utf8')).toBe(`${here.folder} auto`);
+  });
+
+  test('that does not come up is reported with what it said', async () => {
+    const library = fakeLibrary(`throw new Error('the store is locked');`);
+    const failed = await cli(['plan', '--embedded', here.folder, here.manifest(two)], {
+      env: { GANTRY_DAEMON_LIBRARY: library },
+    });
+    expect(failed.code).toBe(7);
+    expect(failed.stderr).toMatch(/did not come up in .*: the store is locked/);
+  });
+
+  test('is looked for beside the program', () => {
+    expect(daemonLibrary({ GANTRY_DAEMON_LIBRARY: '/x' })).toBe('/x');
+  });
+});

@@ -1,0 +1,49 @@
+// Completion of names that lie in files: those of hosts and of environments.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { cli } from '../../support/cli/io.ts';
+
+let dir = '';
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'gantry-names-'));
+  mkdirSync(join(dir, 'overlays', 'stage'), { recursive: true });
+  const patch = 'kind: profile\nname: a\npatch: true\n';
+  writeFileSync(join(dir, 'stack.yaml'), 'kind: profile\nname: a\n');
+  writeFileSync(join(dir, 'overlays', 'prod.yaml'), patch);
+  writeFileSync(join(dir, 'overlays', 'stage', 'x.yaml'), patch);
+  writeFileSync(
+    join(dir, 'hosts.yaml'),
+    'kind: hosts\ngroups: { web: {} }\nhosts:\n  - { name: one, address: "unix:///a", groups: [web] }\n  - { name: two, address: "unix:///b" }\n',
+  );
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** What bash offers for the words; `gantry` is a stand-in that tells what it was asked for. */
+async function offered(...words: readonly string[]): Promise<readonly string[]> {
+  const { stdout: script } = await cli(['completion', 'bash']);
+  const stub = `gantry() { [ "$1 $2" = "completion hosts" ] && echo "one two @web-$3"; [ "$1 $2" = "completion environments" ] && echo "prod stage-$3"; }`;
+  const typed = ['gantry', ...words].map((word) => `'${word}'`).join(' ');
+  const code = `${stub}\n${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync('bash', ['-c', code], { encoding: 'utf8' }).trimEnd().split('\n');
+}
+
+it('names of hosts, groups and environments are told', async () => {
+  expect((await cli(['completion', 'environments', join(dir, 'stack.yaml')])).stdout).toBe('prod\nstage\n');
+  expect((await cli(['completion', 'hosts', join(dir, 'hosts.yaml')])).stdout).toBe('one\ntwo\n@web\n');
+  const none = await cli(['completion', 'hosts', join(dir, 'nowhere.yaml')]);
+  expect([none.code, none.stdout]).toEqual([0, '']);
+});
+
+it('and offered where they are wanted', async () => {
+  expect(await offered('plan', '-f', 'my.yaml', '--env', 'sta')).toEqual(['stage-my.yaml']);
+  expect(await offered('plan', '--env', '=', 'p')).toEqual(['prod']);
+  expect(await offered('apply', '--hosts', 'fleet.yaml', '--host', '@')).toEqual(['@web-fleet.yaml']);
+  expect(await offered('apply', '--host', 'o')).toEqual(['one']);
+  expect(await offered('exec', '--env', 'p')).not.toContain('prod');
+  const { stdout: fish } = await cli(['completion', 'fish']);
+  expect(fish).toMatch(/-l env -r -f -a '\(gantry completion environments/);
+  expect(fish).toMatch(/-l host -r -f -a '\(gantry completion hosts hosts.yaml/);
+});

@@ -1,0 +1,113 @@
+// The completion scripts in the shells that they are for: what is typed, what stands there after a tab.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cli } from '../../support/cli/io.ts';
+
+const missing = (shell: string): boolean => {
+  const isMissing = spawnSync(shell, ['--version']).status !== 0;
+  if (isMissing) console.log(`skipped: the ${shell} completion in ${shell}: it is not installed`);
+  return isMissing;
+};
+
+let dir = '';
+let env: Readonly<Record<string, string>> = {};
+beforeAll(async () => {
+  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtco-'));
+  mkdirSync(join(dir, 'bin'));
+  mkdirSync(join(dir, 'work'));
+  writeFileSync(join(dir, 'work', 'stack.yaml'), '');
+  // Stands for the program: live names of any kind.
+  const stub = '#!/bin/sh\n[ "$1 $3 $4" = "get -o name" ] && printf "%s\\n" "$2-one" "$2-two"\n';
+  writeFileSync(join(dir, 'bin', 'gantry'), stub);
+  chmodSync(join(dir, 'bin', 'gantry'), 0o755);
+  env = { PATH: `${join(dir, 'bin')}:${process.env['PATH'] ?? ''}`, HOME: dir, TERM: 'dumb', LC_ALL: 'C.UTF-8' };
+  for (const shell of ['bash', 'zsh', 'fish'])
+    writeFileSync(join(dir, `gantry.${shell}`), (await cli(['completion', shell])).stdout);
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** The typed line, and what one tab makes of it where only one thing fits. */
+const typed: readonly (readonly [string, string])[] = [
+  ['gantry expl', 'gantry explain'],
+  ['gantry image ref', 'gantry image refresh'],
+  ['gantry history sh', 'gantry history show'],
+  ['gantry apply --auto', 'gantry apply --auto-approve'],
+  ['gantry get netw', 'gantry get network'],
+  ['gantry get network network-o', 'gantry get network network-one'],
+  ['gantry exec container-t', 'gantry exec container-two'],
+  ['gantry export container/container-t', 'gantry export container/container-two'],
+  ['gantry image export st', 'gantry image export stack.yaml'],
+  ['gantry plan st', 'gantry plan stack.yaml'],
+];
+
+describe('completion', () => {
+  it.skipIf(missing('bash'))('is what bash puts in place of a word', () => {
+    for (const [line, wanted] of typed) {
+      const words = line.split(' ');
+      const quoted = words.map((word) => `'${word}'`).join(' ');
+      const code = `source "$1"; COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const found = execFileSync('bash', ['-c', code, 'bash', join(dir, 'gantry.bash')], {
+        encoding: 'utf8',
+        env,
+        cwd: join(dir, 'work'),
+      });
+      expect([line, found.trim()]).toEqual([line, wanted.split(' ').at(-1)]);
+    }
+  });
+
+  it.skipIf(missing('fish'))('is what fish offers, and no more', () => {
+    for (const [line, wanted] of typed) {
+      const code = 'source $argv[1]; complete -C $argv[2]';
+      const found = execFileSync('fish', ['-N', '-c', code, join(dir, 'gantry.fish'), line], {
+        encoding: 'utf8',
+        env,
+        cwd: join(dir, 'work'),
+      });
+      const offered = found
+        .trimEnd()
+        .split('\n')
+        .map((one) => one.split('\t', 1).join(''));
+      expect([line, offered]).toEqual([line, [wanted.split(' ').at(-1)]]);
+    }
+  });
+
+  it.skipIf(missing('zsh'))(
+    'is what stands in the line of zsh after a tab',
+    () => {
+      const script = join(dir, 'type.zsh');
+      // A zsh on a terminal of its own; each line is typed with a tab, read until it stands there, and taken away.
+      writeFileSync(
+        script,
+        `zmodload zsh/zpty
+zpty z env ZDOTDIR=$HOME zsh -f -i
+all=''
+until_seen() {
+  integer i
+  for i in {1..400}; do
+    while zpty -r -t z out; do all+=$out; done
+    [[ $all == *$1* ]] && return 0
+    sleep 0.05
+  done
+  return 1
+}
+zpty -w z "PS1='> '; autoload -U compinit && compinit -u -D; source $HOME/gantry.zsh; cd $HOME/work; echo re''ady"
+until_seen ready || { print -r -- "no prompt: $all"; exit 1 }
+while (( $# > 1 )); do
+  all=''
+  zpty -w -n z "$1"$'\\t'
+  until_seen "$2" || print -r -- "$1 becomes $all instead of $2"
+  zpty -w -n z $'\\C-u'
+  shift 2
+done
+zpty -d z
+`,
+      );
+      const ran = spawnSync('zsh', ['-f', script, ...typed.flat()], { encoding: 'utf8', env, timeout: 100_000 });
+      expect([ran.stdout, ran.status]).toEqual(['', 0]);
+    },
+    120_000,
+  );
+});

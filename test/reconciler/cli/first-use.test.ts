@@ -1,0 +1,86 @@
+// What somebody new runs into: help on a small terminal, a host that never answers, a plan that went stale in silence.
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processIo } from '../../../reconciler/cli/output/process-io.ts';
+import { buildProgram } from '../../../reconciler/cli/program/program.ts';
+import { cli } from '../../support/cli/io.ts';
+
+describe('help', () => {
+  it('has every command in a group, fits 80 columns, and gives examples that are command lines', async () => {
+    const help = await cli(['--help']);
+    expect(help.code).toBe(0);
+    const titles = help.stdout.match(/^\w.*:$/gm);
+    expect(titles).toEqual(['Options:', 'Change:', 'Look:', 'Begin:', 'Use:', 'Commands:']);
+    expect(help.stdout.split('Commands:').at(-1)?.trim()).toMatch(/^help +display help for command$/);
+    const program = buildProgram(() => Promise.resolve());
+    for (const command of program.commands) {
+      const { code, stdout } = await cli([command.name(), '--help']);
+      expect(code, command.name()).toBe(0);
+      const wide = [...help.stdout.split('\n'), ...stdout.split('\n')].filter((line) => line.length > 80);
+      expect([command.name(), wide]).toEqual([command.name(), []]);
+      const flags = new Set(command.options.flatMap(({ long, short }) => [long, short]));
+      const examples = stdout.split('Examples:\n')[1] ?? '';
+      for (const flag of examples.replaceAll(/ -- .*/g, '').match(/ --?[a-z][a-z-]*/g) ?? [])
+        expect([...flags], examples).toContain(flag.trim());
+    }
+  });
+
+  it('puts the flags of an apply under what they are about', async () => {
+    const { stdout } = await cli(['help', 'apply']);
+    expect(stdout.match(/^\w.*:$/gm)?.join(' ')).toBe(
+      'Arguments: What is declared: Which of it: What may happen: Which host: Several hosts: What is printed: Options: Examples:',
+    );
+  });
+});
+
+describe('an interruption', () => {
+  it('is listened to twice; a third one ends the process as it ends any', () => {
+    const before = process.listenerCount('SIGTERM');
+    let count = 0;
+    const stop = processIo().onInterrupt(() => void (count += 1));
+    expect(process.listenerCount('SIGTERM')).toBe(before + 1);
+    process.emit('SIGTERM');
+    expect([count, process.listenerCount('SIGTERM')]).toEqual([1, before + 1]);
+    process.emit('SIGINT');
+    expect([count, process.listenerCount('SIGTERM')]).toEqual([2, before]);
+    stop();
+    expect(process.listenerCount('SIGTERM')).toBe(before);
+  });
+});
+
+describe('a host that takes connections and never answers', () => {
+  let dir = '';
+  let server: Server;
+  const sockets = new Set<Socket>();
+  beforeAll(async () => {
+    dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtex-'));
+    server = createServer((socket) => void sockets.add(socket));
+    await new Promise<void>((resolve) => server.listen(join(dir, 'mute.socket'), resolve));
+  });
+  afterAll(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  it('is told of while it is waited for, and named with exit code 7 when the time is over', async () => {
+    const host = `unix://${dir}/mute.socket`;
+    const run = await cli(['get', 'profile', '--host', host, '--timeout', '1s']);
+    expect([run.code, run.stderr]).toEqual([
+      7,
+      expect.stringContaining(`The run took longer than --timeout 1s, and ${host} had not answered by then\n`),
+    ]);
+    const json = await cli(['get', 'profile', '--host', host, '--timeout', '1s', '--json']);
+    expect([json.code, json.stderr]).toEqual([7, '']);
+    let interrupt = (): void => {};
+    const stopped = cli(['get', 'profile', '--host', host], {
+      interrupts: (given) => void (interrupt = given),
+      onStderr: (text) => void (text.includes('still waiting') && interrupt()),
+    });
+    const { code, stderr } = await stopped;
+    expect([code, stderr.split('\n')[0]]).toEqual([130, `${host} does not answer yet; still waiting for it`]);
+  }, 60_000);
+});

@@ -1,0 +1,88 @@
+// `gantry backup` against the real daemon on the simulation: there and back through a file, and what is said when it cannot be.
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
+import { createContainer, makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+
+let daemon: TestDaemon;
+let here = '';
+let count = 0;
+const backup = (args: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+  cli(['backup', ...args], { ...setting, env: { GANTRY_HOST: `unix://${daemon.socketPath}` } });
+const ok = async (args: readonly string[], setting: CliSetting = {}): Promise<string> => {
+  const ran = await backup(args, setting);
+  expect(ran.code, ran.stderr).toBe(0);
+  return ran.stdout.trim();
+};
+async function fresh(): Promise<string> {
+  const name = `bk${(count += 1)}`;
+  await createContainer(daemon, name);
+  return name;
+}
+
+beforeAll(async () => {
+  here = mkdtempSync(join(tmpdir(), 'gtyb-'));
+  daemon = await makeDaemon();
+  await seed(daemon);
+});
+afterAll(async () => {
+  rmSync(here, { recursive: true, force: true });
+  await daemon.cleanUp();
+});
+
+test('create, list, export, delete, import: a container comes back from its file', async () => {
+  const c = await fresh();
+  expect(await ok(['create', c])).toBe('backup0');
+  expect(
+    await ok(['create', c, 'mine', '--container-only', '--compression', 'zstd', '--expires', '2099-01-31T12:00:00Z']),
+  ).toBe('mine');
+  expect(await ok(['list', c])).toMatch(
+    /NAME .*\n.*backup0 .* yes +no +[0-9].*\n.*mine .*2099-01-31 12:00 +no +no +[0-9]/,
+  );
+  expect(JSON.parse((await ok(['list', c, '--json'])).split('\n')[0] ?? '')).toMatchObject({ name: 'backup0' });
+  const file = join(here, `${c}.backup`);
+  expect(await ok(['export', c, 'mine', file])).toBe(file);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  await ok(['delete', c, 'mine', 'backup0']);
+  expect(await daemon.get(`/1.0/containers/${c}/backups`)).toEqual([]);
+  expect(await ok(['import', file, `${c}-new`])).toBe(`${c}-new`);
+  await daemon.ok('DELETE', `/1.0/containers/${c}`);
+  expect(await ok(['import', file])).toBe(c);
+  expect(
+    await ok(['import', '-', `${c}-3`, '--storage', 'default'], { piped: readFileSync(file) as unknown as string }),
+  ).toBe(`${c}-3`);
+});
+
+test('a backup that brings access to the host is refused with the flag that takes it, and taken with it', async () => {
+  const c = await fresh();
+  await daemon.call('PATCH', `/1.0/containers/${c}`, { config: { 'security.privileged': 'true' } });
+  const file = join(here, `${c}.backup`);
+  await ok(['create', c, 'mine']);
+  await ok(['export', c, 'mine', file]);
+  const refused = await backup(['import', file, `${c}-new`]);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/the key security\.privileged[\s\S]*--allow-host-access/);
+  expect(await ok(['import', file, `${c}-new`, '--allow-host-access'])).toBe(`${c}-new`);
+});
+
+test('what cannot be is said: with the reason, the exit code, and no half file', async () => {
+  const c = await fresh();
+  const refused = async (args: readonly string[], words: RegExp): Promise<void> => {
+    const ran = await backup(args);
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(words)]);
+  };
+  const file = join(here, `${c}-not-made`);
+  await refused(['export', c, 'none', file], /backup .*none was not found/);
+  expect(existsSync(file)).toBe(false);
+  await refused(['create', 'no-such'], /container no-such was not found/);
+  await refused(['create', c, '--optimized'], /driver dir/);
+  await refused(['import', join(here, 'no-file')], /Cannot read/);
+  writeFileSync(file, 'hello');
+  await refused(['import', file], /unknown packing/);
+  await ok(['create', c, 'b']);
+  await refused(['export', c, 'b', file], /Cannot write .*EEXIST/);
+  expect(readFileSync(file, 'utf8')).toBe('hello');
+  await refused(['delete', c, 'other'], /was not found/);
+});

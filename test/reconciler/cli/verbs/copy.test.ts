@@ -1,0 +1,96 @@
+// gantry copy and gantry move against two simulated daemons: on one, from one to the other, and what they say when they cannot.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cli, type CliRun } from '../../../support/cli/io.ts';
+import { createContainer } from '../../../support/daemons/daemon.ts';
+import { twoDaemons, volumeDir, type Side, type TwoDaemons } from '../../../support/daemons/two-daemons.ts';
+
+let two: TwoDaemons;
+let files: string;
+beforeAll(async () => {
+  two = await twoDaemons();
+  files = two.a.daemon.dir;
+  writeFileSync(join(files, 'client.pem'), two.certificate.certPem);
+  writeFileSync(join(files, 'client.key'), two.certificate.keyPem);
+});
+afterAll(() => two.cleanUp());
+
+const host = ({ daemon }: Side): string => `unix://${daemon.socketPath}`;
+const here = (...argv: string[]): Promise<CliRun> => cli([...argv, '--host', host(two.a)]);
+/** From one to the other, both over TLS. */
+const there = async (...argv: string[]): Promise<CliRun> => {
+  const pin = async (side: Side): Promise<string> =>
+    (await side.daemon.get('/1.0')).environment.certificate_fingerprint as string;
+  return cli([
+    ...argv,
+    '--host',
+    `https://${two.a.address}`,
+    '--server-cert',
+    await pin(two.a),
+    '--target-host',
+    `https://${two.b.address}`,
+    '--target-server-cert',
+    await pin(two.b),
+    '--client-cert',
+    join(files, 'client.pem'),
+    '--client-key',
+    join(files, 'client.key'),
+  ]);
+};
+const names = async ({ daemon }: Side): Promise<string[]> =>
+  (await daemon.get('/1.0/containers?recursion=1')).map((one: { name: string }) => one.name);
+
+test('copies on one server, brings the copy up to date, and moves it to another name and pool', async () => {
+  await createContainer(two.a.daemon, 'web');
+  expect(await here('copy', 'web', 'copy')).toMatchObject({ code: 0 });
+  writeFileSync(join(volumeDir(two.a, 'web'), 'rootfs/new'), 'x');
+  expect((await here('copy', 'web', 'copy')).code).toBe(1);
+  expect(await here('copy', 'web', 'copy', '--refresh')).toMatchObject({ code: 0 });
+  expect(existsSync(join(volumeDir(two.a, 'copy'), 'rootfs/new'))).toBe(true);
+  expect(await here('mv', 'copy', 'other')).toMatchObject({ code: 0 });
+  await two.a.daemon.call('POST', '/1.0/storage-pools', { name: 'second', driver: 'dir' });
+  expect(await here('move', 'other', 'other', '--storage', 'second')).toMatchObject({ code: 0 });
+  expect(existsSync(join(two.a.daemon.dir, 'storage-pools/second/containers/other/rootfs/new'))).toBe(true);
+  expect(await names(two.a)).toEqual(['other', 'web']);
+});
+
+test.each(['pull', 'push', 'relay'])('copies and moves to another server: %s', async (mode) => {
+  const name = `away-${mode}`;
+  await createContainer(two.a.daemon, name);
+  writeFileSync(join(volumeDir(two.a, name), 'rootfs/file'), 'x');
+  await two.a.daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 's' });
+  const ran = await there('copy', `${name}/s`, `${name}-s`, '--mode', mode);
+  expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(new RegExp(`${name}/s: .*B/s`)) });
+  expect(await there('move', name, '--mode', mode)).toMatchObject({ code: 0 });
+  expect(await names(two.a)).not.toContain(name);
+  expect(existsSync(join(volumeDir(two.b, name), 'rootfs/file'))).toBe(true);
+});
+
+test('between two sockets it relays by itself', async () => {
+  await createContainer(two.a.daemon, 'local');
+  expect(await here('copy', 'local', '--target-host', host(two.b))).toMatchObject({ code: 0 });
+  expect(await names(two.b)).toContain('local');
+});
+
+test('says what is wrong', async () => {
+  await createContainer(two.a.daemon, 'stays');
+  await two.a.daemon.ok('PUT', '/1.0/containers/stays/state', { action: 'start' });
+  for (const [argv, code, text] of [
+    [['copy', 'stays'], 64, /another name, or --target-host/],
+    [['copy', 'stays', 'x', '--mode', 'fly'], 64, /none of pull, push, relay/],
+    [['copy', 'stays', 'x', '--target-server-cert', 'ab'], 64, /need --target-host/],
+    [['copy', 'stays', 'a/b'], 64, /cannot be the name/],
+    [['copy', 'nobody', 'x'], 1, /nobody was not found/],
+  ] as const) {
+    const ran = await here(...argv);
+    expect([ran.code, ran.stderr], argv.join(' ')).toEqual([code, expect.stringMatching(text)]);
+  }
+  two.a.daemon.sim.faults.refuseStateful('CRIU is not installed');
+  const moved = await there('move', 'stays', '--no-live');
+  expect([moved.code, moved.stderr]).toEqual([1, expect.stringContaining('stop it before moving it')]);
+  const live = await there('copy', 'stays', 'live');
+  expect([live.code, live.stderr]).toEqual([1, expect.stringContaining('CRIU is not installed')]);
+  expect(await there('copy', 'stays', 'files', '--no-live')).toMatchObject({ code: 0 });
+  expect(await names(two.b)).toContain('files');
+});

@@ -1,0 +1,176 @@
+// `gantry file` against the real daemon on the simulation: what is copied, in both directions, and what is said when it cannot be.
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
+import { createContainer, makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+
+let daemon: TestDaemon;
+let here = '';
+const rootfs = (): string => join(daemon.dir, 'storage-pools/default/containers/web/rootfs');
+const file = (args: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+  cli(['file', ...args], { ...setting, env: { GANTRY_HOST: `unix://${daemon.socketPath}` } });
+const ok = async (args: readonly string[], setting: CliSetting = {}): Promise<string> => {
+  const ran = await file(args, setting);
+  expect(ran.code, ran.stderr).toBe(0);
+  return ran.stdout;
+};
+
+beforeAll(async () => {
+  here = mkdtempSync(join(tmpdir(), 'gtyf-'));
+  daemon = await makeDaemon();
+  await seed(daemon);
+  await createContainer(daemon, 'web');
+});
+afterAll(async () => {
+  rmSync(here, { recursive: true, force: true });
+  await daemon.cleanUp();
+});
+
+describe('push and pull', () => {
+  test('a file goes there and back with its permissions', async () => {
+    writeFileSync(join(here, 'script'), '#!/bin/sh\n', { mode: 0o750 });
+    await ok(['push', join(here, 'script'), 'web/run.sh']);
+    expect(lstatSync(join(rootfs(), 'run.sh'))).toMatchObject({ mode: 0o100750, size: 10 });
+    await ok(['pull', 'web/run.sh', join(here, 'back')]);
+    expect(lstatSync(join(here, 'back')).mode).toBe(0o100750);
+    expect(readFileSync(join(here, 'back'), 'utf8')).toBe('#!/bin/sh\n');
+  });
+
+  test('a target that is a directory gets the file under its own name', async () => {
+    mkdirSync(join(rootfs(), 'opt'));
+    await ok(['push', join(here, 'script'), 'web/opt/']);
+    mkdirSync(join(here, 'into'));
+    await ok(['pull', 'web/opt/script', join(here, 'into')]);
+    expect(readFileSync(join(here, 'into/script'), 'utf8')).toBe('#!/bin/sh\n');
+  });
+
+  test('- is stdin and stdout', async () => {
+    await ok(['push', '-', 'web/from-stdin'], { piped: 'typed' });
+    expect(await ok(['pull', 'web/from-stdin', '-'])).toBe('typed');
+  });
+
+  test.runIf(process.getuid?.() === 0)('owner, mode and missing directories are given by flags', async () => {
+    await ok([
+      'push',
+      '--uid',
+      '1000',
+      '--gid',
+      '33',
+      '--mode',
+      '0600',
+      '-p',
+      join(here, 'script'),
+      'web/srv/deep/er/x',
+    ]);
+    expect(lstatSync(join(rootfs(), 'srv/deep/er/x'))).toMatchObject({ uid: 1000, gid: 33, mode: 0o100600 });
+    expect(lstatSync(join(rootfs(), 'srv/deep'))).toMatchObject({ uid: 1000, mode: 0o040755 });
+  });
+
+  test('directories go with all that is in them, links as links', async () => {
+    const tree = join(here, 'tree');
+    mkdirSync(join(tree, 'a/b'), { recursive: true });
+    writeFileSync(join(tree, 'a/b/file'), 'deep');
+    writeFileSync(join(tree, 'odd name ü'), 'odd');
+    symlinkSync('../outside', join(tree, 'a/link'));
+    await ok(['push', '-r', tree, 'web/tree']);
+    await ok(['pull', '-r', 'web/tree', join(here, 'tree2')]);
+    expect(readFileSync(join(here, 'tree2/a/b/file'), 'utf8')).toBe('deep');
+    expect(readFileSync(join(here, 'tree2/odd name ü'), 'utf8')).toBe('odd');
+    expect(readlinkSync(join(here, 'tree2/a/link'))).toBe('../outside');
+  });
+
+  test('a link named on the command line is followed inside the container', async () => {
+    symlinkSync('/from-stdin', join(rootfs(), 'opt/alias'));
+    expect(await ok(['pull', 'web/opt/alias', '-'])).toBe('typed');
+  });
+
+  test('files are deleted', async () => {
+    await ok(['delete', 'web/from-stdin', 'web/opt/alias']);
+    expect((await file(['pull', 'web/from-stdin', '-'])).code).toBe(1);
+  });
+
+  test.each([
+    [['pull', 'web/none', '-'], 1, 'Cannot read /none in container web: there is no such file or directory'],
+    [['pull', 'web/tree', '-'], 1, 'web/tree is a directory'],
+    [['pull', 'web/tree', 'x'], 1, 'web/tree is a directory: give --recursive to copy all of it'],
+    [['pull', 'nobody/x', '-'], 1, 'nobody/x: The container nobody was not found'],
+    [['push', '/nonexistent/file', 'web/x'], 1, 'Cannot read /nonexistent/file'],
+    [['push', '/', 'web/x'], 1, '/ is a directory: give --recursive'],
+    [['delete', 'web/tree'], 1, 'Cannot delete /tree in container web: the directory is not empty'],
+    [['pull', 'web', '-'], 64, '"web" is not NAME/path'],
+    [['push', '--mode', '99', '/x', 'web/x'], 64, '--mode "99" is not octal'],
+    [['push', '--uid', 'root', '/x', 'web/x'], 64, '--uid "root" is not a number'],
+    [['pull', 'web/x'], 64, "missing required argument 'target'"],
+  ])('%j ends with %i', async (args, code, text) => {
+    const ran = await file(args);
+    expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)]);
+  });
+});
+
+describe('a container that lies', () => {
+  let server: Server;
+  let answers: Record<string, { type: string; body: string }> = {};
+  const socket = (): string => join(here, 'liar.socket');
+  const pull = (target: string): Promise<CliRun> =>
+    cli(['file', 'pull', '-r', 'web/', target], { env: { GANTRY_HOST: `unix://${socket()}` } });
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      const url = new URL(request.url ?? '', 'http://x');
+      if (url.pathname === '/1.0') {
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify({ type: 'sync', status_code: 200, metadata: { auth: 'trusted' } }));
+        return;
+      }
+      const answer = answers[url.searchParams.get('path') ?? ''] ?? { type: 'file', body: 'evil' };
+      response.setHeader('x-lxd-type', answer.type);
+      response.setHeader('x-lxd-mode', '04777');
+      response.end(answer.body);
+    });
+    await new Promise<void>((resolve) => server.listen(socket(), resolve));
+  });
+  afterAll(() => void server.close());
+
+  const listing = (...names: string[]) => ({
+    type: 'directory',
+    body: JSON.stringify({ type: 'sync', metadata: names }),
+  });
+
+  test('writes nothing beside the target', async () => {
+    for (const name of ['../escaped', '..', 'a/../../escaped', '/escaped', '']) {
+      answers = { '/': listing(name) };
+      const ran = await pull(join(here, 'lied'));
+      expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('impossible name')]);
+    }
+    expect(() => lstatSync(join(here, 'escaped'))).toThrow('ENOENT');
+  });
+
+  test('writes through no link that it sent before', async () => {
+    const outside = join(here, 'outside.txt');
+    writeFileSync(outside, 'mine');
+    mkdirSync(join(here, 'lied2'));
+    answers = { '/': listing('x'), '/x': { type: 'symlink', body: outside } };
+    expect((await pull(join(here, 'lied2'))).code).toBe(0);
+    answers = { '/': listing('x') };
+    expect((await pull(join(here, 'lied2'))).code).toBe(1);
+    expect(readFileSync(outside, 'utf8')).toBe('mine');
+  });
+
+  test('gives no file setuid', async () => {
+    answers = { '/': listing('s') };
+    expect((await pull(join(here, 'lied3'))).code).toBe(0);
+    expect(lstatSync(join(here, 'lied3/s')).mode & 0o7000).toBe(0);
+  });
+});

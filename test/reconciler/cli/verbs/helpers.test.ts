@@ -1,0 +1,238 @@
+// The helping verbs of the command line: fmt, init, completion, doctor.
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatManifest } from '../../../../reconciler/manifest/text/format.ts';
+import { clockFinding, serverFindings, trustFinding } from '../../../../reconciler/cli/verbs/setup/doctor.ts';
+import { buildProgram } from '../../../../reconciler/cli/program/program.ts';
+import { commandNodes } from '../../../../reconciler/cli/program/completion-scripts.ts';
+import { cli, type CliRun } from '../../../support/cli/io.ts';
+import { makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { repository } from '../../../support/cli/programs.ts';
+import { startStockLxd, stockLxdMissing } from '../../../support/hosts/stock-lxd.ts';
+
+let dir: string;
+let daemon: TestDaemon;
+beforeAll(async () => {
+  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gthp-'));
+  daemon = await makeDaemon();
+  await seed(daemon);
+}, 60_000);
+afterAll(async () => {
+  await daemon.cleanUp();
+  rmSync(dir, { recursive: true, force: true });
+});
+let count = 0;
+const place = (): string => join(dir, `p${(count += 1)}`);
+const onHost = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', `unix://${daemon.socketPath}`]);
+
+describe('fmt', () => {
+  const ugly = `# about all
+
+# about the profile
+name:   web   # its name
+# what it is
+kind: profile
+
+devices:
+    root: {type: disk,path: /, pool: p1}
+manage: {protect: true}
+config:
+      # how much
+      limits.memory:  512MiB
+      user.text: |
+         one
+           two
+---
+vars: {A: 1}
+kind: vars
+`;
+
+  it('brings keys into their order and keeps every comment and value; twice is as once', () => {
+    const { text, problem } = formatManifest(ugly);
+    expect(problem).toBeUndefined();
+    expect(text.match(/^\w+(?=:)/gm)).toEqual(['kind', 'name', 'config', 'devices', 'manage', 'kind', 'vars']);
+    for (const comment of ['# about all', '# about the profile', '# its name', '# what it is', '# how much'])
+      expect(text).toContain(comment);
+    expect(text).toContain('  user.text: |\n    one\n      two\n');
+    expect(formatManifest(text).text).toBe(text);
+  });
+
+  it('leaves what has aliases in its order, and our own examples as they mean', () => {
+    const aliased = 'devices:\n  root: &r { type: disk }\n  other: *r\nkind: profile\nname: x\n';
+    expect(formatManifest(aliased).text).toBe(aliased);
+    const examples = join(repository, 'examples');
+    const files = (readdirSync(examples, { recursive: true }) as string[]).filter((name) => /\.ya?ml$/.test(name));
+    expect(files.length).toBeGreaterThan(0);
+    for (const file of files) {
+      const formatted = formatManifest(readFileSync(join(examples, file), 'utf8'));
+      expect(formatted.problem, file).toBeUndefined();
+      expect(formatManifest(formatted.text).text, file).toBe(formatted.text);
+    }
+  });
+
+  it('writes files in place with their mode, through links, and with --check only names them', async () => {
+    const file = `${place()}.yaml`;
+    writeFileSync(file, ugly);
+    chmodSync(file, 0o640);
+    const link = `${place()}-link.yaml`;
+    symlinkSync(file, link);
+    const check = await cli(['fmt', '--check', file]);
+    expect([check.code, check.stdout]).toEqual([1, `${file}\n`]);
+    expect(readFileSync(file, 'utf8')).toBe(ugly);
+    expect((await cli(['fmt', link])).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(formatManifest(ugly).text);
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+    expect((await cli(['fmt', '--check', file])).code).toBe(0);
+    expect((await cli(['fmt', '-'], { piped: ugly })).stdout).toBe(formatManifest(ugly).text);
+  });
+
+  it('leaves broken texts alone and says where they break', async () => {
+    const file = `${place()}.yaml`;
+    writeFileSync(file, 'kind: [\nname: x\n');
+    const run = await cli(['fmt', file]);
+    expect([run.code, run.stderr]).toEqual([1, expect.stringContaining(file)]);
+    expect(readFileSync(file, 'utf8')).toBe('kind: [\nname: x\n');
+    expect((await cli(['fmt', join(dir, 'nowhere.yaml')])).code).toBe(1);
+  });
+});
+
+describe('init', () => {
+  it('writes a first manifest that can be applied, and never over anything', async () => {
+    const at = place();
+    const made = await cli(['init', at]);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining(`gantry plan ${at}`)]);
+    expect(formatManifest(readFileSync(join(at, 'stack.yaml'), 'utf8')).problem).toBeUndefined();
+    expect(JSON.parse(readFileSync(join(at, 'gantry.schema.json'), 'utf8'))).toHaveProperty('oneOf');
+    const applied = await onHost('apply', at, '-y');
+    expect(applied.code, applied.stderr).toBe(0);
+    expect((await onHost('plan', at, '--detailed-exitcode')).code).toBe(0);
+    writeFileSync(join(at, 'stack.yaml'), 'mine');
+    const again = await cli(['init', at]);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('left as it is')]);
+    expect(readFileSync(join(at, 'stack.yaml'), 'utf8')).toBe('mine');
+    expect((await cli(['init', join(at, 'stack.yaml', 'x')])).code).toBe(1);
+  });
+});
+
+describe('completion', () => {
+  /** What bash offers for the words, the last of which is being typed; `gantry get` is a stand-in. */
+  const offered = (script: string, ...words: readonly string[]): readonly string[] => {
+    const stub = `gantry() { [ "$1 $3 $4" = "get -o name" ] && printf '%s\\n' "$2"-one "$2"-two; }`;
+    const typed = ['gantry', ...words].map((word) => `'${word}'`).join(' ');
+    const code = `${stub}\n${script}\nCOMP_WORDS=(${typed}); COMP_CWORD=${words.length}; _gantry 2>/dev/null; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return execFileSync('bash', ['-c', code], { encoding: 'utf8' }).trimEnd().split('\n');
+  };
+
+  it('offers commands, flags and live names in bash', async () => {
+    const { stdout: script, code } = await cli(['completion', 'bash']);
+    expect(code).toBe(0);
+    expect(offered(script, 'expl')).toEqual(['explain']);
+    expect(offered(script, 'image', 'ref')).toEqual(['refresh']);
+    expect(offered(script, 'apply', '--auto')).toEqual(['--auto-approve']);
+    expect(offered(script, 'export', 'container/container-t')).toEqual(['container/container-two']);
+    expect(offered(script, 'export', 'prof')).toEqual(['profile/']);
+    expect(offered(script, 'get', 'netw')).toEqual(['network']);
+    expect(offered(script, 'get', 'network', '')).toEqual(['network-one', 'network-two']);
+    expect(offered(script, 'exec', 'container-o')).toEqual(['container-one']);
+    const every = buildProgram(() => Promise.resolve()).commands.map((command) => command.name());
+    expect(offered(script, '')).toEqual(expect.arrayContaining(every));
+  });
+
+  it('knows all commands, and shells by name', async () => {
+    expect(commandNodes(buildProgram(() => Promise.resolve())).length).toBeGreaterThan(30);
+    expect((await cli(['completion', 'tcsh'])).code).toBe(64);
+  });
+});
+
+describe('doctor', () => {
+  const levels = (run: CliRun): Readonly<Record<string, string>> =>
+    Object.fromEntries(
+      (JSON.parse(run.stdout) as { findings: { name: string; level: string }[] }).findings.map(({ name, level }) => [
+        name,
+        level,
+      ]),
+    );
+
+  it('finds a sound daemon sound, and says that it only simulates', async () => {
+    const run = await onHost('doctor', '--json');
+    expect(run.code, run.stdout).toBe(0);
+    expect(levels(run)).toEqual({
+      program: 'ok',
+      state: 'ok',
+      daemon: 'ok',
+      trust: 'ok',
+      version: 'ok',
+      extensions: 'ok',
+      runtime: 'warning',
+      clock: 'ok',
+      locks: 'ok',
+    });
+    expect((await onHost('doctor')).stdout).toContain('containers are simulated');
+  });
+
+  it('tells of locks, of a state directory that cannot be written, and of a daemon that is not there', async () => {
+    expect((await onHost('lock', '--set', 'doctored')).code).toBe(0);
+    const locked = await onHost('doctor');
+    expect(locked.stdout).toContain('locked: doctored by');
+    expect((await onHost('force-unlock', '--set', 'doctored', '-y')).code).toBe(0);
+    const file = place();
+    writeFileSync(file, '');
+    const run = await cli(['doctor', '--json', '--host', 'unix:///nowhere/socket'], { env: { XDG_STATE_HOME: file } });
+    expect(run.code).toBe(7);
+    expect(levels(run)).toEqual({ program: 'ok', state: 'warning', daemon: 'error' });
+  });
+
+  it('tells what is wrong with a server, and what to do', () => {
+    const environment = {
+      server: 'gantry',
+      server_version: '0.0.1',
+      driver: 'lxc',
+      driver_version: '5',
+      kernel_version: '6',
+      storage: 'dir',
+    };
+    const found = serverFindings({ environment, api_version: '1.0', api_extensions: ['patch', 'network', 'storage'] });
+    expect(found.map(({ name, level }) => `${name} ${level}`)).toEqual([
+      'version warning',
+      'extensions error',
+      'runtime ok',
+    ]);
+    expect(found[1]?.text).toContain('lacks the API extensions etag');
+    expect(trustFinding({ auth: 'untrusted' })).toMatchObject({
+      level: 'error',
+      remedy: expect.stringContaining('--client-cert'),
+    });
+    const noon = Date.parse('2026-01-01T12:00:00Z');
+    const told = (ms: number): string => new Date(ms).toUTCString();
+    expect(clockFinding(told(noon), noon, noon + 5).level).toBe('ok');
+    expect(clockFinding(told(noon + 90_000), noon, noon + 5).text).toContain('90 s ahead');
+    expect(clockFinding(told(noon - 91_000), noon, noon + 5).text).toContain('90 s behind');
+    expect(clockFinding(undefined, noon, noon).level).toBe('warning');
+  });
+
+  const missing = stockLxdMissing() ?? undefined;
+  it.skipIf(missing !== undefined)('finds a stock LXD sound', { timeout: 90_000 }, async () => {
+    const lxd = await startStockLxd();
+    try {
+      const run = await cli(['doctor', '--json', '--host', `unix://${lxd.socketPath}`]);
+      expect(run.code, run.stdout).toBe(0);
+      expect(levels(run)).toMatchObject({ trust: 'ok', version: 'ok', extensions: 'ok', runtime: 'ok', clock: 'ok' });
+    } finally {
+      await lxd.cleanUp();
+    }
+  });
+  if (missing !== undefined) console.log(`skipped: doctor on a stock LXD: ${missing}`);
+});

@@ -1,0 +1,129 @@
+// `gantry image` against real daemons on the simulation: what comes to be there, what goes, what is said when it cannot be.
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cli, type CliRun } from '../../../support/cli/io.ts';
+import { createContainer, makeDaemon, seed, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
+import { fakeServer, serveDirect, sha256 } from '../../../support/images/remotes.ts';
+
+let daemon: TestDaemon;
+let other: TestDaemon;
+let here = '';
+const image = (args: readonly string[]): Promise<CliRun> =>
+  cli(['image', ...args], { env: { GANTRY_HOST: `unix://${daemon.socketPath}` } });
+const ok = async (args: readonly string[]): Promise<string> => {
+  const ran = await image(args);
+  expect(ran.code, ran.stderr).toBe(0);
+  return ran.stdout.trim();
+};
+let count = 0;
+const bytesOf = (): Buffer =>
+  tarOf(
+    { ...metadataFile, content: `${goodMetadata}properties: {os: busybox, n: "${process.pid}.${(count += 1)}"}\n` },
+    rootfsDirectory,
+  );
+function fileOf(bytes: Buffer): string {
+  const path = join(here, `image${(count += 1)}.tar`);
+  writeFileSync(path, bytes);
+  return path;
+}
+
+beforeAll(async () => {
+  here = mkdtempSync(join(tmpdir(), 'gtyi-'));
+  daemon = await makeDaemon();
+  other = await makeDaemon({ https: '127.0.0.1:0' });
+  await seed(daemon);
+});
+afterAll(async () => {
+  rmSync(here, { recursive: true, force: true });
+  await daemon.cleanUp();
+  await other.cleanUp();
+});
+
+describe('gantry image', () => {
+  test('import, list, alias, export, delete: one file', async () => {
+    const bytes = bytesOf();
+    const path = fileOf(bytes);
+    expect(await ok(['import', path, '--alias', 'one', '--property', 'kind=mine', '--public'])).toBe(sha256(bytes));
+    expect(await daemon.get(`/1.0/images/${sha256(bytes)}`)).toMatchObject({
+      public: true,
+      properties: { os: 'busybox', kind: 'mine' },
+    });
+    const listed = await ok(['list', 'kind=mine']);
+    expect(listed).toMatch(new RegExp(`^ALIAS .*\\n.*one +${sha256(bytes).slice(0, 12)} +yes`));
+    expect(JSON.parse(await ok(['list', 'one', '--json']))).toMatchObject({ fingerprint: sha256(bytes) });
+    await ok(['alias', 'two/x', sha256(bytes).slice(0, 9)]);
+    await ok(['unalias', 'one']);
+    const back = join(here, 'back.tar');
+    expect(await ok(['export', 'two/x', back])).toBe(back);
+    expect(sha256(readFileSync(back))).toBe(sha256(bytes));
+    const again = await image(['export', 'two/x', back]);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringMatching(/EEXIST/)]);
+    expect(sha256(readFileSync(back))).toBe(sha256(bytes));
+    await ok(['delete', 'two/x']);
+    const gone = await image(['delete', 'two/x']);
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/There is no image two\/x/)]);
+  });
+
+  test('import and export: two files', async () => {
+    const [metadata, rootfs] = [bytesOf(), tarOf({ name: './', flag: '5' }, { name: './a', content: 'x' })];
+    const meta = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: "${sha256(metadata)}"}\n` });
+    const fingerprint = await ok(['import', fileOf(meta), fileOf(rootfs)]);
+    expect(fingerprint).toBe(sha256(meta, rootfs));
+    const back = join(here, 'split');
+    expect(await ok(['export', fingerprint, back])).toBe(`${back}\n${back}.root`);
+    expect(sha256(readFileSync(back), readFileSync(`${back}.root`))).toBe(fingerprint);
+  });
+
+  test('copy from another server, refresh, and import from an address', async () => {
+    const bytes = bytesOf();
+    await other.ok('POST', '/1.0/images', bytes, { 'x-svc-public': '1', 'x-svc-aliases': 'alias=there' });
+    const cert = join(here, 'cert.pem');
+    writeFileSync(cert, (await other.get('/1.0')).environment.certificate as string);
+    const from = ['--from', `https://${other.daemon.httpsAddress()}`, '--from-cert', cert];
+    const copied = await ok(['copy', 'there', ...from, '--alias', 'here', '--copy-aliases', '--auto-update']);
+    expect(copied).toBe(sha256(bytes));
+    const got = await daemon.get(`/1.0/images/${copied}`);
+    expect([got.auto_update, (got.aliases as Json[]).map(({ name }) => name as string)]).toEqual([
+      true,
+      ['here', 'there'],
+    ]);
+    expect(await ok(['refresh', 'here'])).toBe('here is the newest');
+    const missing = await image(['copy', 'nowhere', ...from]);
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/no image with alias nowhere/)]);
+    expect((await image(['copy', 'there'])).code).not.toBe(0);
+    const direct = bytesOf();
+    const server = await fakeServer('http', serveDirect(direct));
+    try {
+      expect(await ok(['import', `${server.url}/x`])).toBe(sha256(direct));
+    } finally {
+      await server.close();
+    }
+  });
+
+  test('publish a container and a snapshot', async () => {
+    await createContainer(daemon, 'web');
+    await daemon.ok('POST', '/1.0/containers/web/snapshots', { name: 's' });
+    const first = await ok(['publish', 'web', '--alias', 'web', '--compression', 'zstd', '--property', 'from=web']);
+    expect((await daemon.get(`/1.0/images/${first}`)).properties).toEqual({ from: 'web' });
+    const second = await ok(['publish', 'web/s', '--property', 'from=snapshot']);
+    expect((await daemon.get(`/1.0/images/${second}`)).properties).toEqual({ from: 'snapshot' });
+    const refused = await image(['publish', 'nope']);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/nope/)]);
+  });
+
+  test('wrong words are told before anything is done', async () => {
+    const before = readdirSync(here);
+    expect(await image(['import', join(here, 'none.tar')])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/Cannot read/),
+    });
+    expect((await image(['import', 'https://x/y', 'second'])).stderr).toMatch(/whole image/);
+    expect((await image(['publish', 'web', '--property', 'x'])).stderr).toMatch(/is not NAME=VALUE/);
+    expect((await image(['export', 'nothing'])).stderr).toMatch(/There is no image nothing/);
+    expect((await image(['unalias', 'nothing'])).stderr).toMatch(/There is no alias nothing/);
+    expect(readdirSync(here)).toEqual(before);
+  });
+});

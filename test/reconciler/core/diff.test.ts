@@ -1,0 +1,176 @@
+// What counts as a difference between a document and a live object.
+import { describe, expect, test } from 'vitest';
+import { diffObject } from '../../../reconciler/core/diff/diff.ts';
+import type { JsonObject } from '../../../reconciler/core/documents/document.ts';
+import { isStale, putBody } from '../../../reconciler/core/plan/apply-edits.ts';
+import { sameText } from '../../../server/api/text/equality.ts';
+import { parseIgnore } from '../../../reconciler/core/ownership/ignored-paths.ts';
+import { coreKind } from '../../../reconciler/core/kinds/index.ts';
+import { isSecret } from '../../../reconciler/core/documents/secret.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import { liveContainer, liveNetwork, livePool, liveProfile } from '../../support/fakes/worlds.ts';
+
+const diff = (kind: KindName, values: JsonObject, live: object, ignore: readonly string[] = []) =>
+  diffObject(coreKind(kind), values, live, parseIgnore(ignore));
+const paths = (kind: KindName, values: JsonObject, live: object, ignore: readonly string[] = []) =>
+  diff(kind, values, live, ignore).changes.map((change) => change.path);
+
+describe('equal texts', () => {
+  test.each([
+    ['security.nesting', 'true', 'YES', true],
+    ['security.nesting', '0', 'off', true],
+    ['security.nesting', 'true', 'false', false],
+    ['limits.memory', '512MiB', '536870912', true],
+    ['limits.memory', '512MB', '512MiB', false],
+    ['limits.ingress', '10Mbit', '10000kbit', true],
+    ['ipv6.address', 'FD42:0:0::1/64', 'fd42::1/64', true],
+    ['ipv6.address', 'fd42::1/64', 'fd42::1/65', false],
+    ['hwaddr', '00:16:3E:AA:BB:CC', '00:16:3e:aa:bb:cc', true],
+    ['ipv4.routes', '10.1.0.0/24, 10.2.0.0/24', '10.1.0.0/24,10.2.0.0/24', true],
+    ['user.flag', 'yes', 'true', false],
+    ['environment.SIZE', '1kB', '1000', false],
+    ['raw.lxc', 'a=1', 'a = 1', false],
+    ['description', 'on', 'true', false],
+  ])('%s: %s and %s: %s', (key, a, b, expected) => {
+    expect(sameText(key, a, b)).toBe(expected);
+  });
+});
+
+describe('diff', () => {
+  test('only written keys are compared; the others are listed as unmanaged', () => {
+    const live = liveContainer('c', {
+      config: { 'limits.cpu': '1', 'user.a': 'x', 'volatile.base_image': 'f', 'image.os': 'b' },
+    });
+    const result = diff('container', { config: { 'limits.cpu': '2' } }, live);
+    expect(result.changes).toMatchObject([{ path: 'config.limits.cpu', before: '1', after: '2', effect: 'live' }]);
+    expect(result.unmanaged).toEqual(['config.user.a']);
+  });
+
+  test('null means: must be absent', () => {
+    const live = liveContainer('c', { config: { 'user.a': 'x' }, devices: { eth1: { type: 'none' } } });
+    const values = { config: { 'user.a': null, 'user.b': null }, devices: { eth1: null, eth2: null } };
+    expect(diff('container', values, live).changes).toMatchObject([
+      { path: 'config.user.a', after: undefined },
+      { path: 'devices.eth1', after: undefined },
+    ]);
+  });
+
+  test('an empty list of profiles is not the same as none written', () => {
+    const live = liveContainer('c', { profiles: ['default'] });
+    expect(paths('container', { profiles: [] }, live)).toEqual(['profiles']);
+    expect(paths('container', {}, live)).toEqual([]);
+    expect(paths('container', { profiles: ['default'] }, live)).toEqual([]);
+  });
+
+  test('the source is provenance and instance types are told once: neither is ever a difference', () => {
+    const values = { source: { type: 'image', alias: 'other' }, instance_type: 'c2-m4' };
+    expect(paths('container', values, liveContainer('c'))).toEqual([]);
+  });
+
+  test('an architecture has several names', () => {
+    expect(paths('container', { architecture: 'amd64' }, liveContainer('c'))).toEqual([]);
+    expect(paths('container', { architecture: 'arm64' }, liveContainer('c'))).toEqual(['architecture']);
+    expect(paths('container', { architecture: 'nonsense' }, liveContainer('c'))).toEqual(['architecture']);
+  });
+
+  test('auto is fulfilled by what the server picked, not by none', () => {
+    const auto = { config: { 'ipv4.address': 'auto' } };
+    expect(paths('network', auto, liveNetwork('n'))).toEqual([]);
+    expect(paths('network', auto, liveNetwork('n', { config: { 'ipv4.address': 'none' } }))).toEqual([
+      'config.ipv4.address',
+    ]);
+    expect(diff('network', {}, liveNetwork('n')).unmanaged).toEqual([]);
+  });
+
+  test('a pool lies where the server says; another driver is another pool', () => {
+    const live = livePool('p', { config: { source: 'UUID', 'volatile.initial_source': '/dev/sdb' } });
+    const sourceAt = (source: string, at = live): readonly unknown[] =>
+      diff('storage_pool', { driver: 'dir', config: { source } }, at).changes.map(({ path, effect }) => [path, effect]);
+    expect(sourceAt('/dev/sdb')).toEqual([]);
+    expect(sourceAt('/dev/sdc')).toEqual([['config.source', 'recreate']]);
+    const directory = livePool('p', { config: { source: '/srv/pool' } });
+    expect(sourceAt('/srv//pool/', directory)).toEqual([]);
+    expect(sourceAt('/srv/other', directory)).toEqual([['config.source', 'recreate']]);
+    // Nobody remembers where it was found.
+    const found = livePool('p', { config: { source: '0a0a0a0a-1b1b-2c2c-3d3d-4e4e4e4e4e4e' } });
+    expect(sourceAt('/dev/sdb', found)).toEqual([]);
+    expect(diff('storage_pool', { driver: 'zfs' }, live).changes).toMatchObject([
+      { path: 'driver', effect: 'recreate' },
+    ]);
+  });
+
+  test('devices are compared property by property, and as a whole when the type differs', () => {
+    const live = liveProfile('p', { devices: { eth0: { type: 'nic', nictype: 'bridged', parent: 'a', mtu: '1400' } } });
+    const nic = { type: 'nic', nictype: 'bridged', parent: 'b' };
+    const result = diff('profile', { devices: { eth0: nic } }, live);
+    expect(result.changes.map((change) => change.path)).toEqual(['devices.eth0.parent']);
+    expect(result.unmanaged).toEqual(['devices.eth0.mtu']);
+    expect(paths('profile', { devices: { eth0: { type: 'none' } } }, live)).toEqual(['devices.eth0']);
+  });
+
+  test('ignored paths are neither compared nor written', () => {
+    const live = liveContainer('c', { config: { 'limits.cpu': '1' }, devices: { eth0: { type: 'nic', name: 'a' } } });
+    const values = { config: { 'limits.cpu': '2', 'limits.cpus': '3' }, devices: { eth0: { type: 'nic', name: 'b' } } };
+    expect(paths('container', values, live, ['config.limits.cpu', 'devices.eth0.*'])).toEqual(['config.limits.cpus']);
+  });
+
+  test('what a key costs a running container is in the change', () => {
+    const change = diff('container', { config: { 'security.privileged': 'true' } }, liveContainer('c')).changes[0];
+    expect(change?.effect).toBe('restart');
+    expect(diff('container', { architecture: 'aarch64' }, liveContainer('c')).changes[0]?.effect).toBe('recreate');
+  });
+});
+
+describe('edits', () => {
+  test('the body of a PUT is the live object with the edits, volatile keys kept, and the live object untouched', () => {
+    const live = liveContainer('c', { config: { 'volatile.x': '1', 'user.a': '1', 'user.b': '1' } });
+    const { changes } = diff('container', { config: { 'user.a': null, 'user.b': '2' } }, live);
+    expect(putBody('container', live, changes)['config']).toEqual({ 'volatile.x': '1', 'user.b': '2' });
+    expect(Object.keys(putBody('container', live, changes)).sort()).toEqual([
+      'architecture',
+      'config',
+      'description',
+      'devices',
+      'ephemeral',
+      'profiles',
+    ]);
+    expect(live.config['user.a']).toBe('1');
+  });
+
+  test('a step is stale when what it edits was changed by others, not when it is done already or others changed elsewhere', () => {
+    const live = liveContainer('c', { config: { 'user.a': '1' } });
+    const edits = diff('container', { config: { 'user.a': '2' } }, live).changes;
+    const step = {
+      id: 's',
+      action: 'update',
+      edits,
+      address: 'container/c',
+      kind: 'container',
+      name: 'c',
+      needs: [],
+      timeoutMs: 1,
+    } as const;
+    const now = (config: Record<string, string>): object => liveContainer('c', { config });
+    expect(isStale(live, step)).toBe(false);
+    expect(isStale(now({ 'user.a': '2' }), step)).toBe(false);
+    expect(isStale(now({ 'user.a': '1', 'user.z': 'z' }), step)).toBe(false);
+    expect(isStale(now({ 'user.a': '3' }), step)).toBe(true);
+    expect(isStale(now({}), step)).toBe(true);
+  });
+});
+
+describe('secrets', () => {
+  test.each([
+    [['config', 'environment.DB_PASSWORD'], 'x', true],
+    [['config', 'environment.API_KEY'], 'x', true],
+    [['config', 'environment.PGPASSWORD'], 'x', true],
+    [['config', 'user.user-data'], 'x', true],
+    [['config', 'environment.DATABASE_URL'], 'postgres://a:b@c/d', true],
+    [['source', 'secret'], 'x', true],
+    [['config', 'environment.PORT'], '80', false],
+    [['config', 'security.protection.delete'], 'true', false],
+    [['config', 'linux.kernel_modules'], 'ip_tables', false],
+  ])('%j with %s is secret: %s', (segments, value, expected) => {
+    expect(isSecret(segments, value)).toBe(expected);
+  });
+});

@@ -1,0 +1,498 @@
+// The engine against an in-memory world: order, parallelism, half runs, conflicts, power, waits, interruption.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
+import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
+import type { Document } from '../../../reconciler/core/documents/document.ts';
+import type { Plan } from '../../../reconciler/core/plan/plan.ts';
+import { hasChanges } from '../../../reconciler/core/plan/summary.ts';
+import { exitCodeOf } from '../../../reconciler/cli/errors/exit-codes.ts';
+import type { EngineEvent } from '../../../reconciler/engine/steps/events.ts';
+import { execute, type ExecuteDeps, type RunResult } from '../../../reconciler/engine/execute.ts';
+import { observe } from '../../../reconciler/engine/observe/observe.ts';
+import { loadManifests } from '../../../reconciler/manifest/load.ts';
+import { ClientError } from '../../../server/client/client-error.ts';
+import { FakeWorld, type FaultKind } from '../../support/fakes/client.ts';
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gantry-engine-'));
+  writeFileSync(join(folder, 'image.tar'), 'not really a tarball');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const stack = (): string => `
+kind: storage_pool
+name: fast
+driver: dir
+---
+kind: network
+name: web0
+config: { ipv4.address: 10.20.0.1/24 }
+---
+kind: image
+name: base
+file: ${join(folder, 'image.tar')}
+---
+kind: image_alias
+name: base
+target: base
+---
+kind: profile
+name: web
+config: { limits.memory: 512MiB }
+devices:
+  root: { type: disk, path: /, pool: fast }
+  eth0: { type: nic, nictype: bridged, parent: web0 }
+---
+kind: container
+name: web1
+profiles: [default, web]
+source: { type: image, alias: base }
+state: running
+---
+kind: container
+name: web2
+profiles: [default, web]
+source: { type: image, alias: base }
+state: stopped
+`;
+
+async function documents(text: string): Promise<readonly Document[]> {
+  const loaded = await loadManifests({ paths: ['-'], stdin: text });
+  expect(loaded.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  return loaded.documents;
+}
+
+async function planFor(world: FakeWorld, text: string): Promise<Plan> {
+  const plan = planChanges({ documents: await documents(text), observed: await observe(world.client) });
+  expect(plan.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  return plan;
+}
+
+interface Run {
+  readonly result: RunResult;
+  readonly events: readonly EngineEvent[];
+}
+async function run(world: FakeWorld, plan: Plan, deps: Partial<ExecuteDeps> = {}, signal?: AbortSignal): Promise<Run> {
+  const events: EngineEvent[] = [];
+  const client = world.client;
+  const result = await execute(
+    plan,
+    { client, pause: async () => {}, ...deps, emit: (event) => events.push(event) },
+    signal,
+  );
+  return { result, events };
+}
+
+async function applied(text: string): Promise<FakeWorld> {
+  const world = new FakeWorld();
+  const { result } = await run(world, await planFor(world, text));
+  expect(result.failures).toEqual([]);
+  world.changes.length = 0;
+  return world;
+}
+
+describe('a whole apply', () => {
+  test('makes everything in an order that works, and a second plan is empty', async () => {
+    const world = new FakeWorld();
+    const { result, events } = await run(world, await planFor(world, stack()));
+    expect(result.failures).toEqual([]);
+    expect(result.skipped).toEqual([]);
+    expect(world.objects.container.get('web1')?.['status']).toBe('Running');
+    expect(world.objects.container.get('web2')?.['status']).toBe('Stopped');
+    expect(hasChanges(await planFor(world, stack()))).toBe(false);
+    const started = events.filter(({ type }) => type === 'apply_start').length;
+    expect(started).toBe(events.filter(({ type }) => type === 'apply_complete').length);
+    expect(started).toBe(result.done.length);
+  });
+
+  test('never runs more steps at once than allowed', async () => {
+    for (const [parallelism, most] of [
+      [1, 1],
+      [2, 2],
+    ] as const) {
+      const world = new FakeWorld();
+      world.beforeChange = () => new Promise((resolve) => setImmediate(resolve));
+      await run(world, await planFor(world, stack()), { parallelism });
+      expect(world.mostRunning).toBe(most);
+    }
+  });
+
+  test('of a destroy takes users before what they use', async () => {
+    const world = await applied(stack());
+    const plan = planDestroy({ documents: await documents(stack()), observed: await observe(world.client) });
+    const { result } = await run(world, plan);
+    expect(result.failures).toEqual([]);
+    expect(world.objects.container.size + world.objects.network.size + world.objects.storage_pool.size).toBe(0);
+    expect([...world.objects.profile.keys()]).toEqual(['default']);
+  });
+});
+
+describe('after a run that broke off, applying again converges', async () => {
+  const kinds: readonly FaultKind[] = ['before', 'after', 'refused'];
+  test.each(kinds)('at every change, the change failing %s it took effect', async (kind) => {
+    const whole = await applied(stack());
+    const reference = new FakeWorld();
+    await run(reference, await planFor(reference, stack()), { parallelism: 1 });
+    const changes = reference.changes.length;
+    expect(changes).toBeGreaterThanOrEqual(8);
+    for (let at = 1; at <= changes; at += 1) {
+      const world = new FakeWorld();
+      world.fault = { at, kind };
+      const first = await run(world, await planFor(world, stack()), { parallelism: 1 });
+      // What only looked like a failure is found out by reading; a start that did not happen is repeated.
+      const isMended =
+        kind === 'after' || (kind === 'before' && reference.changes[at - 1]?.startsWith('start') === true);
+      expect(first.result.failures, `change ${at}`).toHaveLength(isMended ? 0 : 1);
+      const again = await run(world, await planFor(world, stack()));
+      expect(again.result.failures, `change ${at}`).toEqual([]);
+      expect(world.snapshot(), `change ${at}`).toEqual(whole.snapshot());
+      expect(hasChanges(await planFor(world, stack())), `change ${at}`).toBe(false);
+    }
+  });
+
+  test('also when the first run was cancelled at any change', async () => {
+    const whole = await applied(stack());
+    for (let at = 1; at <= 9; at += 1) {
+      const world = new FakeWorld();
+      const cancel = new AbortController();
+      let seen = 0;
+      world.beforeChange = () => {
+        seen += 1;
+        if (seen === at) cancel.abort(new Error('killed'));
+      };
+      const first = await run(world, await planFor(world, stack()), {}, cancel.signal);
+      expect(first.result.isInterrupted || seen < at).toBe(true);
+      world.beforeChange = undefined;
+      const again = await run(world, await planFor(world, stack()));
+      expect(again.result.failures, `change ${at}`).toEqual([]);
+      expect(world.snapshot(), `change ${at}`).toEqual(whole.snapshot());
+    }
+  });
+});
+
+describe('a creation that meets an existing object', () => {
+  test('counts as done when the object is as wanted', async () => {
+    const world = new FakeWorld();
+    const plan = await planFor(world, 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n');
+    world.objects.profile.set('web', {
+      name: 'web',
+      description: '',
+      config: { 'limits.memory': '1GiB', 'user.x': 'y' },
+      devices: {},
+    });
+    const { result, events } = await run(world, plan);
+    expect(result.failures).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it was already there as wanted' });
+  });
+
+  test('is stale when it differs, naming where', async () => {
+    const world = new FakeWorld();
+    const plan = await planFor(world, 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n');
+    world.objects.profile.set('web', {
+      name: 'web',
+      description: '',
+      config: { 'limits.memory': '2GiB' },
+      devices: {},
+    });
+    const { result } = await run(world, plan);
+    expect(result.failures[0]).toMatchObject({ code: 'stale', address: 'profile/web' });
+    expect(result.failures[0]?.why).toContain('config.limits.memory');
+    expect(exitCodeOf(result)).toBe(3);
+  });
+});
+
+describe('an update', () => {
+  const before = 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n';
+  const after = 'kind: profile\nname: web\nconfig: { limits.memory: 2GiB }\n';
+
+  test('keeps what strangers wrote beside it, also while it was under way', async () => {
+    const world = await applied(before);
+    const plan = await planFor(world, after);
+    let interfered = 0;
+    world.beforePut = (kind, name) => {
+      if (interfered++ > 0) return;
+      const object = world.objects[kind].get(name)!;
+      object['config'] = { ...(object['config'] as object), 'user.note': 'mine' };
+    };
+    const { result } = await run(world, plan);
+    expect(result.failures).toEqual([]);
+    expect(interfered).toBe(2);
+    expect(world.objects.profile.get('web')?.['config']).toEqual({ 'limits.memory': '2GiB', 'user.note': 'mine' });
+  });
+
+  test('stops as stale when someone changed the same key since the plan', async () => {
+    const world = await applied(before);
+    const plan = await planFor(world, after);
+    world.objects.profile.get('web')!['config'] = { 'limits.memory': '3GiB' };
+    const { result } = await run(world, plan);
+    expect(result.failures[0]).toMatchObject({ code: 'stale', what: 'update profile/web' });
+    expect(world.objects.profile.get('web')?.['config']).toEqual({ 'limits.memory': '3GiB' });
+  });
+
+  test('does nothing when someone already made the same change', async () => {
+    const world = await applied(before);
+    const plan = await planFor(world, after);
+    world.objects.profile.get('web')!['config'] = { 'limits.memory': '2GiB' };
+    const { events } = await run(world, plan);
+    expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it was already so' });
+    expect(world.changes).toEqual([]);
+  });
+});
+
+describe('a failing step', () => {
+  test('lets independent branches go on, skips what needs it, and says what, why and what to do', async () => {
+    const world = new FakeWorld();
+    world.beforeChange = (what) => {
+      if (what === 'create network/web0') throw new Error('no bridge today');
+    };
+    const { result } = await run(world, await planFor(world, stack()));
+    expect(result.failures).toHaveLength(1);
+    expect(result.failures[0]).toMatchObject({ what: 'create network/web0', why: 'no bridge today', code: 'failed' });
+    expect(result.failures[0]?.remedy).not.toBe('');
+    expect(result.done).toContain('image/base#create');
+    expect(result.skipped).toContain('container/web1#create');
+    expect(exitCodeOf(result)).toBe(1);
+  });
+
+  test('with fail-fast stops everything that has not begun', async () => {
+    const world = new FakeWorld();
+    world.fault = { at: 1, kind: 'refused' };
+    const { result } = await run(world, await planFor(world, stack()), { parallelism: 1, failFast: true });
+    expect(result.done).toEqual([]);
+  });
+
+  test('that takes longer than its object allows is given up', async () => {
+    const world = new FakeWorld();
+    world.beforeChange = (_what, signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    const { result } = await run(world, await planFor(world, 'kind: profile\nname: a\nmanage: { timeout: 1s }\n'));
+    expect(result.failures[0]).toMatchObject({ code: 'timeout', why: 'it did not end in 1 s' });
+  });
+});
+
+describe('interruption', () => {
+  test('by the first signal lets running steps end and starts nothing new', async () => {
+    const world = new FakeWorld();
+    const stop = new AbortController();
+    world.beforeChange = () => stop.abort();
+    const { result } = await run(world, await planFor(world, stack()), { parallelism: 1, stop: stop.signal });
+    expect(result.done).toHaveLength(1);
+    expect(result.failures).toEqual([]);
+    expect(result.isInterrupted).toBe(true);
+    expect(exitCodeOf(result)).toBe(130);
+  });
+
+  test('by the second cancels the running steps, which are reported as interrupted', async () => {
+    const world = new FakeWorld();
+    const cancel = new AbortController();
+    world.beforeChange = (_what, signal) =>
+      new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason as Error));
+        cancel.abort(new Error('second'));
+      });
+    const { result } = await run(world, await planFor(world, stack()), { parallelism: 1 }, cancel.signal);
+    expect(result.failures[0]?.code).toBe('interrupted');
+    expect(exitCodeOf(result)).toBe(130);
+  });
+});
+
+describe('waiting', () => {
+  const waiting = (condition: string): string =>
+    `kind: container\nname: c1\nsource: { type: none }\nprofiles: [default]\nstate: running\nmanage: { wait: [${condition}] }\n`;
+
+  test('for an address ends when there is one', async () => {
+    const world = new FakeWorld();
+    let pauses = 0;
+    const pause = async (): Promise<void> => {
+      if (++pauses === 3) world.addresses.set('c1', '10.0.0.2');
+    };
+    const { result, events } = await run(world, await planFor(world, waiting('{ ipv4: eth0, timeout: 60s }')), {
+      pause,
+    });
+    expect(result.failures).toEqual([]);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'apply_progress',
+        text: 'waiting for an IPv4 address on eth0: Running, 3 processes, eth0 up without an address',
+      }),
+    );
+  });
+
+  test('that runs out shows the state and has an exit code of its own', async () => {
+    const world = new FakeWorld();
+    let nowMs = 0;
+    const clock = { nowMs: () => nowMs, pause: async (ms: number) => void (nowMs += ms) };
+    const { result } = await run(world, await planFor(world, waiting('{ ipv4: eth0, timeout: 60s }')), clock);
+    expect(result.failures[0]).toMatchObject({ code: 'not-ready' });
+    expect(result.failures[0]?.why).toBe(
+      'an IPv4 address on eth0 did not come in 60 s: Running, 3 processes, eth0 up without an address',
+    );
+    expect(exitCodeOf(result)).toBe(6);
+  });
+
+  const clocked = (): { nowMs: () => number; pause: (ms: number) => Promise<void> } => {
+    let nowMs = 0;
+    return { nowMs: () => nowMs, pause: async (ms) => void (nowMs += ms) };
+  };
+  const waited = async (world: FakeWorld, condition: string, deps: Partial<ExecuteDeps> = clocked()): Promise<Run> =>
+    run(world, await planFor(world, waiting(condition)), deps);
+
+  test('for a command asks until it succeeds, and tells what it said last', async () => {
+    const world = new FakeWorld();
+    const seen: string[] = [];
+    world.command = async (command) => {
+      seen.push(command.join(' '));
+      return seen.length < 3 ? { code: 3, output: 'one\nnot \u001b[31myet\n' } : { code: 0 };
+    };
+    const { result, events } = await waited(world, '{ exec: [is, ready] }');
+    expect(result.failures).toEqual([]);
+    expect(seen).toEqual(['is ready', 'is ready', 'is ready']);
+    const text =
+      'waiting for the success of is ready: Running, 3 processes, eth0 up without an address; it ended with code 3: not yet';
+    expect(events).toContainEqual(expect.objectContaining({ type: 'apply_progress', text }));
+  });
+
+  test('for a command that never ends gives it the time there is', async () => {
+    const world = new FakeWorld();
+    world.command = (_command, signal) =>
+      new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+    const { result } = await waited(world, '{ exec: [hang], timeout: 300ms }', {});
+    expect(result.failures[0]?.why).toMatch(/^the success of hang did not come in 0.3 s: .*; no answer yet$/);
+  });
+
+  test('for a file ends when it is there', async () => {
+    const world = new FakeWorld();
+    let pauses = 0;
+    const pause = async (): Promise<void> => {
+      if (++pauses === 2) world.contents.set('/1.0/containers/c1/files?/run/ready', '');
+    };
+    expect((await waited(world, '{ file: /run/ready }', { pause })).result.failures).toEqual([]);
+    expect(pauses).toBe(2);
+  });
+
+  test('for a port connects to the address of the container, or to the host that is written', async () => {
+    const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    try {
+      const world = new FakeWorld();
+      world.addresses.set('c1', '127.0.0.1');
+      expect((await waited(world, `{ tcp: ${port} }`)).result.failures).toEqual([]);
+      expect((await waited(new FakeWorld(), `{ tcp: "127.0.0.1:${port}" }`)).result.failures).toEqual([]);
+    } finally {
+      server.close();
+    }
+    const alone = await waited(new FakeWorld(), `{ tcp: ${port}, timeout: 5s }`);
+    expect(alone.result.failures[0]?.why).toContain('it has no address to connect to');
+    const closed = await waited(new FakeWorld(), `{ tcp: "127.0.0.1:${port}", timeout: 5s }`);
+    expect(closed.result.failures[0]?.why).toMatch(/did not come in 5 s: .*ECONNREFUSED/);
+  });
+
+  test.each([
+    [{ code: 0, output: 'status: done\n' }, undefined],
+    [{ code: 2, output: 'status: done\n' }, undefined],
+    [{ code: 1, output: 'status: error\n' }, 'cloud-init failed: status: error: Running'],
+    [{ code: 127 }, 'its image has no cloud-init to wait for: Running'],
+  ])('for cloud-init, which answers %j, ends at once', async (answer, why) => {
+    const world = new FakeWorld();
+    const seen: string[] = [];
+    world.command = async (command) => {
+      seen.push(command.join(' '));
+      return answer;
+    };
+    const { result } = await waited(world, 'cloud_init');
+    expect(seen).toEqual(['cloud-init status --wait']);
+    if (why === undefined) expect(result.failures).toEqual([]);
+    else expect(result.failures[0]?.why).toContain(why);
+  });
+
+  test('that runs out shows the last lines of console and log, and the leases', async () => {
+    const world = new FakeWorld();
+    world.contents.set('/1.0/containers/c1/console', '1\r\n2\r\n3\r\n4\r\n5\r\nlast \u0007words\r\n\r\n');
+    world.contents.set('/1.0/containers/c1/logs/lxc.log', 'lxc c1 ERROR start\n');
+    const lease = { hwaddr: '', type: 'dynamic', location: 'none' };
+    world.leases.set('br0', [
+      { ...lease, hostname: 'other', address: '10.0.0.3' },
+      { ...lease, hostname: 'c1', address: '10.0.0.2' },
+    ]);
+    const text = `kind: network\nname: br0\n---\n${waiting('{ ipv6: eth0, timeout: 1s }')}devices: { eth0: { type: nic, nictype: bridged, parent: br0 } }\n`;
+    const { result } = await run(world, await planFor(world, text), clocked());
+    const lines = result.failures[0]?.why.split('\n') ?? [];
+    expect(lines[0]).toMatch(/^an IPv6 address on eth0 did not come in 1 s: Running/);
+    expect(lines.slice(1)).toEqual([
+      '  leases on br0: 10.0.0.2',
+      ...['2', '3', '4', '5', 'last  words'].map((line) => `  console: ${line}`),
+      '  log: lxc c1 ERROR start',
+    ]);
+  });
+
+  test('fails at once when the container has stopped by itself', async () => {
+    const world = new FakeWorld();
+    world.exitsAtStart.add('c1');
+    const { result } = await run(world, await planFor(world, waiting('{ ipv4: eth0, timeout: 60s }')));
+    expect(result.failures[0]?.why).toBe('it stopped instead of getting ready: Stopped');
+  });
+});
+
+describe('power', () => {
+  const container = (state: string): string =>
+    `kind: container\nname: c1\nsource: { type: none }\nprofiles: [default]\nstate: ${state}\n`;
+
+  test('a container that ignores a clean stop is killed after the grace, and the note says so', async () => {
+    const world = await applied(container('running'));
+    world.stubborn.add('c1');
+    const { events, result } = await run(world, await planFor(world, container('stopped')));
+    expect(result.failures).toEqual([]);
+    expect(world.changes).toEqual(['stop by force container/c1']);
+    expect(events.at(-1)).toMatchObject({
+      type: 'apply_complete',
+      note: expect.stringMatching(/^killed: no clean stop in/),
+    });
+  });
+
+  test('a state that already holds needs nothing', async () => {
+    const world = await applied(container('stopped'));
+    const plan = await planFor(world, container('running'));
+    Object.assign(world.objects.container.get('c1')!, { status: 'Running', status_code: 103 });
+    const { events } = await run(world, plan);
+    expect(world.changes).toEqual([]);
+    expect(events.at(-1)).toMatchObject({ note: 'it was already running' });
+  });
+});
+
+describe('a call that did nothing', () => {
+  const refusals = {
+    'a server that is not ready (503)': new ClientError('unavailable', 'starting up', { status: 503 }),
+    'no connection at all': new ClientError('unreachable', 'refused', {
+      cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+    }),
+  };
+  test.each(Object.entries(refusals))('is made again: %s', async (_name, refusal) => {
+    const world = new FakeWorld();
+    let left = 3;
+    world.beforeChange = () => {
+      if ((left -= 1) > 0) throw refusal;
+    };
+    const { result } = await run(world, await planFor(world, 'kind: profile\nname: web\n'));
+    expect(result.failures).toEqual([]);
+    expect(world.objects.profile.has('web')).toBe(true);
+  });
+
+  test.each([400, 403, 500])('is not made again after an answer with %i', async (status) => {
+    const world = new FakeWorld();
+    let calls = 0;
+    world.beforeChange = () => {
+      calls += 1;
+      throw new ClientError('badRequest', 'no', { status });
+    };
+    const { result } = await run(world, await planFor(world, 'kind: profile\nname: web\n'));
+    expect(result.failures.length).toBe(1);
+    expect(calls).toBe(1);
+  });
+});

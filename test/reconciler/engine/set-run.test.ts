@@ -1,0 +1,381 @@
+// Runs of a set against a daemon in memory: what they leave on the server, what a broken one owes, and who may run when.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { setNameOf } from '../../../reconciler/cli/flags/set-name.ts';
+import { parseRecord } from '../../../reconciler/core/ownership/owner-records.ts';
+import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
+import type { Plan } from '../../../reconciler/core/plan/plan.ts';
+import { emptySetState, readSetStates, renderSetState } from '../../../reconciler/core/ownership/set-state.ts';
+import { applyPlan } from '../../../reconciler/engine/runs/apply.ts';
+import type { RunResult } from '../../../reconciler/engine/execute.ts';
+import { Journal } from '../../../reconciler/engine/runs/journal.ts';
+import { ownerOf } from '../../../reconciler/engine/runs/key-hash.ts';
+import { isAbandoned, LockedError, newLock } from '../../../reconciler/engine/runs/lock.ts';
+import { observe } from '../../../reconciler/engine/observe/observe.ts';
+import { OvertakenError, SetRun } from '../../../reconciler/engine/runs/set-run.ts';
+import type { Operation } from '../../../server/api/operation.ts';
+import { loadManifests } from '../../../reconciler/manifest/load.ts';
+import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { useCliWorld } from '../../support/cli/world.ts';
+import { FakeWorld } from '../../support/fakes/client.ts';
+import { until } from '../../support/until.ts';
+import { startWorldDaemon } from '../../support/fakes/world-daemon.ts';
+
+const here = useCliWorld();
+const run = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+  cli([...argv, '--host', here.daemon.host], { env: { XDG_STATE_HOME: here.folder }, ...setting });
+const apply = (path: string, ...flags: readonly string[]): Promise<CliRun> => run(['apply', '-y', path, ...flags]);
+
+const profile = (config: string): string => `kind: profile\nname: web\nconfig: {${config}}\n`;
+const container = (config: string, manage = '{}'): string =>
+  `kind: container\nname: c1\nsource: {type: none}\nconfig: {${config}}\nmanage: ${manage}\n`;
+const configOf = (kind: 'profile' | 'container', name: string): Record<string, string> =>
+  here.world.objects[kind].get(name)?.['config'] as Record<string, string>;
+
+async function plan(
+  text: string,
+  set = 'default',
+): Promise<{ plan: Plan; runs: number; owner: ReturnType<typeof ownerOf> }> {
+  const { documents } = await loadManifests({ paths: ['-'], stdin: text });
+  const observed = await observe(here.world.client);
+  const owner = ownerOf(set, observed);
+  return { plan: planChanges({ documents, observed, owner }), owner, runs: observed.sets?.get(set)?.runs ?? 0 };
+}
+
+const noPause = async (): Promise<void> => {};
+async function carryOut(text: string, more: Partial<ConstructorParameters<typeof SetRun>[0]> = {}): Promise<RunResult> {
+  const made = await plan(text);
+  const common = { client: here.world.client, nowMs: Date.now, pause: noPause, warn: () => {} };
+  const setRun = new SetRun({ ...made.owner, ...common, runs: made.runs, ...more });
+  return applyPlan(made.plan, {
+    client: here.world.client,
+    emit: () => {},
+    pause: noPause,
+    run: setRun,
+    parallelism: 1,
+  });
+}
+
+describe('keys of a set', () => {
+  test('are in the record on the object, as hashes; dropped ones vanish, those of others stay', async () => {
+    expect((await apply(here.manifest(profile('user.a: one, user.b: two')))).code).toBe(0);
+    const text = configOf('profile', 'web')['user.gantry.own.default'] ?? '';
+    expect(parseRecord(text)).toMatchObject({ whole: true });
+    expect(text).not.toMatch(/one|two/);
+    configOf('profile', 'web')['user.by-hand'] = 'mine';
+    const second = await apply(here.manifest(profile('user.a: one')));
+    expect(second.stdout).toContain('- config.user.b');
+    expect(configOf('profile', 'web')).toMatchObject({ 'user.a': 'one', 'user.by-hand': 'mine' });
+    expect(configOf('profile', 'web')).not.toHaveProperty(['user.b']);
+    expect((await run(['plan', '--detailed-exitcode', join(here.folder, 'main.yaml')])).code).toBe(0);
+  });
+
+  test('of another set are a conflict, told with both names, until they are taken by force', async () => {
+    await apply(here.manifest(profile('user.a: one, user.c: same')), '--set', 'base');
+    const refused = await apply(here.manifest(profile('user.a: two, user.c: same, user.d: new')), '--set', 'team');
+    expect(refused.code).toBe(4);
+    expect(refused.stdout).toContain('the set team would change what the set base put into profile/web: config.user.a');
+    expect(configOf('profile', 'web')).not.toHaveProperty(['user.d']);
+    expect((await apply(join(here.folder, 'main.yaml'), '--set', 'team', '--force-conflicts')).code).toBe(0);
+    expect(configOf('profile', 'web')).toMatchObject({ 'user.a': 'two', 'user.c': 'same', 'user.d': 'new' });
+    const back = await run(['plan', here.manifest(profile('user.a: one, user.c: same'), 'base.yaml'), '--set', 'base']);
+    expect(back.code).toBe(4);
+    expect(back.stdout).toContain('the set base would change what the set team put into');
+  });
+
+  test('of objects that are as declared are taken over without a change; a destroy leaves such an object', async () => {
+    here.world.objects.profile.set('web', {
+      name: 'web',
+      description: '',
+      config: { 'user.a': 'one', 'user.z': '1' },
+      devices: {},
+    });
+    const first = await apply(here.manifest(profile('user.a: one')));
+    expect(first.stdout).toContain('<= profile/web');
+    expect(first.stdout).toContain('0 to destroy, 1 to take over');
+    expect((await apply(join(here.folder, 'main.yaml'))).stdout).toContain('No changes');
+    const gone = await run(['destroy', '-y', join(here.folder, 'main.yaml')]);
+    expect(gone.stdout).toContain('it was there before the set default');
+    expect(configOf('profile', 'web')).toEqual({ 'user.z': '1' });
+    expect(here.world.config).toEqual({});
+  });
+
+  test('that were changed outside are told from those that the manifest changed', async () => {
+    await apply(here.manifest(profile('user.a: one, user.b: two')));
+    configOf('profile', 'web')['user.a'] = 'other';
+    const shown = await run(['plan', '--format', 'plan-json', here.manifest(profile('user.a: one, user.b: three'))]);
+    const [change] = (JSON.parse(shown.stdout) as { resource_changes: { paths: { path: string; origin: string }[] }[] })
+      .resource_changes;
+    expect(change?.paths.map(({ path, origin }) => [path, origin])).toEqual([
+      ['config.user.a', 'drift'],
+      ['config.user.b', 'manifest'],
+    ]);
+  });
+});
+
+test('sets of one name in two projects are two sets', () => {
+  expect(setNameOf({ set: 'web', project: 'blue.one' }, [])).toBe('web@blue~one');
+  expect(setNameOf({ set: 'web', project: 'default' }, [])).toBe('web');
+  const state = renderSetState('web@blue~one', emptySetState('a2V5'), {});
+  expect([...readSetStates(state).keys()]).toEqual(['web@blue~one']);
+  expect(() => setNameOf({ set: 'Web' }, [])).toThrow('lower-case');
+});
+
+describe('prune', () => {
+  const two = `${profile('user.a: 1')}---\nkind: profile\nname: db\nconfig: {}\n---\n${container('')}`;
+  test('deletes what is no longer declared, data only when that is allowed, and needs the name of the set', async () => {
+    await apply(here.manifest(two), '--set', 'site');
+    const file = here.manifest(profile('user.a: 1'));
+    expect((await apply(file, '--prune')).code).toBe(64);
+    const plain = await run(['plan', file, '--set', 'site']);
+    expect(plain.stdout).toContain('no longer declared, left alone');
+    const guarded = await apply(file, '--set', 'site', '--prune');
+    expect(guarded.code).toBe(4);
+    expect(guarded.stdout).toContain('pruning container/c1 would delete the data in it');
+    expect([...here.world.objects.profile.keys()]).toEqual(['default', 'db', 'web']);
+    expect((await apply(file, '--set', 'site', '--prune', '--partial')).code).toBe(4);
+    expect([...here.world.objects.profile.keys()]).toEqual(['default', 'web']);
+    expect((await apply(file, '--set', 'site', '--prune', '--allow-destroy')).code).toBe(0);
+    expect(here.world.objects.container.size).toBe(0);
+    expect((await apply(file, '--set', 'site', '--prune')).stdout).toContain('No changes');
+  });
+
+  test('stops at its limit, and heeds what manage: said when the document was still there', async () => {
+    await apply(here.manifest(two.replace('config: {}', 'config: {}\nmanage: {on_delete: orphan}')), '--set', 'site');
+    const file = here.manifest('kind: profile\nname: other\n');
+    const capped = await apply(file, '--set', 'site', '--prune', '--prune-limit', '50%');
+    expect(capped.stdout).toContain('more than the 1 that may be pruned at once');
+    expect(here.world.objects.profile.has('web')).toBe(true);
+    expect((await apply(file, '--set', 'site', '--prune', '--prune-limit', '3', '--allow-destroy')).code).toBe(0);
+    expect([...here.world.objects.profile.keys()]).toEqual(['default', 'db', 'other']);
+    expect(configOf('profile', 'db')).toEqual({});
+  });
+});
+
+describe('a run that dies', () => {
+  test('between an update and its restart leaves the restart to the next run, once', async () => {
+    await apply(here.manifest(container('limits.memory: 1GiB')));
+    const started = here.world.objects.container.get('c1')?.['last_used_at'];
+    here.world.beforeChange = (what) => {
+      // As a process that is killed: nothing is written after this either.
+      if (what.startsWith('restart')) {
+        here.world.beforePatch = () => {
+          throw new Error('killed');
+        };
+        throw new Error('killed');
+      }
+    };
+    await carryOut(container('security.nesting: true, security.privileged: true'));
+    [here.world.beforeChange, here.world.beforePatch] = [undefined, undefined];
+    expect(here.world.objects.container.get('c1')?.['last_used_at']).toBe(started);
+    expect(configOf('container', 'c1')['security.privileged']).toBe('true');
+    here.world.config = Object.fromEntries(
+      Object.entries(here.world.config).filter(([key]) => !key.includes('.lock.')),
+    );
+    const file = here.manifest(container('security.nesting: true, security.privileged: true'));
+    const next = await apply(file);
+    expect(next.stdout).toContain('what an earlier run changed takes effect at a start');
+    expect(here.world.objects.container.get('c1')?.['last_used_at']).not.toBe(started);
+    expect((await run(['plan', '--detailed-exitcode', file])).code).toBe(0);
+  });
+
+  test('owes no restart that somebody else did meanwhile', async () => {
+    await apply(here.manifest(container('limits.memory: 1GiB')));
+    here.world.beforeChange = (what) => {
+      if (what.startsWith('restart')) throw new Error('no cgroup');
+    };
+    await apply(here.manifest(container('security.privileged: true')));
+    here.world.beforeChange = undefined;
+    await here.world.client.putContainerState('c1', { action: 'restart' });
+    expect((await run(['plan', '--detailed-exitcode', join(here.folder, 'main.yaml')])).code).toBe(0);
+  });
+
+  test('in a wait, or whose wait runs out, leaves the wait to the next', async () => {
+    const file = here.manifest(container('', '{wait: [{ipv4: eth0, timeout: 50ms}]}'));
+    expect((await apply(file)).code).toBe(6);
+    expect((await run(['plan', '--detailed-exitcode', file])).stdout).toContain('seen to be ready');
+    here.world.addresses.set('c1', '10.0.0.5');
+    expect((await apply(file)).code).toBe(0);
+    expect((await run(['plan', '--detailed-exitcode', file])).code).toBe(0);
+  });
+
+  test('has its journal, without values, with every step', async () => {
+    await apply(here.manifest(profile('environment.DB_PASSWORD: S3CR3T')));
+    const runs = join(here.folder, 'gantry/runs/default');
+    const [name = ''] = readdirSync(runs);
+    const text = readFileSync(join(runs, name), 'utf8');
+    expect(text).not.toContain('S3CR3T');
+    const types = text
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { type: string }).type);
+    expect(types).toEqual(['run', 'start', 'done', 'end']);
+  });
+
+  test('has in its journal what it began at once, and what it ended soon after, in their order', async () => {
+    const made = await plan(`${profile('user.a: 1')}---\nkind: profile\nname: db\n`);
+    const [first, second] = made.plan.steps;
+    if (first === undefined || second === undefined) throw new Error('the plan has fewer than two steps');
+    const journal = new Journal({ directory: here.folder, set: 'journalled', host: 'h' }, 'r1', Date.now, () => {});
+    const lines = (): readonly string[] =>
+      readFileSync(join(here.folder, 'runs/journalled', `${journal.id}.ndjson`), 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => {
+          const { type, step } = JSON.parse(line) as { type: string; step?: string };
+          return step === undefined ? type : `${type} ${step}`;
+        });
+    journal.begin(made.plan);
+    journal.event({ type: 'apply_start', step: first, atMs: 1 });
+    expect(lines()).toEqual(['run', `start ${first.id}`]);
+    journal.begun(first, { id: 'o1' } as Operation);
+    expect(lines().at(-1)).toBe(`operation ${first.id}`);
+    journal.event({ type: 'apply_complete', step: first, atMs: 2, elapsedMs: 1 });
+    journal.event({ type: 'apply_start', step: second, atMs: 2 });
+    const soFar = ['run', `start ${first.id}`, `operation ${first.id}`, `done ${first.id}`, `start ${second.id}`];
+    expect(lines()).toEqual(soFar);
+    journal.event({ type: 'apply_complete', step: second, atMs: 3, elapsedMs: 1 });
+    await until(() => lines().length > soFar.length);
+    journal.finish(undefined);
+    expect(lines()).toEqual([...soFar, `done ${second.id}`, 'end']);
+  });
+});
+
+describe('the lock of a set', () => {
+  test('keeps others away with exit code 5, and lets them in when it is released', async () => {
+    const file = here.manifest(profile('user.a: 1'));
+    const locked = await run(['lock', '--reason', 'moving house']);
+    const id = /([0-9a-f]{12}) releases/.exec(locked.stdout)?.[1] ?? '';
+    const refused = await apply(file);
+    expect(refused.code).toBe(5);
+    expect(refused.stderr).toContain('moving house');
+    expect((await apply(file, '--set', 'other')).code).toBe(0);
+    expect((await run(['force-unlock', 'abc'])).code).toBe(64);
+    expect((await run(['force-unlock', id])).code).toBe(0);
+    expect((await apply(file, '--set', 'other')).code).toBe(0);
+    expect(here.world.config['user.gantry.lock.default']).toBeUndefined();
+  });
+
+  test('of a process on this machine that is gone is none; of one elsewhere it is until it is overdue and still', async () => {
+    const dead = { ...newLock('aaa', Date.now(), 60_000), pid: 999_999_999 };
+    expect(isAbandoned(dead)).toBe(true);
+    expect(isAbandoned({ ...newLock('aaa', Date.now(), 60_000), pid: process.ppid })).toBe(true);
+    here.world.config['user.gantry.lock.default'] = JSON.stringify(dead);
+    expect((await carryOut(profile('user.a: 1'))).failures).toEqual([]);
+    // Elsewhere, and its clock is an hour behind ours.
+    const elsewhere = { ...newLock('bbb', Date.now() - 3_600_000, 60_000), boot: 'another' };
+    here.world.config['user.gantry.lock.default'] = JSON.stringify(elsewhere);
+    let nowMs = Date.now();
+    let looks = 0;
+    const pause = async (ms: number): Promise<void> => {
+      nowMs += ms;
+      looks += 1;
+      // It lives: it renews its lock for a while.
+      if (looks < 30) here.world.config['user.gantry.lock.default'] = JSON.stringify({ ...elsewhere, beat: looks });
+    };
+    expect((await carryOut(profile('user.a: 2'), { pause, nowMs: () => nowMs })).failures).toEqual([]);
+    expect(looks).toBeGreaterThan(30);
+    here.world.config['user.gantry.lock.default'] = JSON.stringify({
+      ...elsewhere,
+      expires: new Date(nowMs + 60_000).toISOString(),
+    });
+    await expect(carryOut(profile('user.a: 3'), { nowMs: () => nowMs })).rejects.toBeInstanceOf(LockedError);
+    expect(configOf('profile', 'web')['user.a']).toBe('2');
+  });
+
+  test('is got through a storm of other writes to the server config', async () => {
+    let storms = 12;
+    here.world.beforePatch = () => {
+      if ((storms -= 1) > 0) here.world.config['user.other'] = String(storms);
+    };
+    expect((await carryOut(profile('user.a: 1'))).failures).toEqual([]);
+    expect(storms).toBeLessThan(0);
+  });
+
+  test('is not given to a plan that another run of the set has overtaken', async () => {
+    const made = await plan(profile('user.a: 1'));
+    await carryOut(profile('user.a: 2'));
+    const common = { client: here.world.client, nowMs: Date.now, pause: noPause, warn: () => {} };
+    const late = new SetRun({ ...made.owner, ...common, runs: made.runs });
+    const deps = { client: here.world.client, emit: () => {}, pause: noPause, run: late };
+    await expect(applyPlan(made.plan, deps)).rejects.toBeInstanceOf(OvertakenError);
+    expect(configOf('profile', 'web')['user.a']).toBe('2');
+  });
+
+  test('and the notes of a run are written once at its begin and once at its end, not at all without steps', async () => {
+    const file = here.manifest(profile('user.a: 1'));
+    await apply(file);
+    expect(here.world.serverWrites).toBe(2);
+    await apply(file);
+    expect(here.world.serverWrites).toBe(2);
+  });
+});
+
+test('a state that is longer than a key may be is kept in several, and shrinks again', () => {
+  const unready = new Set(Array.from({ length: 9000 }, (_, index) => `container-number-${index}`));
+  const long = renderSetState('s', { ...emptySetState('a2V5'), unready }, {});
+  expect(Object.keys(long).length).toBeGreaterThan(2);
+  expect(readSetStates(long).get('s')?.unready.size).toBe(9000);
+  const short = renderSetState('s', emptySetState('a2V5'), long);
+  expect(Object.keys(short)).toEqual(Object.keys(long));
+  expect(readSetStates({ ...long, ...short }).get('s')).toEqual(emptySetState('a2V5'));
+  expect(readSetStates({ 'user.gantry.set.x': '{"v":1,"key":' }).size).toBe(0);
+});
+
+test('a run that breaks off at any change or note is gone on with, and then nothing is left to do', async () => {
+  const before = `${profile('user.a: 1')}---\n${container('user.b: 1')}---\nkind: profile\nname: gone\n`;
+  const then = `${profile('security.privileged: true')}---
+kind: container
+name: c1
+source: {type: none}
+profiles: [default, web]
+manage: {wait: [{ipv4: eth0, timeout: 5s}]}
+---
+kind: image_alias
+name: spare
+target: ${'a'.repeat(64)}
+---
+kind: container
+name: c2
+source: {type: none}
+`;
+  const flags = ['--set', 'site', '--prune', '--prune-limit', '9'];
+  const attempt = async (stopAt: number): Promise<number> => {
+    const world = new FakeWorld();
+    world.objects.image.set('a'.repeat(64), { fingerprint: 'a'.repeat(64), properties: {} });
+    world.addresses.set('c1', '10.0.0.5');
+    const own = await startWorldDaemon(world);
+    const go = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', own.host]);
+    try {
+      expect((await go('apply', '-y', here.manifest(before), ...flags)).code).toBe(0);
+      const started = world.objects.container.get('c1')?.['last_used_at'];
+      let count = 0;
+      const stop = (): void => {
+        // Nothing works any more: as for a process that was killed.
+        if ((count += 1) > stopAt) throw new Error('killed');
+      };
+      [world.beforeChange, world.beforePatch] = [stop, stop];
+      const file = here.manifest(then);
+      const broken = await go('apply', '-y', file, ...flags);
+      [world.beforeChange, world.beforePatch] = [undefined, undefined];
+      if (broken.code === 0) return 0;
+      const again = await go('apply', '-y', file, ...flags);
+      expect(again.code, `stopped at ${stopAt}: ${again.stdout} ${again.stderr}`).toBe(0);
+      const settled = await go('plan', '--detailed-exitcode', file, ...flags);
+      expect(settled.code, `stopped at ${stopAt}: ${settled.stdout}`).toBe(0);
+      expect(world.objects.container.get('c1')?.['last_used_at'], `stopped at ${stopAt}: not restarted`).not.toBe(
+        started,
+      );
+      expect([...world.objects.profile.keys()].sort()).toEqual(['default', 'web']);
+      const notes = Object.keys(world.config).filter((key) => !/^user\.gantry\.(history|documents)\./.test(key));
+      expect(notes).toEqual(['user.gantry.set.site']);
+      return count;
+    } finally {
+      await own.stop();
+    }
+  };
+  let stopAt = 0;
+  while ((await attempt(stopAt)) > 0) stopAt += 1;
+  expect(stopAt).toBeGreaterThan(7);
+});

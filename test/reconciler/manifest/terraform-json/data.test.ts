@@ -1,0 +1,193 @@
+// Data sources of Terraform JSON: they take and tell what the provider's do, read from a daemon what the provider reads, decide about
+// resources, and are told when they find nothing.
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Link } from '../../../../provider/connection/link.ts';
+import type { Context } from '../../../../provider/framework/provider.ts';
+import { gantryProvider, providerSource } from '../../../../provider/gantry.ts';
+import { providersSchema } from '../../../../provider/schema-json/providers-schema.ts';
+import type { Json } from '../../../../reconciler/core/documents/document.ts';
+import { readData } from '../../../../reconciler/manifest/terraform/live-data.ts';
+import { dataTypes } from '../../../../reconciler/manifest/terraform-json/types/data-types.ts';
+import { createClient } from '../../../../server/client/client.ts';
+import { cli, type CliRun } from '../../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { TerraformFolder } from '../../../support/terraform/folder.ts';
+
+const provider = gantryProvider({ env: {}, log: () => undefined });
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await makeDaemon({ runtime: 'sim' });
+  await daemon.call('POST', '/1.0/storage-pools', { name: 'data', driver: 'dir', config: { 'user.a': 'b' } });
+  await daemon.call('POST', '/1.0/networks', {
+    name: 'lan0',
+    config: { 'ipv4.address': '10.9.8.1/24', 'ipv6.address': 'none' },
+  });
+  await daemon.call('POST', '/1.0/profiles', {
+    name: 'p',
+    description: 'one',
+    devices: { root: { type: 'disk', path: '/', pool: 'data' } },
+  });
+  for (const [name, config] of [
+    ['da', { 'user.tier': 'front' }],
+    ['db', {}],
+  ] as const)
+    await daemon.call('POST', '/1.0/containers', { name, profiles: ['p'], config, source: { type: 'none' } });
+});
+afterAll(() => daemon.cleanUp());
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-data-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '--host', `unix://${daemon.socketPath}`]);
+const write = (value: object): void => writeFileSync(join(folder, 'main.tf.json'), JSON.stringify(value, null, 1));
+
+interface AttributeJson {
+  readonly optional?: boolean;
+  readonly required?: boolean;
+  readonly computed?: boolean;
+}
+
+test('data sources take and tell what the schema of the provider says', () => {
+  const { provider_schemas: schemas } = providersSchema(provider, providerSource) as {
+    provider_schemas: Record<
+      string,
+      { data_source_schemas: Record<string, { block: { attributes?: Record<string, AttributeJson> } }> }
+    >;
+  };
+  const ofProvider = schemas[providerSource]?.data_source_schemas ?? {};
+  expect(Object.keys(dataTypes).sort()).toEqual(Object.keys(ofProvider).sort());
+  for (const [name, { block }] of Object.entries(ofProvider)) {
+    const all = Object.entries(block.attributes ?? {});
+    const taken = all.filter(([, { required, optional }]) => required === true || optional === true);
+    const told = all.filter(([, { required, optional }]) => required !== true && optional !== true);
+    expect([...(dataTypes[name]?.arguments ?? [])].sort(), name).toEqual(taken.map(([each]) => each).sort());
+    expect(Object.keys(dataTypes[name]?.computed ?? {}).sort(), name).toEqual(told.map(([each]) => each).sort());
+  }
+});
+
+interface Source {
+  read(config: object, context: Context<Link>): Promise<object>;
+}
+
+describe('data of a daemon', () => {
+  const asked: readonly (readonly [string, Readonly<Record<string, Json>>])[] = [
+    ['gantry_container', { name: 'da' }],
+    ['gantry_container', { name: 'nobody' }],
+    ['gantry_containers', { name_prefix: 'd', status: null, profile: 'p', config: { 'user.tier': 'front' } }],
+    ['gantry_containers', { name_prefix: null, status: 'Running', profile: null, config: null }],
+    ['gantry_profile', { name: 'p' }],
+    ['gantry_network', { name: 'lan0' }],
+    ['gantry_network_leases', { network: 'lan0' }],
+    ['gantry_storage_pool', { name: 'data' }],
+    ['gantry_image', { alias: 'nothing', fingerprint: null }],
+    ['gantry_image', { alias: null, fingerprint: null }],
+    ['gantry_server', {}],
+    ['gantry_resources', {}],
+    ['gantry_cluster', {}],
+    ['gantry_project', { name: 'default' }],
+  ];
+
+  test('is what the provider reads, and is missing where the provider finds nothing', async () => {
+    const client = createClient(`unix://${daemon.socketPath}`);
+    const { signal } = new AbortController();
+    const link = { client, server: (await client.server()).metadata } as unknown as Link;
+    try {
+      for (const [type, args] of asked) {
+        const [mine] = await readData(client, [{ type, args }]);
+        const source = provider.dataSources.find(({ typeName }) => typeName === type) as unknown as Source | undefined;
+        const context = { client: link, signal } as unknown as Context<Link>;
+        const theirs = await source?.read(args, context).catch(() => undefined);
+        if (theirs === undefined) expect(mine, type).toMatchObject({ error: expect.stringMatching(/./) as string });
+        else expect(mine, type).toEqual({ value: withoutMoments(theirs, mine) });
+      }
+    } finally {
+      await client.close();
+    }
+  });
+
+  /** Memory and space in use change between two reads; that both readers have a number for them is compared. */
+  const withoutMoments = (theirs: object, mine: unknown): object => {
+    const value = (mine as { readonly value?: Readonly<Record<string, unknown>> } | undefined)?.value ?? {};
+    const moments = ['memory_used_bytes', 'space_used_bytes'].filter((key) => key in theirs);
+    for (const key of moments) expect(value[key], key).toEqual(expect.any(Number));
+    return { ...theirs, ...Object.fromEntries(moments.map((key) => [key, value[key]])) };
+  };
+
+  test('decides about resources when a plan is made, also through other data', async () => {
+    write({
+      data: {
+        gantry_containers: { front: { config: { 'user.tier': 'front' } } },
+        gantry_container: { each: { for_each: '${data.gantry_containers.front.containers}', name: '${each.key}' } },
+      },
+      resource: {
+        gantry_profile: {
+          of: {
+            for_each: '${data.gantry_container.each}',
+            name: 'of-${each.value.name}',
+            description: '${each.value.profiles[0]} ${each.value.expanded_config["user.tier"]}',
+          },
+        },
+      },
+    });
+    const applied = await run('apply', '-y', '-f', folder);
+    expect(applied.stdout + applied.stderr).toContain('1 added');
+    expect(await daemon.get('/1.0/profiles/of-da')).toMatchObject({ description: 'p front' });
+    expect(await run('plan', '-f', folder, '-detailed-exitcode')).toMatchObject({ code: 0 });
+  });
+
+  test('that is not there is an error with its place; with depends_on it is known after an apply', async () => {
+    const data = { gantry_profile: { p: { name: 'nothing' } } };
+    const resource = { gantry_profile: { q: { name: 'q', description: '${data.gantry_profile.p.description}' } } };
+    write({ data, resource });
+    const missing = await run('plan', '-f', folder);
+    expect(missing).toMatchObject({ code: 1 });
+    expect(missing.stderr).toMatch(/main\.tf\.json:\d+:\d+/);
+    expect(missing.stderr).toContain('data.gantry_profile.p');
+    write({
+      data: { gantry_profile: { p: { name: 'nothing', depends_on: ['gantry_profile.q'] } } },
+      resource: { gantry_profile: { q: { name: 'q' } } },
+      output: { o: { value: '${data.gantry_profile.p.description}' } },
+    });
+    expect(await run('plan', '-f', folder)).toMatchObject({ code: 0 });
+  });
+
+  test('is not asked by validate, which says so', async () => {
+    write({
+      data: { gantry_profile: { p: { name: 'nothing' } } },
+      resource: { gantry_profile: { q: { name: 'q', description: '${data.gantry_profile.p.description}' } } },
+    });
+    const checked = await cli(['validate', '-f', folder]);
+    expect(checked).toMatchObject({ code: 0 });
+    expect(checked.stderr).toContain('data sources (gantry_profile) are read when a plan is made');
+  });
+
+  test('in a check is a warning when it is not there', async () => {
+    const here = new TerraformFolder();
+    const client = createClient(`unix://${daemon.socketPath}`);
+    try {
+      here.write({
+        'main.tf.json': {
+          check: {
+            there: {
+              data: { gantry_profile: { p: { name: 'nothing' } } },
+              assert: { condition: '${data.gantry_profile.p.description != ""}', error_message: 'It is empty.' },
+            },
+          },
+        },
+      });
+      const { problems, notices } = await here.ours({ live: (requests) => readData(client, requests) });
+      expect(problems).toEqual([]);
+      expect(notices[0]).toMatch(/^check there: data\.gantry_profile\.p: /);
+    } finally {
+      here.remove();
+      await client.close();
+    }
+  });
+});

@@ -1,0 +1,341 @@
+// What stands inside containers, as resources of their own or as arguments: files, commands, snapshots, and what the provider's block
+// says of all resources. What our types take is compared with the provider's schema.
+import { describe, expect, test } from 'vitest';
+import { gantryProvider, providerSource } from '../../../../provider/gantry.ts';
+import { providersSchema } from '../../../../provider/schema-json/providers-schema.ts';
+import type { Json } from '../../../../reconciler/core/documents/document.ts';
+import { readDocument } from '../../../../reconciler/manifest/documents/read-document.ts';
+import type { Members, Shape } from '../../../../reconciler/manifest/terraform-json/types/argument-shapes.ts';
+import { gantryRefused, gantryTypes } from '../../../../reconciler/manifest/terraform-json/types/gantry-types.ts';
+import { loadTerraform, type TerraformLoad } from '../../../../reconciler/manifest/terraform-json/load-terraform.ts';
+import { pointerOf } from '../../../../reconciler/manifest/terraform-json/problem.ts';
+
+const load = (value: Json, given: Readonly<Record<string, string>> = {}): TerraformLoad =>
+  loadTerraform(
+    [{ file: 'cdk.tf.json', folder: '/work', value }],
+    new Map(Object.entries(given).map(([name, text]) => [name, { text }] as const)),
+  );
+function documents(value: Json, given: Readonly<Record<string, string>> = {}): TerraformLoad['documents'] {
+  const loaded = load(value, given);
+  expect(loaded.problems).toEqual([]);
+  for (const document of loaded.documents) {
+    expect(readDocument(document.value).findings.filter(({ severity }) => severity === 'error')).toEqual([]);
+  }
+  return loaded.documents;
+}
+const problems = (value: Json): readonly string[] =>
+  load(value).problems.map(({ code, steps }) => `${code} ${pointerOf(steps)}`);
+
+const web = { name: 'web', source: { type: 'none' } };
+const withWeb = (more: object, container: object = {}): Json => ({
+  resource: { gantry_container: { w: { ...web, ...container } }, ...more },
+});
+
+describe('what is inside a container', () => {
+  test('files and commands of its own say in documents what they say to Terraform', () => {
+    const [document] = documents(
+      withWeb(
+        {},
+        {
+          files: { '/etc/motd': { content: 'hi', uid: '5' }, '/b': { source: 'b.sh', mode: '0755' } },
+          exec: {
+            second: { command: ['a', 1], on: 'create', fail_on_error: 'false', timeout: '10s' },
+            first: { command: ['b'], environment: { A: 1 }, cwd: '/', user: 7, group: 8, on: 'start' },
+            third: { command: ['c'], on: 'change', fail_on_error: true },
+          },
+          stop_timeout: 3,
+          timeouts: { create: '90s', delete: '2m' },
+        },
+      ),
+    );
+    expect(document?.value).toMatchObject({
+      files: [
+        { path: '/b', source: 'b.sh', mode: '0755' },
+        { path: '/etc/motd', content: 'hi', uid: 5, mode: '0644' },
+      ],
+      exec: [
+        { name: 'first', command: ['b'], environment: { A: '1' }, cwd: '/', user: 7, group: 8, on_start: true },
+        { name: 'second', command: ['a', '1'], once: true, exit_code: 'any', timeout: '10s' },
+        { name: 'third', command: ['c'] },
+      ],
+      manage: { timeout: '2m' },
+    });
+  });
+
+  test('files, commands and snapshots that are resources of their own go into the document of their container, in their order', () => {
+    const [document, ...others] = documents(
+      withWeb(
+        {
+          gantry_container_file: {
+            motd: { container: '${gantry_container.w.name}', path: '/etc/motd', content: 'x' },
+            dir: { container: 'web', path: '/srv/d', type: 'directory' },
+            link: { container: 'web', path: '/srv/l', type: 'symlink', target: '/etc/motd' },
+          },
+          gantry_container_exec: {
+            late: {
+              for_each: { a: 1, b: 2 },
+              container: 'web',
+              command: ['echo', '${each.key}'],
+              triggers: { v: '${each.value}' },
+              depends_on: ['gantry_container_exec.early', 'gantry_container_file.motd'],
+            },
+            early: { container: 'web', command: ['true'], fail_on_error: false, user: 3 },
+          },
+          gantry_snapshot: {
+            s: { container: 'web', name: 'before', expires_at: '2040-01-31T12:00:00Z', stateful: false },
+          },
+        },
+        { files: { '/own': { content: '' } } },
+      ),
+    );
+    expect(others).toEqual([]);
+    expect(document?.value).toEqual({
+      kind: 'container',
+      name: 'web',
+      source: { type: 'none' },
+      state: 'running',
+      files: [
+        { path: '/own', content: '', mode: '0644' },
+        { path: '/etc/motd', content: 'x', mode: '0644' },
+        { path: '/srv/d', type: 'directory', mode: '0755', uid: 0, gid: 0 },
+        { path: '/srv/l', type: 'symlink', target: '/etc/motd' },
+      ],
+      exec: [
+        { name: 'early', command: ['true'], exit_code: 'any', user: 3 },
+        { name: 'late-a', command: ['echo', 'a'], triggers: { v: '1' } },
+        { name: 'late-b', command: ['echo', 'b'], triggers: { v: '2' } },
+      ],
+      snapshots: [{ name: 'before', expires_at: '2040-01-31T12:00:00Z', stateful: false }],
+    });
+    expect(document?.writtenBy).toMatchObject({
+      'files.1': 'resource.gantry_container_file.motd',
+      'snapshots.0': 'resource.gantry_snapshot.s',
+    });
+  });
+
+  test('what their runs leave can be referred to, and is not known before', () => {
+    const { outputs, problems: found } = load({
+      ...(withWeb({}, { exec: { a: { command: ['x'] } }, files: { '/f': { content: '' } } }) as object),
+      output: {
+        out: { value: '${gantry_container.w.exec["a"].stdout}' },
+        hash: { value: '${gantry_container.w.files["/f"].sha256}' },
+        mode: { value: '${gantry_container.w.files["/f"].mode}' },
+      },
+    });
+    expect(found).toEqual([]);
+    expect([...outputs.values()].map(({ value }) => value)).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('a sensitive variable in a file of its own taints that file alone', () => {
+    const value = {
+      variable: { s: { type: 'string', sensitive: true } },
+      ...(withWeb({ gantry_container_file: { f: { container: 'web', path: '/s', content: '${var.s}' } } }) as object),
+    };
+    expect(documents(value, { s: 'secret' })[0]?.sensitive).toEqual(['files.0']);
+  });
+
+  test.each<[string, Json, readonly string[]]>([
+    [
+      'of a container that is not declared',
+      withWeb({ gantry_snapshot: { s: { container: 'wbe', name: 'x' } } }),
+      ['E_PART /resource/gantry_snapshot/s/container'],
+    ],
+    [
+      'with a command for the end',
+      withWeb({ gantry_container_exec: { e: { container: 'web', command: ['a'], destroy_command: ['b'] } } }),
+      ['E_ARGUMENT /resource/gantry_container_exec/e/destroy_command'],
+    ],
+    [
+      'a write-only content',
+      withWeb({
+        gantry_container_file: { f: { container: 'web', path: '/t', content_wo: 'x', content_wo_version: 1 } },
+      }),
+      ['E_ARGUMENT /resource/gantry_container_file/f/content_wo'],
+    ],
+    [
+      'a write-only environment',
+      withWeb({ gantry_container_exec: { e: { container: 'web', command: ['a'], environment_wo: { A: 'b' } } } }),
+      ['E_ARGUMENT /resource/gantry_container_exec/e/environment_wo'],
+    ],
+    [
+      'a link with an owner',
+      withWeb({ gantry_container_file: { l: { container: 'web', path: '/l', type: 'symlink', target: '/', uid: 4 } } }),
+      ['E_ARGUMENT /resource/gantry_container_file/l/uid'],
+    ],
+    [
+      'when a command runs, in another word',
+      withWeb({}, { exec: { a: { command: ['a'], on: 'boot' } } }),
+      ['E_ARGUMENT /resource/gantry_container/w/exec'],
+    ],
+    [
+      'an attribute that files do not have',
+      withWeb({}, { files: { '/a': { contents: 'x' } } }),
+      ['E_ARGUMENT /resource/gantry_container/w/files/~1a/contents'],
+    ],
+    ['a value of another type', withWeb({}, { running: 'maybe' }), ['E_ARGUMENT /resource/gantry_container/w/running']],
+    [
+      'content that only an apply makes known',
+      withWeb({
+        gantry_container_file: { f: { container: 'web', path: '/f', content: '${gantry_container.w.ipv4_address}' } },
+      }),
+      ['E_UNKNOWN_VALUE /resource/gantry_container_file/f/content'],
+    ],
+    [
+      'copies and members of volumes',
+      { resource: { gantry_storage_volume: { v: { pool: 'p', name: 'v', target: 'm1' } } } },
+      ['E_ARGUMENT /resource/gantry_storage_volume/v/target'],
+    ],
+    [
+      'passwords',
+      { resource: { gantry_server_config: { c: { config: {}, trust_password: 'x' } } } },
+      ['E_ARGUMENT /resource/gantry_server_config/c/trust_password'],
+    ],
+    [
+      'containers of backups',
+      withWeb({}, { source: { type: 'backup', file: 'web.backup' } }),
+      ['E_ARGUMENT /resource/gantry_container/w/source'],
+    ],
+    [
+      'copies of snapshots',
+      withWeb({
+        gantry_container: { w: { ...web }, c: { name: 'c', source: { type: 'copy', source: 'web', snapshot: 's' } } },
+      }),
+      ['E_ARGUMENT /resource/gantry_container/c/source'],
+    ],
+    [
+      'images of containers',
+      { resource: { gantry_image: { i: { source: { type: 'container', container: 'c' } } } } },
+      ['E_ARGUMENT /resource/gantry_image/i/source'],
+    ],
+    [
+      'members of clusters',
+      { resource: { gantry_cluster_member: { m: { name: 'x' } } } },
+      ['E_UNKNOWN_RESOURCE /resource/gantry_cluster_member/m'],
+    ],
+    [
+      'devices of their own',
+      withWeb({ gantry_container_device: { d: { container: 'web', name: 'd', type: 'none' } } }),
+      ['E_UNKNOWN_RESOURCE /resource/gantry_container_device/d'],
+    ],
+  ])('is refused: %s', (_name, value, expected) => {
+    expect(problems(value)).toEqual(
+      expect.arrayContaining(
+        [...expected].filter((each) => !each.startsWith('E_UNKNOWN_VALUE') || expected.length === 1),
+      ),
+    );
+    expect(load(value).documents).toEqual([]);
+  });
+});
+
+describe('what the provider block says of all resources', () => {
+  const resource = { gantry_profile: { p: { name: 'p' } }, gantry_storage_pool: { q: { name: 'q', driver: 'dir' } } };
+
+  test('project and target are those of objects that have them', () => {
+    const made = documents({
+      provider: { gantry: [{ project: '${var.team}', target: 'm1' }] },
+      variable: { team: { default: 'team' } },
+      resource: {
+        ...resource,
+        gantry_container: { w: { ...web } },
+        gantry_snapshot: { s: { container: 'web', name: 's' } },
+      },
+    });
+    expect(made.map(({ value }) => [value['kind'], value['project'], value['target']])).toEqual([
+      ['profile', 'team', undefined],
+      ['storage_pool', undefined, undefined],
+      ['container', 'team', 'm1'],
+    ]);
+    expect(made[2]?.value['snapshots']).toEqual([{ name: 's' }]);
+  });
+
+  test('aliases may be other projects of one server, and not other servers', () => {
+    const two = (second: object): Json => ({
+      provider: { gantry: [{ address: 'https://a:8443' }, { alias: 'two', address: 'https://a:8443', ...second }] },
+      resource: { gantry_profile: { p: { name: 'p' }, q: { name: 'p', provider: 'gantry.two' } } },
+    });
+    expect(documents(two({ project: 'b' })).map(({ value }) => value['project'])).toEqual([undefined, 'b']);
+    expect(load(two({ project: 'b' })).notices).toEqual([
+      "provider gantry: the address is Terraform's; gantry connects to where --host says",
+      "provider gantry.two: the address is Terraform's; gantry connects to where --host says",
+    ]);
+    expect(problems(two({ address: 'https://b:8443' }))).toEqual(['E_PROVIDER /provider/gantry/1']);
+    expect(problems({ resource: { gantry_profile: { p: { name: 'p', provider: 'gantry.gone' } } } })).toEqual([
+      'E_REFERENCE /resource/gantry_profile/p/provider',
+    ]);
+  });
+});
+
+interface AttributeJson {
+  readonly type?: unknown;
+  readonly nested_type?: {
+    readonly attributes: Readonly<Record<string, AttributeJson>>;
+    readonly nesting_mode: string;
+  };
+  readonly computed?: boolean;
+  readonly optional?: boolean;
+  readonly required?: boolean;
+}
+type AttributesJson = Readonly<Record<string, AttributeJson>>;
+const isWritten = ({ optional, required }: AttributeJson): boolean => optional === true || required === true;
+
+function shapeOf({ type, nested_type: nested }: AttributeJson): Shape {
+  if (nested !== undefined) {
+    const members = membersOf(nested.attributes, true);
+    return nested.nesting_mode === 'single'
+      ? { object: members }
+      : nested.nesting_mode === 'list'
+        ? { list: members }
+        : { each: members };
+  }
+  const names: Readonly<Record<string, Shape>> = {
+    '"string"': 'text',
+    '"number"': 'number',
+    '"bool"': 'bool',
+    '["list","string"]': 'texts',
+    '["map","string"]': 'map',
+    '["map",["map","string"]]': 'maps',
+  };
+  return names[JSON.stringify(type)] ?? 'computed';
+}
+
+const membersOf = (attributes: AttributesJson, isNested: boolean): Members =>
+  Object.fromEntries(
+    Object.entries(attributes)
+      .filter(([, attribute]) => isNested || isWritten(attribute))
+      .map(([name, attribute]) => [name, isWritten(attribute) ? shapeOf(attribute) : 'computed'] as const),
+  );
+
+describe('our own types', () => {
+  const { provider_schemas: schemas } = providersSchema(
+    gantryProvider({ env: {}, log: () => undefined }),
+    providerSource,
+  ) as {
+    provider_schemas: Record<string, { resource_schemas: Record<string, { block: { attributes: AttributesJson } }> }>;
+  };
+  const ofProvider = schemas[providerSource]?.resource_schemas ?? {};
+
+  test('are all of the provider, evaluated or refused by name', () => {
+    expect([...Object.keys(gantryTypes), ...Object.keys(gantryRefused)].sort()).toEqual(Object.keys(ofProvider).sort());
+  });
+
+  test.each(Object.keys(gantryTypes))(
+    '%s takes what the schema of the provider says, and shows what it computes',
+    (name) => {
+      const { attributes = {} } = ofProvider[name]?.block ?? {};
+      expect(gantryTypes[name]?.shapes).toEqual(membersOf(attributes, false));
+      const filled = Object.keys(attributes).filter(
+        (each) => attributes[each]?.optional === true && attributes[each]?.computed === true,
+      );
+      const required = Object.keys(attributes).filter((each) => attributes[each]?.required === true);
+      expect([...(gantryTypes[name]?.filled ?? [])].filter((each) => !required.includes(each)).sort()).toEqual(
+        filled.sort(),
+      );
+      const computed = Object.keys(attributes).filter((each) => !isWritten(attributes[each] ?? {}));
+      expect(
+        Object.keys(gantryTypes[name]?.computed ?? {})
+          .filter((each) => each !== 'id')
+          .sort(),
+      ).toEqual(computed.filter((each) => each !== 'id').sort());
+    },
+  );
+});

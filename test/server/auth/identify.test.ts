@@ -1,0 +1,85 @@
+// Who a connection belongs to.
+import { X509Certificate } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { fingerprintOf, identifyCaller } from '../../../server/auth/identify.ts';
+import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
+
+const day = 24 * 60 * 60_000;
+const now = new Date('2030-06-01T00:00:00Z');
+
+async function certificate(fromDays = -1, toDays = 1): Promise<Uint8Array> {
+  const { certPem } = await makeSelfSigned({
+    commonName: 'someone',
+    organization: 'Test',
+    subjectAltNames: [],
+    notBefore: new Date(now.getTime() + fromDays * day),
+    notAfter: new Date(now.getTime() + toDays * day),
+    usage: 'client',
+  });
+  return new X509Certificate(certPem).raw;
+}
+
+const trusting = (...trusted: readonly Uint8Array[]) => {
+  const known = new Set(trusted.map(fingerprintOf));
+  return { isTrusted: (fingerprint: string) => known.has(fingerprint) };
+};
+const tls = (peerCertificate?: Uint8Array) => ({
+  transport: 'tls' as const,
+  ...(peerCertificate === undefined ? {} : { peerCertificate }),
+});
+
+describe('the caller of a connection', () => {
+  it('is trusted on the unix socket', () => {
+    expect(identifyCaller({ transport: 'unix' }, trusting(), now)).toEqual({ class: 'trusted' });
+  });
+
+  it('is a guest over TLS without a certificate', () => {
+    expect(identifyCaller(tls(), trusting(), now)).toEqual({ class: 'guest' });
+    expect(identifyCaller(tls(new Uint8Array()), trusting(), now)).toEqual({ class: 'guest' });
+  });
+
+  it('is untrusted with a certificate that nobody trusted', async () => {
+    const [mine, other] = [await certificate(), await certificate()];
+    expect(identifyCaller(tls(mine), trusting(other), now)).toEqual({
+      class: 'untrusted',
+      fingerprint: fingerprintOf(mine),
+      refused: 'unknown',
+    });
+  });
+
+  it('is trusted with a certificate of the trust store, within its dates only', async () => {
+    const good = await certificate();
+    expect(identifyCaller(tls(good), trusting(good), now)).toEqual({
+      class: 'trusted',
+      fingerprint: fingerprintOf(good),
+    });
+    const old = await certificate(-9, -1);
+    expect(identifyCaller(tls(old), trusting(old), now)).toMatchObject({ class: 'untrusted', refused: 'expired' });
+    const early = await certificate(1, 9);
+    expect(identifyCaller(tls(early), trusting(early), now)).toMatchObject({
+      class: 'untrusted',
+      refused: 'not yet valid',
+    });
+  });
+
+  it('is an internal one with the certificate of the daemon itself', async () => {
+    const own = await certificate();
+    const trust = { ...trusting(), own: fingerprintOf(own) };
+    expect(identifyCaller(tls(own), trust, now)).toMatchObject({ class: 'trusted', internal: true });
+    const expired = await certificate(-9, -1);
+    expect(identifyCaller(tls(expired), { ...trusting(), own: fingerprintOf(expired) }, now).class).toBe('untrusted');
+  });
+
+  it('is untrusted with bytes that are no certificate, even trusted ones', () => {
+    const bytes = Uint8Array.of(1, 2, 3);
+    expect(identifyCaller(tls(bytes), trusting(bytes), now)).toMatchObject({
+      class: 'untrusted',
+      refused: 'unreadable',
+    });
+  });
+
+  it('one more byte after a trusted certificate is another certificate', async () => {
+    const good = await certificate();
+    expect(identifyCaller(tls(Buffer.concat([good, Uint8Array.of(0)])), trusting(good), now).class).toBe('untrusted');
+  });
+});

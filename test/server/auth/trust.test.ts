@@ -1,0 +1,135 @@
+// Adding a certificate to the trust store: what is accepted, in which order things are asked.
+import { X509Certificate } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { AppError } from '../../../server/api/errors.ts';
+import { PasswordAttempts } from '../../../server/auth/password-attempts.ts';
+import { hashPassword } from '../../../server/auth/secrets.ts';
+import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
+import { checkTrustPassword, parseCertificate, planTrust } from '../../../server/auth/trust.ts';
+
+let pem = '';
+let der: Buffer = Buffer.alloc(0);
+let stored = '';
+
+beforeAll(async () => {
+  const made = await makeSelfSigned({
+    commonName: 'alice',
+    organization: 'Test',
+    subjectAltNames: [],
+    notBefore: new Date('2020-01-01'),
+    notAfter: new Date('2060-01-01'),
+    usage: 'client',
+  });
+  pem = made.certPem;
+  der = new X509Certificate(pem).raw;
+  stored = await hashPassword('right');
+});
+
+const plan = (body: Record<string, string>, more: { peer?: boolean; host?: string; known?: boolean } = {}) =>
+  planTrust({
+    body: { type: 'client', ...body },
+    isKnown: () => more.known ?? false,
+    ...(more.peer ? { peerCertificate: der } : {}),
+    ...(more.host === undefined ? {} : { remoteHost: more.host }),
+  });
+const codeOf = (act: () => unknown): unknown => {
+  try {
+    act();
+    return 'passed';
+  } catch (error) {
+    return error instanceof AppError ? `${error.code} ${error.details.map((detail) => detail.path).join()}` : error;
+  }
+};
+
+describe('certificates sent', () => {
+  it('are read as PEM, as base64 of DER, and as the same in lines', () => {
+    const fingerprint = new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
+    const lines = der.toString('base64').replaceAll(/(.{40})/g, '$1\n');
+    for (const text of [pem, `  ${pem}\n`, pem.replaceAll('\n', '\r\n'), der.toString('base64'), lines]) {
+      expect(parseCertificate(text)).toMatchObject({ fingerprint, commonName: 'alice' });
+    }
+    expect(new X509Certificate(parseCertificate(der.toString('base64'))?.pem ?? '').raw).toEqual(der);
+  });
+  it('are refused when they are anything else', () => {
+    const trailing = Buffer.concat([der, Buffer.from([0])]).toString('base64');
+    const key = '-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----';
+    for (const text of ['', 'nonsense', key, pem + pem, trailing, 'A'.repeat(100_000), '-----BEGIN CERTIFICATE-----']) {
+      expect(parseCertificate(text), text.slice(0, 40)).toBeUndefined();
+    }
+  });
+});
+
+describe('the entry to store', () => {
+  it('takes the certificate of the body, else that of the connection', () => {
+    const entry = plan({ certificate: der.toString('base64'), name: 'mine' });
+    expect(entry).toMatchObject({ type: 'client', name: 'mine', certificate: pem });
+    expect(plan({}, { peer: true }).fingerprint).toBe(entry.fingerprint);
+  });
+  it('is named by the body, else by the host of the request, else by the certificate', () => {
+    expect(plan({ name: 'x' }, { peer: true, host: 'h' }).name).toBe('x');
+    expect(plan({ name: '' }, { peer: true, host: 'h' }).name).toBe('h');
+    expect(plan({}, { peer: true }).name).toBe('alice');
+  });
+  it('is refused with the field that is wrong', () => {
+    expect(codeOf(() => plan({ type: 'server' }, { peer: true }))).toBe('badRequest type');
+    expect(codeOf(() => plan({}))).toBe('badRequest certificate');
+    expect(codeOf(() => plan({ certificate: 'x' }))).toBe('badRequest certificate');
+    expect(codeOf(() => plan({}, { peer: true, known: true }))).toBe('badRequest ');
+  });
+});
+
+describe('the trust password', () => {
+  const sleeps: number[] = [];
+  const wrong: string[] = [];
+  const check = async (password: string | undefined, more: { stored?: string; attempts?: PasswordAttempts } = {}) => {
+    const attempts = more.attempts ?? new PasswordAttempts(() => 0);
+    const deps = {
+      attempts,
+      stored: 'stored' in more ? more.stored : stored,
+      sleep: async (ms: number) => void sleeps.push(ms),
+      onWrong: (address: string) => void wrong.push(address),
+    };
+    const caller = { class: 'untrusted' as const, address: '10.0.0.1' };
+    return checkTrustPassword(caller, password, deps, new AbortController().signal).then(
+      () => 'passed',
+      (error: unknown) => (error instanceof AppError ? error.code : error),
+    );
+  };
+
+  it('lets the right one pass and no other', async () => {
+    expect(await check('right')).toBe('passed');
+    wrong.length = 0;
+    expect(await check('wrong')).toBe('forbidden');
+    expect(await check('')).toBe('forbidden');
+    expect(await check(undefined)).toBe('forbidden');
+    expect(wrong).toEqual(['10.0.0.1']);
+  });
+  it('lets nobody pass while none is set', async () => {
+    expect(await check('right', { stored: '' })).toBe('forbidden');
+    expect(await check('', { stored: '' })).toBe('forbidden');
+  });
+  it('is not asked of trusted callers', async () => {
+    const deps = {
+      attempts: new PasswordAttempts(() => 0),
+      stored: undefined,
+      sleep: async () => undefined,
+      onWrong: () => undefined,
+    };
+    const caller = { class: 'trusted' as const, address: '' };
+    await expect(checkTrustPassword(caller, undefined, deps, new AbortController().signal)).resolves.toBeUndefined();
+  });
+  it('waits before it looks at the fourth wrong one, and the right one is not exempt', async () => {
+    const attempts = new PasswordAttempts(() => 0);
+    sleeps.length = 0;
+    for (let count = 0; count < 4; count += 1) expect(await check('wrong', { attempts })).toBe('forbidden');
+    expect(sleeps).toEqual([500]);
+    expect(await check('right', { attempts })).toBe('passed');
+    expect(sleeps).toEqual([500, 1500]);
+    expect(attempts.size).toBe(0);
+  });
+  it('is not looked at when there were too many', async () => {
+    const attempts = new PasswordAttempts(() => 0);
+    for (let count = 0; count < 6; count += 1) await check('wrong', { attempts });
+    expect(await check('right', { attempts })).toBe('forbidden');
+  });
+});

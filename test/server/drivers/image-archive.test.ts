@@ -1,0 +1,208 @@
+// Looking through images and unpacking them: good ones of every packing, and a corpus of hostile ones.
+import { execFileSync } from 'node:child_process';
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inspectImage } from '../../../server/drivers/image/archive.ts';
+import { fingerprintImage } from '../../../server/drivers/image/files.ts';
+import { unpackImage } from '../../../server/drivers/image/unpack.ts';
+import { errorText } from '../../../server/lib/log.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import type { ImageCompression } from '../../support/images/busybox.ts';
+import { hostileImages, metadataFile, pax, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+
+const signal = new AbortController().signal;
+const isRoot = process.getuid?.() === 0;
+const noBusybox = busyboxMissing();
+if (noBusybox !== undefined) console.log(`skipped: images of busybox: ${noBusybox}`);
+if (!isRoot) console.log('skipped: owners, devices and capabilities of images: not root');
+
+let base = '';
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'gantry-image-'));
+});
+afterAll(() => rm(base, { recursive: true, force: true }));
+
+async function stored(bytes: Buffer): Promise<{ metadataPath: string }> {
+  const metadataPath = join(await mkdtemp(join(base, 'stored-')), 'image');
+  await writeFile(metadataPath, bytes);
+  return { metadataPath };
+}
+
+async function failure(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'no error',
+    (error: unknown) => errorText(error),
+  );
+}
+
+describe('a hostile image is refused by name', () => {
+  const names = Object.keys(hostileImages('/nowhere/canary'));
+  test.each(names)('%s', async (name) => {
+    const hostile = hostileImages(join(base, 'outside', 'canary'))[name];
+    if (hostile === undefined) throw new Error(`no ${name}`);
+    const files = await stored(hostile.bytes);
+    const text = await failure(inspectImage(files, { maxUnpackedBytes: 2 * 1024 * 1024 }, signal));
+    expect(text).toMatch(hostile.message);
+  });
+});
+
+describe('unpacking writes nothing outside of its target even when nobody looked before', () => {
+  const names = Object.keys(hostileImages('/nowhere/canary'));
+  test.each(names)('%s', async (name) => {
+    const place = await mkdtemp(join(base, 'place-'));
+    await mkdir(join(place, 'outside'));
+    await mkdir(join(place, 'target'));
+    const canary = join(place, 'outside', 'canary');
+    await writeFile(canary, 'alive');
+    const hostile = hostileImages(canary)[name];
+    if (hostile === undefined) throw new Error(`no ${name}`);
+    const files = await stored(hostile.bytes);
+    const text = await failure(unpackImage(files, join(place, 'target'), { asRoot: isRoot }, signal));
+    expect((await readdir(place)).toSorted()).toEqual(['outside', 'target']);
+    expect(await readdir(join(place, 'outside'))).toEqual(['canary']);
+    expect(await readFile(canary, 'utf8')).toBe('alive');
+    expect((await lstat(canary)).nlink).toBe(1);
+    if (text !== 'no error') return;
+    const parts = await readdir(join(place, 'target'));
+    expect(['metadata.yaml', 'rootfs', 'templates']).toEqual(expect.arrayContaining(parts));
+    expect((await lstat(join(place, 'target', 'rootfs'))).isDirectory()).toBe(true);
+    expect((await lstat(join(place, 'target', 'metadata.yaml'))).isFile()).toBe(true);
+  });
+});
+
+describe('a strange but honest image is accepted', () => {
+  test('names with ./, long names, links to anywhere, hard links, global headers', async () => {
+    const long = `rootfs/${'d'.repeat(90)}/${'f'.repeat(90)}`;
+    const files = await stored(
+      tarOf(
+        pax({ comment: 'hello' }, 'g'),
+        { name: './', flag: '5', mode: 0o777 },
+        { ...metadataFile, name: './metadata.yaml' },
+        { name: './rootfs/', flag: '5' },
+        { name: 'rootfs/abs', flag: '2', link: '/etc/passwd' },
+        { name: 'rootfs/up', flag: '2', link: '../../../etc/passwd' },
+        { name: 'rootfs/a', content: 'content' },
+        { name: 'rootfs/h', flag: '1', link: './rootfs/a' },
+        { name: 'rootfs/hl', flag: '1', link: 'rootfs/abs' },
+        pax({ path: long }),
+        { name: 'short', content: 'long' },
+        { name: 'backup.yaml', content: 'not ours' },
+      ),
+    );
+    const found = await inspectImage(files, { targetDir: base }, signal);
+    expect(found).toMatchObject({ entries: 10, format: 'tar', deviceEntries: [] });
+    expect(found.metadata).toMatchObject({ architecture: 'x86_64', creation_date: 1_700_000_000, expiry_date: 0 });
+    const target = await mkdtemp(join(base, 'target-'));
+    await chmod(target, 0o700);
+    await unpackImage(files, target, { asRoot: isRoot }, signal);
+    expect((await readdir(target)).toSorted()).toEqual(['metadata.yaml', 'rootfs']);
+    expect((await lstat(target)).mode & 0o7777).toBe(0o700);
+    expect(await readlink(join(target, 'rootfs/up'))).toBe('../../../etc/passwd');
+    expect(await readFile(join(target, long), 'utf8')).toBe('long');
+    expect((await lstat(join(target, 'rootfs/a'))).nlink).toBe(2);
+  });
+
+  test('device nodes are counted and not unpacked', async () => {
+    const files = await stored(
+      tarOf(
+        metadataFile,
+        rootfsDirectory,
+        { name: 'rootfs/dev/', flag: '5' },
+        { name: 'rootfs/dev/null', flag: '3', change: (header) => header.write('0000001\x000000003\0', 329) },
+        { name: 'rootfs/dev/sda', flag: '4', change: (header) => header.write('0000010\x000000000\0', 329) },
+        { name: 'rootfs/dev/pipe', flag: '6' },
+      ),
+    );
+    const found = await inspectImage(files, {}, signal);
+    expect(found.deviceEntries).toEqual(['rootfs/dev/null', 'rootfs/dev/sda']);
+    const target = await mkdtemp(join(base, 'target-'));
+    await unpackImage(files, target, { asRoot: isRoot }, signal);
+    expect(await readdir(join(target, 'rootfs/dev'))).toEqual(['pipe']);
+  });
+});
+
+test('an image that says both parts have a rootfs is refused', async () => {
+  const both = await stored(tarOf(metadataFile, rootfsDirectory));
+  const rootfs = await stored(tarOf({ name: 'etc/', flag: '5' }));
+  const files = { metadataPath: both.metadataPath, rootfsPath: rootfs.metadataPath };
+  expect(await failure(inspectImage(files, {}, signal))).toMatch(/root file system is in a file of its own/);
+  const target = await mkdtemp(join(base, 'target-'));
+  expect(await failure(unpackImage(files, target, { asRoot: isRoot }, signal))).toMatch(/both files/);
+});
+
+test('an aborted look and an aborted unpack end with the reason of the abort', async () => {
+  const files = await stored(tarOf(metadataFile, rootfsDirectory));
+  const aborted = AbortSignal.abort(new Error('enough'));
+  expect(await failure(inspectImage(files, {}, aborted))).toBe('enough');
+  expect(await failure(unpackImage(files, base, { asRoot: isRoot }, aborted))).toBe('enough');
+});
+
+const packings: readonly [ImageCompression, boolean][] = [
+  ...(['none', 'gz', 'bz2', 'xz', 'lzma', 'zstd', 'squashfs'] as const).map(
+    (kind) => [kind, false] as [ImageCompression, boolean],
+  ),
+  ['gz', true],
+  ['xz', true],
+  ['squashfs', true],
+];
+
+describe.skipIf(noBusybox !== undefined)('an image packed as', () => {
+  test.each(packings)('%s, split %s, is looked at and unpacked whole', async (compression, split) => {
+    const image = await buildBusyboxImage(join(base, 'images'), {
+      compression,
+      split,
+      change: async (rootfs) => {
+        await writeFile(join(rootfs, 'bin/suid'), 'x');
+        await chmod(join(rootfs, 'bin/suid'), 0o4755);
+        await symlink('/nowhere', join(rootfs, 'dangling'));
+        if (isRoot) execFileSync('mknod', [join(rootfs, 'dev/null'), 'c', '1', '3']);
+        if (isRoot) execFileSync('setcap', ['cap_net_raw+ep', join(rootfs, 'bin/busybox')]);
+      },
+    });
+    const found = await inspectImage(image, { targetDir: base }, signal);
+    expect(found.format).toBe(
+      { none: 'tar', zstd: 'tar.zst', squashfs: 'squashfs' }[compression as string] ?? `tar.${compression}`,
+    );
+    expect(found.metadata.templates['/etc/hostname']).toEqual({
+      when: ['create', 'copy'],
+      create_only: false,
+      template: 'hostname.tpl',
+      properties: {},
+    });
+    expect(found.unpackedBytes).toBeGreaterThan(1_000_000);
+    expect(found.deviceEntries.length).toBe(isRoot ? 1 : 0);
+    expect(await fingerprintImage(image, signal)).toBe(image.fingerprint);
+
+    const target = await mkdtemp(join(base, 'target-'));
+    await unpackImage(image, target, { asRoot: isRoot }, signal);
+    expect((await readdir(target)).toSorted()).toEqual(['metadata.yaml', 'rootfs', 'templates']);
+    expect(await readdir(join(target, 'rootfs/dev'))).toEqual([]);
+    expect(await readlink(join(target, 'rootfs/dangling'))).toBe('/nowhere');
+    if (!isRoot) return;
+    expect((await lstat(join(target, 'rootfs/bin/suid'))).mode & 0o7777).toBe(0o4755);
+    expect((await lstat(join(target, 'rootfs/tmp'))).mode & 0o7777).toBe(0o1777);
+    expect(execFileSync('getcap', [join(target, 'rootfs/bin/busybox')], { encoding: 'utf8' })).toMatch(/cap_net_raw/);
+  });
+});
+
+describe.skipIf(noBusybox !== undefined || !isRoot)('on a full disk', () => {
+  let small = '';
+  beforeAll(async () => {
+    small = await mkdtemp(join(base, 'small-'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500k', 'gantry-test', small]);
+  });
+  afterAll(() => {
+    execFileSync('umount', ['--lazy', small]);
+  });
+
+  test.each(['none', 'gz', 'squashfs'] as const)('an image packed as %s is NoSpace', async (compression) => {
+    const image = await buildBusyboxImage(join(base, 'images'), { compression });
+    await expect(inspectImage(image, { targetDir: small }, signal)).rejects.toMatchObject({ code: 'NoSpace' });
+    const target = await mkdtemp(join(small, 'target-'));
+    await expect(unpackImage(image, target, { asRoot: true }, signal)).rejects.toMatchObject({ code: 'NoSpace' });
+    await rm(target, { recursive: true });
+  });
+});

@@ -1,0 +1,556 @@
+// The pure half of networks: addresses, config checks, subnets, firewall and dnsmasq texts. No host is touched.
+import { isIPv4, isIPv6 } from 'node:net';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  cidrsOverlap,
+  containsIp,
+  eui64Address,
+  firstOf,
+  formatCidr,
+  formatIp,
+  isHostAddress,
+  lastOf,
+  parseCidr,
+  parseIp,
+  parseIpRange,
+} from '../../../../server/api/text/ip.ts';
+import type { Cidr } from '../../../../server/api/text/ip.ts';
+import {
+  findNetworkConfigKey,
+  networkConfigKeys,
+  networkValueRule,
+} from '../../../../server/api/network/network-config.ts';
+import { validateNetworkConfig } from '../../../../server/api/network/validate-network-config.ts';
+import { planNetwork } from '../../../../server/drivers/network/config.ts';
+import {
+  distinctHosts,
+  dnsmasqArguments,
+  isServableName,
+  parseLeases,
+  renderHosts,
+  withoutLeases,
+} from '../../../../server/drivers/network/dnsmasq/format.ts';
+import { dhcpRelease } from '../../../../server/drivers/network/dnsmasq/dhcp-release.ts';
+import { renderFirewall } from '../../../../server/drivers/network/firewall.ts';
+import {
+  addressCommands,
+  memberCommands,
+  parseLinks,
+  routeCommands,
+} from '../../../../server/drivers/network/ip-commands.ts';
+import { leaseRanges } from '../../../../server/drivers/network/ranges.ts';
+import { pickSubnet, takenSubnets } from '../../../../server/drivers/network/subnets.ts';
+
+const ip4 = fc.ipV4();
+const ip6 = fc.ipV6();
+const group = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 65535 }));
+const sparseIp6 = fc
+  .array(group, { minLength: 8, maxLength: 8 })
+  .map((groups) => groups.map((each) => each.toString(16)).join(':'));
+const cidrOf = (text: string): Cidr => {
+  const cidr = parseCidr(text);
+  if (cidr === undefined) throw new Error(`no CIDR: ${text}`);
+  return cidr;
+};
+const anyCidr = fc.oneof(
+  fc.tuple(ip4, fc.integer({ min: 0, max: 32 })),
+  fc.tuple(sparseIp6, fc.integer({ min: 0, max: 128 })),
+);
+
+describe('addresses', () => {
+  it('what is an address and what is not agrees with the runtime, for likely and unlikely texts', () => {
+    const almost = fc.string({
+      unit: fc.constantFrom('0', '1', '25', '255', '256', 'f', ':', '::', '.', '/', ' ', '-'),
+      maxLength: 14,
+    });
+    fc.assert(
+      fc.property(fc.oneof(ip4, ip6, sparseIp6, almost), (text) => {
+        const family = parseIp(text)?.family;
+        expect(family).toBe(isIPv4(text) ? 4 : isIPv6(text) ? 6 : undefined);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('formatting and parsing are each other’s inverse, and the text is the canonical one', () => {
+    fc.assert(
+      fc.property(fc.oneof(ip4, ip6, sparseIp6), (text) => {
+        const ip = parseIp(text);
+        if (ip === undefined) throw new Error(text);
+        expect(parseIp(formatIp(ip))).toEqual(ip);
+        if (ip.family === 6 && !formatIp(ip).includes('.')) {
+          // The URL standard serialises hosts by the same rules.
+          expect(`[${formatIp(ip)}]`).toBe(new URL(`http://[${text}]/`).hostname);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('a subnet holds its first and last address and overlaps itself and what it holds', () => {
+    fc.assert(
+      fc.property(anyCidr, anyCidr, ([a, pa], [b, pb]) => {
+        const one = cidrOf(`${a}/${pa}`);
+        const two = cidrOf(`${b}/${pb}`);
+        expect(containsIp(one, firstOf(one)) && containsIp(one, lastOf(one)) && containsIp(one, one.ip)).toBe(true);
+        expect(cidrsOverlap(one, one)).toBe(true);
+        expect(cidrsOverlap(one, two)).toBe(cidrsOverlap(two, one));
+        if (containsIp(one, two.ip)) expect(cidrsOverlap(one, two)).toBe(true);
+        expect(parseCidr(formatCidr(one))).toEqual(one);
+      }),
+    );
+  });
+
+  it.each([
+    '1.2.3',
+    '01.2.3.4',
+    '1.2.3.4/',
+    '1.2.3.4/33',
+    '1.2.3.4/024',
+    'fe80::1%eth0',
+    ':::',
+    '1::2::3',
+    '',
+    '::1/129',
+    '1.2.3.4/24/1',
+  ])('%j is refused', (text) => {
+    expect(parseCidr(text)).toBeUndefined();
+    if (!text.includes('/')) expect(parseIp(text)).toBeUndefined();
+  });
+
+  it('host addresses, ranges and self-made addresses', () => {
+    expect(['10.0.0.0/24', '10.0.0.255/24', 'fd42::/64'].map((text) => isHostAddress(cidrOf(text)))).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(
+      ['10.0.0.1/24', '10.0.0.0/31', 'fd42::1/64', 'fd42::ff/120'].map((text) => isHostAddress(cidrOf(text))),
+    ).toEqual([true, true, true, true]);
+    expect(parseIpRange('10.0.0.9-10.0.0.2')).toBeUndefined();
+    expect(parseIpRange('10.0.0.2-fd42::1')).toBeUndefined();
+    expect(formatIp(eui64Address(cidrOf('fd42::1/64'), '00:16:3e:01:02:03'))).toBe('fd42::216:3eff:fe01:203');
+  });
+});
+
+describe('config keys', () => {
+  const problemsOf = (config: Record<string, string>): string[] =>
+    validateNetworkConfig('net0', config).map((each) => each.message);
+
+  it('every default in the table is a valid value of its key, and every key is found by its own name', () => {
+    for (const entry of networkConfigKeys) {
+      if (entry.default !== undefined) expect(networkValueRule(entry.type, entry.default), entry.key).toBeUndefined();
+      expect(findNetworkConfigKey(entry.key.replace('NAME', 'one').replace('*', 'any.thing'))).toBe(entry);
+      expect(entry.doc).toMatch(/^[A-Za-z].*\.$/);
+    }
+  });
+
+  it('all problems are told at once, each with its path, value and rule', () => {
+    const problems = validateNetworkConfig('x', {
+      'ipv4.nat': 'maybe',
+      'ipv4.adress': '10.0.0.1/24',
+      'ipv6.address': '10.0.0.1/24',
+      'dns.mode': 'static',
+    });
+    expect(problems.map((each) => each.path)).toEqual([
+      'name',
+      'config.ipv4.nat',
+      'config.ipv4.adress',
+      'config.ipv6.address',
+      'config.dns.mode',
+    ]);
+    expect(problems.map((each) => each.message).join('\n')).toMatchInlineSnapshot(`
+      "name "x" must be 2 to 15 of letters, digits, - _ .
+      ipv4.nat: "maybe" must be true or false
+      ipv4.adress: unknown key (did you mean ipv4.address?)
+      ipv6.address: "10.0.0.1/24" must be none or auto or an IPv6 address with prefix length (fd42:1:2:3::1/64)
+      dns.mode: "static" must be one of managed, dynamic, none"
+    `);
+  });
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    ['MTU too small for IPv6', { 'bridge.mtu': '1000', 'ipv6.address': 'fd42::1/64' }, /bridge\.mtu.*1280/],
+    ['MTU too small for IPv4', { 'bridge.mtu': '60' }, /68/],
+    ['fan key without fan', { 'fan.type': 'vxlan' }, /bridge\.mode/],
+    ['ipv4 key in fan mode', { 'bridge.mode': 'fan', 'ipv4.nat': 'true' }, /ipv4\.nat/],
+    ['MTU too large in fan mode', { 'bridge.mode': 'fan', 'bridge.mtu': '1500' }, /1450/],
+    ['range outside', { 'ipv4.address': '10.1.1.1/24', 'ipv4.dhcp.ranges': '10.1.2.2-10.1.2.9' }, /within/],
+    ['gateway outside', { 'ipv4.address': '10.1.1.1/24', 'ipv4.dhcp.gateway': '10.1.2.1' }, /within/],
+    ['base address', { 'ipv4.address': '10.1.1.0/24' }, /base or broadcast/],
+    ['no /64', { 'ipv6.address': 'fd42::1/80' }, /\/64/],
+    ['tunnel without protocol', { 'tunnel.a.id': '3' }, /tunnel\.a\.protocol/],
+    [
+      'tunnel with half its addresses',
+      { 'tunnel.a.protocol': 'vxlan', 'tunnel.a.local': '1.2.3.4' },
+      /tunnel\.a\.remote/,
+    ],
+    ['gre without addresses', { 'tunnel.a.protocol': 'gre' }, /gre/],
+    ['tunnel name too long', { 'tunnel.abcdefghijk.protocol': 'vxlan' }, /14 characters/],
+    ['tunnel typing mistake', { 'tunnel.a.protocol': 'vxlan', 'tunnel.a.prot': '1' }, /tunnel\.a\.p/],
+    ['domain that is an option', { 'dns.domain': 'a,b' }, /domain/],
+    ['search list that is an option', { 'dns.search': 'lab,-x' }, /domain/],
+    ['search list with a gap', { 'dns.search': 'lab,,x' }, /empty parts/],
+    ['search list beyond one option', { 'dns.search': Array(30).fill('lab.example').join(',') }, /255 bytes/],
+    ['nat address of the other family', { 'ipv4.nat.address': 'fd42::1' }, /ipv4\.nat\.address.*IPv4/],
+    ['nat address with a port', { 'ipv6.nat.address': '[fd42::1]:80' }, /IPv6 address/],
+    ['expiry that is an option', { 'ipv4.dhcp.expiry': '1h,set:x' }, /expiry/],
+    ['interface that is an option', { 'bridge.external_interfaces': 'eth0,-batch' }, /interface name/],
+    ['line break in an address', { 'ipv4.address': '10.0.0.1/24\nlink del eth0' }, /ipv4\.address/],
+    ['multicast hardware address', { 'bridge.hwaddr': '01:00:00:00:00:01' }, /multicast/],
+    ['route into itself', { 'ipv4.address': '10.1.1.1/24', 'ipv4.routes': '10.1.0.0/16' }, /overlap/],
+  ])('%s', (_title, config, message) => {
+    const problems = problemsOf(config);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(message);
+  });
+
+  it.each<Record<string, string>>([
+    {},
+    { 'ipv4.address': 'auto', 'ipv6.address': 'none', 'ipv4.nat': '' },
+    { 'ipv6.address': 'fd42::1/80', 'ipv6.dhcp.stateful': 'true' },
+    { 'ipv6.address': 'fd42::1/80', 'ipv6.dhcp': 'false' },
+    { 'raw.dnsmasq': 'a\nb', 'user.any thing': 'x\ny' },
+    { 'tunnel.a.protocol': 'vxlan', 'tunnel.a.id': '0', 'tunnel.a.port': '8472', 'tunnel.a.ttl': '255' },
+    { 'bridge.mode': 'fan', 'bridge.mtu': '1450' },
+    { 'ipv4.address': '10.0.0.1/31', 'ipv4.dhcp': 'false' },
+  ])('%j is fine', (config) => {
+    expect(problemsOf(config)).toEqual([]);
+  });
+
+  it('any text at all is either refused or harmless: one argument word, no line break, no option', () => {
+    const odd = fc.oneof(
+      fc.string({ maxLength: 20 }),
+      fc.string({ unit: fc.constantFrom('1', '.', '/', 'a', '\n', ' ', ',', '-', ':', '"', ';'), maxLength: 12 }),
+    );
+    const keys = networkConfigKeys
+      .map((entry) => entry.key)
+      .filter((key) => !/^(raw\.|user\.|fan\.|tunnel\.|bridge\.(mode|driver))/.test(key));
+    const places = { pidFile: '/p', leaseFile: '/l', hostsFile: '/h', logFile: '/g', confFile: '/c' };
+    fc.assert(
+      fc.property(fc.constantFrom(...keys), odd, (key, value) => {
+        const config = { 'ipv4.address': '10.1.1.1/24', 'ipv6.address': 'fd42::1/64', [key]: value };
+        if (problemsOf(config).length > 0 || value === 'auto') return;
+        const plan = planNetwork({ name: 'net0', config });
+        const texts = [
+          ...dnsmasqArguments(plan, places),
+          ...addressCommands(plan, undefined),
+          ...memberCommands(plan, [], []),
+        ];
+        for (const text of texts) expect(text).not.toMatch(/[\n\r\0]/);
+        for (const text of dnsmasqArguments(plan, places)) expect(text).toMatch(/^--[a-z0-9-]+(=|$)/);
+        for (const line of addressCommands(plan, undefined))
+          expect(line).toMatch(/^(addr replace [0-9a-f.:/]+ dev net0( nodad)?|link set dev net0 up)$/);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+describe('subnets', () => {
+  it('what is picked is free, whatever is taken, and of the right shape', () => {
+    const taken = fc.array(fc.tuple(fc.integer({ min: 0, max: 255 }), fc.integer({ min: 9, max: 32 })), {
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(taken, fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })), (blocks, stream) => {
+        const texts = blocks.map(([octet, prefix]) => `10.${octet}.7.3/${prefix}`);
+        const picked = pickSubnet(4, takenSubnets(texts), () => stream.next().value as number);
+        if (picked === undefined) return;
+        expect(picked).toMatch(/^10\.\d+\.\d+\.1\/24$/);
+        for (const text of texts) expect(cidrsOverlap(cidrOf(text), cidrOf(picked))).toBe(false);
+      }),
+    );
+  });
+
+  it('the last free subnet is found, and none when there is none', () => {
+    const taken = Array.from({ length: 255 }, (_, i) => `10.${i}.0.0/16`).filter((text) => text !== '10.77.0.0/16');
+    taken.push(
+      '10.255.0.0/16',
+      '10.77.0.0/17',
+      '10.77.128.0/18',
+      '10.77.192.0/19',
+      '10.77.224.0/20',
+      '10.77.240.0/21',
+      '10.77.248.0/22',
+      '10.77.252.0/23',
+    );
+    expect(pickSubnet(4, takenSubnets(taken), () => 0)).toBe('10.77.254.1/24');
+    expect(pickSubnet(4, takenSubnets([...taken, '10.77.254.0/24']), () => 0)).toBeUndefined();
+  });
+
+  it('default routes and words take no room, single addresses do', () => {
+    expect(takenSubnets(['default', 'none', '', '0.0.0.0/0', '::/0']).length).toBe(0);
+    expect(takenSubnets(['10.0.0.5', '10.0.0.0/8', 'fd42::/64']).map(formatCidr)).toEqual([
+      '10.0.0.5/32',
+      '10.0.0.0/8',
+      'fd42::/64',
+    ]);
+    expect(pickSubnet(6, [], () => 0.5)).toBe('fd42:8000:8000:8000::1/64');
+  });
+
+  it('the ranges of a subnet leave out the base, the broadcast, the bridge and the gateway', () => {
+    const rangesOf = (config: Record<string, string>): string[] =>
+      planNetwork({ name: 'net0', config }).families.flatMap((family) =>
+        leaseRanges(family).map((range) => `${formatIp(range.first)}-${formatIp(range.last)}`),
+      );
+    expect(rangesOf({ 'ipv4.address': '10.0.0.1/24' })).toEqual(['10.0.0.2-10.0.0.254']);
+    expect(rangesOf({ 'ipv4.address': '10.0.0.254/24' })).toEqual(['10.0.0.1-10.0.0.253']);
+    expect(rangesOf({ 'ipv4.address': '10.0.0.9/28', 'ipv4.dhcp.gateway': '10.0.0.2' })).toEqual([
+      '10.0.0.1-10.0.0.1',
+      '10.0.0.3-10.0.0.8',
+      '10.0.0.10-10.0.0.14',
+    ]);
+    expect(rangesOf({ 'ipv6.address': 'fd42::1/120', 'ipv6.dhcp.stateful': 'true' })).toEqual(['fd42::2-fd42::ff']);
+    expect(rangesOf({ 'ipv4.address': '10.0.0.1/30' })).toEqual(['10.0.0.2-10.0.0.2']);
+  });
+});
+
+describe('firewall', () => {
+  it('renders one table, replaced as a whole', () => {
+    const config = {
+      'ipv4.address': '10.1.1.1/24',
+      'ipv4.nat': 'true',
+      'ipv6.address': 'fd42::1/64',
+      'ipv6.routing': 'false',
+      'ipv6.nat': 'true',
+      'ipv6.nat.order': 'after',
+    };
+    expect(renderFirewall(planNetwork({ name: 'net0', config }))).toMatchInlineSnapshot(`
+      "add table inet gantry_net0
+      delete table inet gantry_net0
+      table inet gantry_net0 {
+        chain net_in {
+          type filter hook input priority 0; policy accept;
+          iifname "net0" meta nfproto ipv4 udp dport { 53, 67 } accept
+          iifname "net0" meta nfproto ipv4 tcp dport 53 accept
+          iifname "net0" meta nfproto ipv6 udp dport { 53, 547 } accept
+          iifname "net0" meta nfproto ipv6 tcp dport 53 accept
+          iifname "net0" meta nfproto ipv6 icmpv6 type { 133, 135, 136 } accept
+        }
+        chain net_fwd {
+          type filter hook forward priority 0; policy accept;
+          iifname "net0" oifname "net0" accept
+          iifname "net0" meta nfproto ipv4 accept
+          oifname "net0" meta nfproto ipv4 accept
+          iifname "net0" meta nfproto ipv6 reject
+          oifname "net0" meta nfproto ipv6 reject
+        }
+        chain net_nat_before {
+          type nat hook postrouting priority 95; policy accept;
+          ip saddr 10.1.1.0/24 ip daddr != 10.1.1.0/24 masquerade
+        }
+        chain net_nat_after {
+          type nat hook postrouting priority 105; policy accept;
+          ip6 saddr fd42::/64 ip6 daddr != fd42::/64 masquerade
+        }
+      }
+      "
+    `);
+  });
+
+  it('without firewall only NAT is left, without NAT nothing but the empty table', () => {
+    const config = { 'ipv4.address': '10.1.1.1/24', 'ipv4.firewall': 'false' };
+    expect(renderFirewall(planNetwork({ name: 'net0', config }))).not.toMatch(/hook/);
+    const nat = renderFirewall(planNetwork({ name: 'net0', config: { ...config, 'ipv4.nat': 'true' } }));
+    expect(nat).toMatch(/hook postrouting/);
+    expect(nat).not.toMatch(/hook (input|forward)/);
+  });
+
+  it('with a nat.address traffic leaves by it, each family by its own', () => {
+    const config = {
+      'ipv4.address': '10.1.1.1/24',
+      'ipv6.address': 'fd42::1/64',
+      'ipv4.nat': 'true',
+      'ipv6.nat': 'true',
+      'ipv4.nat.address': '192.0.2.9',
+      'ipv6.nat.address': '2001:DB8:0::9',
+    };
+    const text = renderFirewall(planNetwork({ name: 'net0', config }));
+    expect(text).toContain('ip saddr 10.1.1.0/24 ip daddr != 10.1.1.0/24 snat ip to 192.0.2.9\n');
+    expect(text).toContain('ip6 saddr fd42::/64 ip6 daddr != fd42::/64 snat ip6 to 2001:db8::9\n');
+    expect(text).not.toContain('masquerade');
+  });
+});
+
+describe('dnsmasq', () => {
+  const places = { pidFile: '/p', leaseFile: '/l', hostsFile: '/h', logFile: '/g', confFile: '/dev/null' };
+
+  it('the command line says everything of the config', () => {
+    const config = {
+      'ipv4.address': '10.1.1.1/24',
+      'ipv6.address': 'fd42::1/64',
+      'ipv4.dhcp.expiry': '2h',
+      'ipv4.dhcp.gateway': '10.1.1.254',
+      'bridge.mtu': '1400',
+      'dns.domain': 'lab',
+      'dns.search': 'lab, example.com',
+    };
+    expect(dnsmasqArguments(planNetwork({ name: 'net0', config }), places)).toMatchInlineSnapshot(`
+      [
+        "--strict-order",
+        "--bind-interfaces",
+        "--except-interface=lo",
+        "--interface=net0",
+        "--listen-address=10.1.1.1",
+        "--listen-address=fd42::1",
+        "--no-ping",
+        "--quiet-dhcp",
+        "--quiet-dhcp6",
+        "--quiet-ra",
+        "--pid-file=/p",
+        "--log-facility=/g",
+        "--user=nobody",
+        "--group=nogroup",
+        "--dhcp-no-override",
+        "--dhcp-authoritative",
+        "--dhcp-rapid-commit",
+        "--dhcp-leasefile=/l",
+        "--dhcp-hostsfile=/h",
+        "--dhcp-range=10.1.1.2,10.1.1.253,2h",
+        "--dhcp-option-force=3,10.1.1.254",
+        "--dhcp-option-force=26,1400",
+        "--dhcp-range=::,constructor:net0,ra-stateless,ra-names",
+        "--enable-ra",
+        "--dhcp-option-force=option:domain-search,lab,example.com",
+        "--dhcp-option=option6:domain-search,lab,example.com",
+        "--domain=lab",
+        "--local=/lab/",
+        "--interface-name=_gateway.lab,net0",
+        "--dhcp-ignore-names",
+        "--conf-file=/dev/null",
+      ]
+    `);
+    const plain = dnsmasqArguments(
+      planNetwork({
+        name: 'net0',
+        config: { 'ipv4.address': '10.1.1.1/24', 'ipv4.dhcp': 'false', 'dns.mode': 'none', 'dns.search': 'lab' },
+      }),
+      places,
+    );
+    expect(plain.join(' ')).not.toMatch(/domain-search|dhcp-range|--domain|leasefile|ignore-names/);
+  });
+
+  it.each([
+    ['web', true],
+    ['web-1', true],
+    ['project_web', true],
+    ['12h', false],
+    ['42', false],
+    ['infinite', false],
+    ['ignore', false],
+    ['-web', false],
+    ['a.b', false],
+    ['a b', false],
+    ['x'.repeat(64), false],
+    ['', false],
+    ['a\nb', false],
+  ])('%j is served: %s', (name, expected) => {
+    expect(isServableName(name)).toBe(expected);
+  });
+
+  it('host lines hold address and name in the order dnsmasq reads, and nothing for a host with neither', () => {
+    const hosts = [
+      { id: 'a', hwaddr: '02:00:00:00:00:AA', hostname: 'web', ipv4: '10.1.1.5', ipv6: 'FD42::0:5' },
+      { id: 'b', hwaddr: '02:00:00:00:00:bb', hostname: 'not a name' },
+    ];
+    expect(renderHosts(hosts, 'managed')).toBe('02:00:00:00:00:aa,10.1.1.5,[fd42::5],web\n');
+    expect(renderHosts(hosts, 'dynamic')).toBe('02:00:00:00:00:aa,10.1.1.5,[fd42::5]\n');
+  });
+
+  it('of hosts that clash the one with the smaller id is kept, in any order of input', () => {
+    const host = (id: string, hwaddr: string, ipv4?: string): Parameters<typeof distinctHosts>[0][number] => ({
+      id,
+      hwaddr: `02:00:00:00:00:${hwaddr}`,
+      hostname: id,
+      ...(ipv4 === undefined ? {} : { ipv4 }),
+    });
+    const hosts = [host('a', '01', '10.0.0.1'), host('b', '01'), host('c', '02', '10.0.0.1'), host('d', '03')];
+    fc.assert(
+      fc.property(fc.shuffledSubarray(hosts, { minLength: 4 }), (shuffled) => {
+        const { kept, dropped } = distinctHosts(shuffled);
+        expect(kept.map((each) => each.id)).toEqual(['a', 'd']);
+        expect(dropped).toHaveLength(2);
+      }),
+    );
+  });
+
+  const file = [
+    '1795231968 02:00:00:00:00:02 10.213.250.162 beta 01:02:00:00:00:00:02',
+    '0 02:00:00:00:00:03 10.213.250.163 * *',
+    'duid 00:01:00:01:2f:aa:bb:cc:00:16:3e:01:02:03',
+    '1795231968 7 fd42::50 vsix 00:03:00:01:02:00:00:00:00:04',
+    '1795231968 T9 fd42::51 * 00:01:00:01:2f:aa:bb:cc:02:00:00:00:00:05',
+    '1795231968 1 fd42::52 * 00:02:00:00:ab:11:01',
+    '17952319',
+    '',
+  ].join('\n');
+
+  it('the lease file is read in both families, and a torn line is passed over', () => {
+    const { leases, serverId } = parseLeases(file);
+    expect(serverId).toBe('00:01:00:01:2f:aa:bb:cc:00:16:3e:01:02:03');
+    expect(leases.map((lease) => [lease.hwaddr, lease.address, lease.hostname, lease.clientId, lease.iaid])).toEqual([
+      ['02:00:00:00:00:02', '10.213.250.162', 'beta', '01:02:00:00:00:00:02', 0],
+      ['02:00:00:00:00:03', '10.213.250.163', '', '', 0],
+      ['02:00:00:00:00:04', 'fd42::50', 'vsix', '00:03:00:01:02:00:00:00:00:04', 7],
+      ['02:00:00:00:00:05', 'fd42::51', '', '00:01:00:01:2f:aa:bb:cc:02:00:00:00:00:05', 9],
+      ['', 'fd42::52', '', '00:02:00:00:ab:11:01', 1],
+    ]);
+  });
+
+  it('leases are taken out of the file without touching any other line', () => {
+    const left = withoutLeases(file, (lease) => lease.hwaddr === '02:00:00:00:00:03');
+    expect(left).toBe(
+      file
+        .split('\n')
+        .filter((line) => !line.startsWith('0 '))
+        .join('\n'),
+    );
+    expect(withoutLeases(file, () => false)).toBe(file);
+  });
+
+  it('a release carries the address, the hardware address and the client identifier of the lease', () => {
+    const [lease] = parseLeases(file).leases;
+    const server = parseIp('10.213.250.1')!;
+    const message = dhcpRelease(lease!, server, 0x01020304);
+    expect(message.subarray(0, 8).toString('hex')).toBe('0101060001020304');
+    expect(message.subarray(12, 16).toString('hex')).toBe('0ad5faa2');
+    expect(message.subarray(28, 34).toString('hex')).toBe('020000000002');
+    expect(message.subarray(236).toString('hex')).toBe('6382536335010736040ad5fa013d0701020000000002ff');
+  });
+
+  it('reading never fails, whatever the file holds', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), (text) => {
+        expect(parseLeases(text).leases.length).toBeLessThanOrEqual(text.split('\n').length);
+      }),
+    );
+  });
+});
+
+describe('ip', () => {
+  const bridge = (addresses: string[]): ReturnType<typeof parseLinks>[number] => ({
+    ...parseLinks('[{"ifname":"net0","flags":["UP"],"mtu":1500}]')[0]!,
+    addresses: addresses.map((text) => {
+      const [address = '', prefix = ''] = text.split('/');
+      return { family: address.includes(':') ? 'inet6' : 'inet', address, prefix: Number(prefix), scope: 'global' };
+    }),
+  });
+
+  it('a bridge that already is as wanted needs no command', () => {
+    const plan = planNetwork({
+      name: 'net0',
+      config: { 'ipv4.address': '10.1.1.1/24', 'ipv6.address': 'fd42::1/64', 'ipv4.routes': '10.2.0.9/24,10.3.0.1/32' },
+    });
+    expect(addressCommands(plan, bridge(['10.1.1.1/24', 'fd42::1/64']))).toEqual([]);
+    expect(routeCommands(plan, ['10.2.0.0/24', '10.3.0.1'])).toEqual([]);
+  });
+
+  it('stale addresses leave before new ones come, and those of IPv6 are left to the kernel when IPv6 is switched off', () => {
+    const plan = planNetwork({ name: 'net0', config: { 'ipv4.address': '10.1.2.1/24' } });
+    expect(addressCommands(plan, bridge(['10.1.1.1/24', 'fd42::1/64']))).toEqual([
+      'addr del 10.1.1.1/24 dev net0',
+      'addr replace 10.1.2.1/24 dev net0',
+    ]);
+  });
+});

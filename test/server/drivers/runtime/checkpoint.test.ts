@@ -1,0 +1,253 @@
+// Run state on both runtimes: the common suite, on LXC with stand-ins for CRIU, and with CRIU itself where it works; what its output
+// is read for, and how it is called.
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  CriuProbe,
+  criuSettings,
+  reasonsIn,
+  unchangedPercent,
+} from '../../../../server/drivers/runtime/checkpoint/criu.ts';
+import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
+import { checkpointArgv, preDumpArgv } from '../../../../server/drivers/runtime/checkpoint/lxc-checkpoint.ts';
+import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
+import type { SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
+import { silentLog } from '../../../../server/lib/log.ts';
+import { statefulConformance } from '../../../conformance/runtime-stateful.ts';
+import { fakeCheckpoint } from '../../../support/drivers/fake-checkpoint.ts';
+import { lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
+import { simHarness } from '../../../support/drivers/runtime-sim.ts';
+import { until as within } from '../../../support/until.ts';
+
+/** However busy the machine is. */
+const until = (condition: Parameters<typeof within>[0]): Promise<void> => within(condition, 25_000);
+
+const never = new AbortController().signal;
+
+statefulConformance('the simulated runtime', async () => {
+  const harness = await simHarness();
+  let current: SimRuntime | undefined;
+  return {
+    ...harness,
+    open: async () => {
+      current = (await harness.open()) as SimRuntime;
+      return current;
+    },
+    fail: (kind, error) => {
+      current?.faults.inject({ operation: kind === 'dump' ? 'checkpoint' : 'restore', error });
+    },
+    works: () => current?.faults.clear(),
+    rounds: true,
+  };
+});
+
+const missing = await lxcTestsMissing();
+const real = await new CriuProbe({}).available();
+if (missing === undefined) {
+  const noConsole = { 'raw.lxc': 'lxc.console.path = none' };
+  statefulConformance('the LXC runtime with stand-ins for CRIU', async () => {
+    const harness = await lxcHarness('q');
+    const fake = fakeCheckpoint(join(harness.base, 'tools'));
+    return {
+      ...harness,
+      open: () => openLxcRuntime({ dir: harness.dir, log: silentLog, programs: fake.programs }),
+      prepare: async (name, kind) => ({ ...(await harness.prepare(name, kind)), config: noConsole }),
+      fail: (kind, reason) =>
+        fake.fail(kind, '(00.1) Error (criu/util.c:657): exited, status=1', `(00.2) Error (criu/x.c:1): ${reason}`),
+      works: () => fake.works(),
+      rounds: true,
+    };
+  });
+  if (real.ok) {
+    statefulConformance('the LXC runtime with CRIU', async () => {
+      const harness = await lxcHarness('r');
+      return {
+        ...harness,
+        // Interfaces are left out: not every CRIU can make them again on every kernel.
+        prepare: async (name, kind) => ({ ...(await harness.prepare(name, kind)), config: noConsole, nics: [] }),
+        fail: undefined,
+        works: () => {},
+        rounds: false,
+      };
+    });
+  } else console.log(`skipped: run state with CRIU itself: ${real.reason}`);
+} else {
+  console.log(`skipped: run state of LXC containers: ${missing}`);
+  describe.skip(`run state of LXC containers (${missing})`, () => it('needs a host that can run LXC', () => {}));
+}
+
+describe.skipIf(missing !== undefined)('around the tool', () => {
+  it('a daemon that comes after one that died waits for its tool to finish', async () => {
+    const harness = await lxcHarness('o');
+    const fake = fakeCheckpoint(join(harness.base, 'tools'));
+    const open = (): Promise<RuntimeDriver> =>
+      openLxcRuntime({ dir: harness.dir, log: silentLog, programs: fake.programs });
+    const first = await open();
+    try {
+      const run = { ...(await harness.prepare('o1')), config: { 'raw.lxc': 'lxc.console.path=none' } };
+      await first.start(run, never);
+      await first.close();
+      fake.slow(1);
+      const dir = join(harness.base, 'state');
+      mkdirSync(join(dir, 'images'), { recursive: true });
+      const place = { lxcPath: harness.places.lxcPath, key: 'o1', images: join(dir, 'images'), toolLog: '/dev/null' };
+      const [program = '', ...args] = checkpointArgv(fake.programs.lxcCheckpoint ?? '', { ...place, args: ['--stop'] });
+      writeFileSync(join(dir, 'criu.conf'), '');
+      const env = { ...process.env, CRIU_CONFIG_FILE: join(dir, 'criu.conf') };
+      const child = spawn(program, args, { detached: true, stdio: 'ignore', env });
+      child.unref();
+      await until(() => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').includes('--stop'));
+      const second = await open();
+      await second.recover(['o1']);
+      expect([second.probe('o1').status, second.stateful?.isComplete(dir)]).toEqual(['stopped', true]);
+      await second.close();
+    } finally {
+      await harness.cleanup();
+    }
+  });
+
+  it('a container with a console is not stored, for it could not be restored; nor anything where the tool is missing', async () => {
+    const harness = await lxcHarness('n');
+    const fake = fakeCheckpoint(join(harness.base, 'tools'));
+    const driver = await openLxcRuntime({ dir: harness.dir, log: silentLog, programs: fake.programs });
+    try {
+      await driver.start(await harness.prepare('n1'), never);
+      const dir = join(harness.base, 'state');
+      mkdirSync(dir);
+      const store = async (): Promise<Error> =>
+        (await driver.stateful
+          ?.checkpoint('n1', { dir, leave: 'stopped' }, never)
+          .catch((error: unknown) => error)) as Error;
+      expect(await store()).toMatchObject({ code: 'NotSupported' });
+      expect(String((await store()).cause)).toContain('raw.lxc');
+      await expect(restoredFrom(driver, join(harness.base, 'carried'))).resolves.toMatch(/does not lie beside it/);
+      rmSync(fake.programs.criu ?? '');
+      expect(String((await store()).cause)).toMatch(/criu/i);
+      expect(driver.probe('n1').status).toBe('running');
+    } finally {
+      await driver.close();
+      await harness.cleanup();
+    }
+  });
+});
+
+/** What a restore says to a directory that was made elsewhere and goes on from a place outside. */
+async function restoredFrom(driver: RuntimeDriver, dir: string): Promise<string> {
+  mkdirSync(join(dir, 'last/images'), { recursive: true });
+  mkdirSync(join(dir, 'round/images'), { recursive: true, mode: 0o700 });
+  mkdirSync(join(dir, 'else/images'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(dir, 'last/images/stats-dump'), '');
+  symlinkSync('../../round/images', join(dir, 'last/images/parent'));
+  symlinkSync('/etc', join(dir, 'round/images/parent'));
+  const run = { name: 'n2', hostname: 'n2', rootfs: dir, logDir: dir, architecture: 'x86_64', idmap: [] };
+  const restored = driver.stateful?.restore(
+    { ...run, config: {}, nics: [], mounts: [] },
+    { dir: join(dir, 'last') },
+    never,
+  );
+  const failed = await restored?.then(
+    () => 'restored',
+    (error: unknown) => String(error),
+  );
+  expect(statSync(join(dir, 'round/images')).mode & 0o777).toBe(0o755);
+  expect(statSync(join(dir, 'else/images')).mode & 0o777).toBe(0o700);
+  return failed ?? '';
+}
+
+describe('CRIU', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'gantry-criu-'));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  it('on this host works, or there is a reason', () => {
+    if (real.ok) return;
+    expect(real.reason.length).toBeGreaterThan(10);
+    expect(real.reason).not.toContain('exited, status');
+  });
+
+  it('is asked once, and again when it was replaced', async () => {
+    const fake = fakeCheckpoint(join(dir, 'probe'));
+    const criu = fake.programs.criu ?? '';
+    const asked = join(dir, 'asked');
+    const tell = (how: string): void => {
+      writeFileSync(criu, `#!/bin/sh\necho x >> ${asked}\n${how}\n`);
+      utimesSync(criu, new Date(), new Date(statSync(criu).mtimeMs + 1000));
+    };
+    const probe = new CriuProbe(fake.programs);
+    tell(
+      "echo 'Error (criu/vdso.c:381): vdso: Unexpected bounds' >&2; echo 'Error (criu/util.c:1): exited, status=1' >&2; exit 1",
+    );
+    const refused = { ok: false, reason: 'CRIU does not work on this host: vdso: Unexpected bounds' };
+    expect([await probe.available(), await probe.available()]).toEqual([refused, refused]);
+    expect(readFileSync(asked, 'utf8')).toBe('x\n');
+    tell('exit 0; # another');
+    expect([await probe.available(), await probe.available()]).toEqual([{ ok: true }, { ok: true }]);
+    expect(readFileSync(asked, 'utf8')).toBe('x\nx\n');
+  });
+
+  it('that is not there, or lacks what it needs, is named', async () => {
+    const fake = fakeCheckpoint(join(dir, 'lacking'));
+    const gone = join(dir, 'gone');
+    expect(await new CriuProbe({ ...fake.programs, criu: join(gone, 'criu') }).available()).toMatchObject({
+      ok: false,
+    });
+    expect(existsSync(gone)).toBe(false);
+    const { programs } = fakeCheckpoint(join(dir, 'lonely'));
+    for (const tool of ['iptables-save', 'ip6tables-restore']) rmSync(join(dir, 'lonely', tool));
+    const answer = await new CriuProbe(programs).available();
+    if (!answer.ok) expect(answer.reason).toMatch(/iptables-save.*package iptables/);
+  });
+
+  it.each([
+    ['', ''],
+    ['(00.1) Warn  (a.c:1): something\nplain text\n', ''],
+    ['(00.1) Error (criu/net.c:2): net: first\n(00.2) Error (criu/x.c:1): second\n', 'net: first; second'],
+    ['     1: Error (criu/net.c:2): same\n     1: Error (criu/net.c:3): same\n', 'same'],
+    ["Error (criu/util.c:1): rlimit: Can't setup RLIMIT_NOFILE for self: x\nError (a.c:1): real", 'real'],
+    [Array.from({ length: 9 }, (_, at) => `Error (a.c:1): e${at}`).join('\n'), 'e5; e6; e7; e8'],
+  ])('of the log %j the reason is %j', (log, reason) => {
+    expect(reasonsIn(log)).toBe(reason);
+  });
+
+  it('counts pages in its figures; what is no such file counts as none', () => {
+    const file = (...fields: number[]): Uint8Array =>
+      Uint8Array.from([...Array.from({ length: 12 }, () => 0), 0x0a, fields.length, ...fields]);
+    expect(unchangedPercent(file(0x28, 100, 0x30, 75, 0x38, 25))).toBe(75);
+    // Fields of two bytes: 300 scanned, 150 skipped.
+    expect(unchangedPercent(file(0x08, 1, 0x28, 0xac, 0x02, 0x30, 0x96, 0x01))).toBe(50);
+    expect(unchangedPercent(file(0x28, 0, 0x30, 0))).toBe(0);
+    for (const bytes of [[], [1, 2, 3], Array.from({ length: 40 }, () => 255)]) {
+      expect(unchangedPercent(Uint8Array.from(bytes))).toBe(0);
+    }
+  });
+
+  it('is called through LXC with places and never with a shell, and told of earlier rounds by a relative link', () => {
+    const place = { lxcPath: '/run/x', key: 'a@27b', images: '/s/images', toolLog: '/s/lxc-dump.log' };
+    expect(checkpointArgv('/usr/bin/lxc-checkpoint', { ...place, args: ['--stop'] })).toEqual(
+      ['/usr/bin/lxc-checkpoint', '-q', '-P', '/run/x', '-n', 'a@27b', '-D', '/s/images'].concat([
+        '-o',
+        '/s/lxc-dump.log',
+        '-l',
+        'WARN',
+        '--stop',
+      ]),
+    );
+    expect(preDumpArgv('/usr/sbin/criu', 7, '/s/images')).toEqual(
+      expect.arrayContaining(['pre-dump', '--tree', '7', '--images-dir', '/s/images', '--track-mem']),
+    );
+    expect(criuSettings(undefined)).toBe('network-lock skip\n');
+    expect(criuSettings('../../r1/images')).toContain('prev-images-dir ../../r1/images\n');
+  });
+});

@@ -1,0 +1,499 @@
+// The pure halves of the runtimes: id maps, cpus, limits of both cgroup generations, config lines, names, parsers.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseCgroupTree } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
+import {
+  balanceCpus,
+  parseCpus,
+  parseCpuTime,
+  pickCpus,
+} from '../../../../server/drivers/runtime/cgroup/cpu-limits.ts';
+import { confine } from '../../../../server/drivers/runtime/cgroup/cpu-sets.ts';
+import type { IdMapEntry, RunConfig } from '../../../../server/drivers/runtime/driver.ts';
+import { parseHaltSignal } from '../../../../server/drivers/runtime/lxc/halt-signal.ts';
+import {
+  decideHostIds,
+  defaultMap,
+  hostRootIds,
+  parseSubIds,
+  rangeOfKernelMap,
+  toHostId,
+} from '../../../../server/drivers/runtime/idmap/id-map.ts';
+import {
+  cgroup1Values,
+  cgroup2Values,
+  formatCpus,
+  readLimits,
+} from '../../../../server/drivers/runtime/cgroup/limits.ts';
+import { escapeField, renderLxcConfig } from '../../../../server/drivers/runtime/lxc/config.ts';
+import { hugePageSizes } from '../../../../server/drivers/runtime/lxc/host.ts';
+import { firstReason } from '../../../../server/drivers/runtime/lxc/failure-reason.ts';
+import { encodeName, quoteShell } from '../../../../server/drivers/runtime/safe-names.ts';
+import { formatIpv6, parseIpJson, scopeOf } from '../../../../server/drivers/runtime/nic/netlink.ts';
+import { parseRawLxc } from '../../../../server/api/container/raw-lxc.ts';
+import { nativeOnly } from '../../../../server/drivers/runtime/lxc/native-abi-filter.ts';
+import { renderSeccomp } from '../../../../server/drivers/runtime/lxc/seccomp.ts';
+import { shiftId } from '../../../../server/drivers/runtime/idmap/shift-ownership.ts';
+import { linkLocal } from '../../../../server/drivers/runtime/sim/metrics.ts';
+
+const host = { onlineCpus: [0, 1, 2, 3], memoryBytes: 1000 * 1024 * 1024, hasMemsw: true, hugePages: ['2MB'] };
+const map: readonly IdMapEntry[] = [
+  { isuid: true, isgid: false, hostid: 100_000, nsid: 0, maprange: 65_536 },
+  { isuid: false, isgid: true, hostid: 200_000, nsid: 0, maprange: 65_536 },
+];
+
+describe('id maps', () => {
+  it('the first entry of root that is large enough counts, by name or number', () => {
+    const text = '# comment\n_lxd:100000:65536\nroot:5000:10\nroot:300000:65536\nroot:900000:65536\n';
+    expect(parseSubIds(text, ['root', '0'])).toEqual({ start: 300_000, count: 65_536 });
+    expect(parseSubIds('0:7000:70000', ['root', '0'])).toEqual({ start: 7000, count: 70_000 });
+    expect(parseSubIds('root:100000:65535', ['root'])).toBeUndefined();
+    expect(parseSubIds('garbage\nroot:x:y', ['root'])).toBeUndefined();
+  });
+
+  it('without files a host uses the fixed range and a container what lies above 100000', () => {
+    expect(rangeOfKernelMap('         0          0 4294967295\n')).toEqual({ start: 1_000_000, count: 1_000_000_000 });
+    expect(rangeOfKernelMap('0 1000000 1000000000\n')).toEqual({ start: 100_000, count: 999_900_000 });
+    expect(rangeOfKernelMap('0 1000000 65536\n')).toBeUndefined();
+  });
+
+  it('a file without an entry for root is a problem with a remedy', () => {
+    const decided = decideHostIds({ subuid: '_lxd:1:65536', subgid: '', uidMap: '', gidMap: '' });
+    expect(decided).toMatchObject({ problem: expect.stringContaining('root:1000000:1000000000') as string });
+  });
+
+  it('the default map is the whole range at container id 0', () => {
+    const file = 'root:100000:10000001\n';
+    const ids = decideHostIds({ subuid: file, subgid: `root:5:1\n${file}`, uidMap: '', gidMap: '' });
+    if ('problem' in ids) throw new Error(ids.problem);
+    expect(ids.allowed.gid).toEqual([
+      { start: 5, count: 1 },
+      { start: 100_000, count: 10_000_001 },
+    ]);
+    expect(defaultMap(ids)).toEqual([
+      { isuid: true, isgid: false, hostid: 100_000, nsid: 0, maprange: 10_000_001 },
+      { isuid: false, isgid: true, hostid: 100_000, nsid: 0, maprange: 10_000_001 },
+    ]);
+  });
+
+  it('ids translate within the map only', () => {
+    expect(hostRootIds(map)).toEqual({ uid: 100_000, gid: 200_000 });
+    expect(hostRootIds([])).toEqual({ uid: 0, gid: 0 });
+    expect(toHostId(map, 'gid', 5)).toBe(200_005);
+    expect(toHostId(map, 'uid', 65_536)).toBeUndefined();
+    expect(toHostId([], 'uid', 7)).toBe(7);
+  });
+
+  it('shifting on disk there and back is the identity, and doing it twice changes nothing', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 65_535 }), fc.constantFrom('uid' as const, 'gid' as const), (id, kind) => {
+        const there = shiftId(id, kind, [], map);
+        expect(there).toBe(toHostId(map, kind, id));
+        expect(shiftId(there, kind, [], map)).toBe(there);
+        expect(shiftId(there, kind, map, [])).toBe(id);
+      }),
+    );
+  });
+});
+
+describe('cpus', () => {
+  it('reads counts, lists, ranges and single pins', () => {
+    expect(parseCpus('')).toEqual({ kind: 'all' });
+    expect(parseCpus('2')).toEqual({ kind: 'count', count: 2 });
+    expect(parseCpus('1-1')).toEqual({ kind: 'pinned', cpus: [1] });
+    expect(parseCpus('3,0-1')).toEqual({ kind: 'pinned', cpus: [0, 1, 3] });
+    for (const bad of ['0', '-', '1-', ',1', '3-1', 'a']) expect(() => parseCpus(bad)).toThrow();
+  });
+
+  const claims = (wishes: Record<string, string>, held: Record<string, readonly number[]> = {}) =>
+    new Map(Object.entries(wishes).map(([name, wish]) => [name, { wish: parseCpus(wish), held: held[name] }]));
+  const spread = (wishes: Record<string, string>, held?: Record<string, readonly number[]>) =>
+    Object.fromEntries(balanceCpus(claims(wishes, held), host.onlineCpus));
+
+  it('a count takes the cpus that the fewest others use, and keeps its own where that is the same', () => {
+    expect(spread({ a: '0-0', b: '0-1', c: '2' })).toMatchObject({ c: [2, 3] });
+    expect(spread({ a: '2-2', b: '3-3', c: '1-1', d: '2' })).toMatchObject({ d: [0, 1] });
+    expect(spread({ a: '4', b: '9', c: '' })).toEqual({ a: undefined, b: undefined, c: undefined });
+    expect(spread({ a: '1', b: '1' }, { a: [3], b: [1] })).toEqual({ a: [3], b: [1] });
+    expect(spread({ a: '1', b: '1' }, { a: [3], b: [3] })).toEqual({ a: [3], b: [0] });
+  });
+
+  it('counted cpus are spread evenly, whoever comes and goes; nobody moves when nothing changes', () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), fc.integer({ min: 1, max: 5 })),
+        (counts) => {
+          const wishes = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, `${count}`]));
+          const sets = spread(wishes);
+          const load = host.onlineCpus.map((cpu) => Object.values(sets).filter((set) => set?.includes(cpu)).length);
+          expect(Math.max(...load) - Math.min(...load)).toBeLessThanOrEqual(1);
+          for (const [name, count] of Object.entries(counts)) expect(sets[name]?.length ?? 4).toBe(Math.min(count, 4));
+          const held = Object.fromEntries(Object.entries(sets).flatMap(([name, set]) => (set ? [[name, set]] : [])));
+          expect(spread(wishes, held)).toEqual(sets);
+        },
+      ),
+    );
+  });
+
+  it('pins to what is online, and refuses when nothing is', () => {
+    expect(pickCpus({ kind: 'pinned', cpus: [3, 9] }, host.onlineCpus)).toEqual([3]);
+    expect(() => pickCpus({ kind: 'pinned', cpus: [9] }, host.onlineCpus)).toThrow(/online/);
+  });
+
+  it('reads shares and quotas', () => {
+    expect(parseCpuTime('', '')).toEqual({ percent: 100, priority: 10 });
+    expect(parseCpuTime('50%', '5')).toEqual({ percent: 50, priority: 5 });
+    expect(parseCpuTime('25ms/100ms', '').quota).toEqual({ quotaUs: 25_000, periodUs: 100_000 });
+    for (const bad of ['50', '10ms', '0ms/100ms', '1ms/5000ms']) expect(() => parseCpuTime(bad, '')).toThrow();
+    expect(() => parseCpuTime('', '11')).toThrow();
+  });
+
+  it.each([1, 2] as const)(
+    'a group of cgroup v%i is confined, and in v1 the groups inside it as far as they have to',
+    (version) => {
+      const root = mkdtempSync(join(tmpdir(), 'gtycpu-'));
+      const file = (group: string): string => join(root, group, 'cpuset.cpus');
+      const read = (group: string): string => readFileSync(file(group), 'utf8').trim();
+      try {
+        const inside = { g: '0-3', 'g/same': '0-3', 'g/narrow': '1-2', 'g/narrow/deep': '1', 'g/none': '' };
+        for (const [group, cpus] of Object.entries(inside)) {
+          mkdirSync(join(root, group), { recursive: true });
+          writeFileSync(file(group), `${cpus}\n`);
+        }
+        const tree = { version, roots: new Map([[version === 1 ? 'cpuset' : '', root]]) };
+        const groups = (): string[] => Object.keys(inside).map(read);
+        confine(tree, 'g', [2, 3], host.onlineCpus);
+        expect(groups()).toEqual(version === 1 ? ['2-3', '2-3', '2', '2', ''] : ['2-3', '0-3', '1-2', '1', '']);
+        confine(tree, 'g', undefined, host.onlineCpus);
+        expect(read('g')).toBe(version === 1 ? '0-3' : '');
+        confine(tree, 'absent', [1], host.onlineCpus);
+      } finally {
+        rmSync(root, { recursive: true, force: true });
+      }
+    },
+  );
+
+  it('writes cpu lists as the kernel does', () => {
+    expect(formatCpus([0, 1, 2, 5, 7, 8])).toBe('0-2,5,7-8');
+  });
+});
+
+describe('limits', () => {
+  const values = (config: Record<string, string>, unset = false): Record<string, string> =>
+    Object.fromEntries(
+      cgroup1Values(readLimits(config, host, undefined), host, unset).map(({ file, value }) => [file, value]),
+    );
+  const values2 = (config: Record<string, string>, unset = false): Record<string, string> =>
+    Object.fromEntries(cgroup2Values(readLimits(config, host, undefined), unset).map((one) => [one.file, one.value]));
+
+  it('nothing asked, nothing written', () => {
+    expect(values({})).toEqual({});
+    expect(values2({})).toEqual({});
+  });
+
+  it('hard memory limits, as sizes and shares of the host', () => {
+    expect(values({ 'limits.memory': '100MB' })).toEqual({
+      'memory.limit_in_bytes': '100000000',
+      'memory.memsw.limit_in_bytes': '100000000',
+      'memory.soft_limit_in_bytes': '90000000',
+    });
+    expect(values2({ 'limits.memory': '10%' })).toEqual({ 'memory.max': `${100 * 1024 * 1024}` });
+  });
+
+  it('soft memory limits never set the hard one', () => {
+    const config = { 'limits.memory': '1GiB', 'limits.memory.enforce': 'soft' };
+    expect(values(config)).toEqual({ 'memory.soft_limit_in_bytes': `${1024 ** 3}` });
+    expect(values2(config)).toEqual({ 'memory.high': `${1024 ** 3}` });
+  });
+
+  it('swap off and swap priority', () => {
+    expect(values({ 'limits.memory.swap': 'false' })).toEqual({ 'memory.swappiness': '0' });
+    expect(values({ 'limits.memory.swap.priority': '4' })).toEqual({ 'memory.swappiness': '54' });
+    expect(values2({ 'limits.memory.swap': 'no' })).toEqual({ 'memory.swap.max': '0' });
+  });
+
+  it('cpu shares and quotas', () => {
+    expect(values({ 'limits.cpu.allowance': '50%', 'limits.cpu.priority': '7' })).toEqual({ 'cpu.shares': '521' });
+    expect(values({ 'limits.cpu.allowance': '10ms/50ms' })).toEqual({
+      'cpu.cfs_period_us': '50000',
+      'cpu.cfs_quota_us': '10000',
+    });
+    expect(values2({ 'limits.cpu.allowance': '10ms/50ms' })).toEqual({ 'cpu.max': '10000 50000' });
+    expect(values2({ 'limits.cpu.allowance': '30%' })).toEqual({ 'cpu.weight': '30' });
+  });
+
+  it('taking limits away writes what means "none"', () => {
+    expect(values({}, true)).toMatchObject({
+      'memory.limit_in_bytes': '-1',
+      'memory.memsw.limit_in_bytes': '-1',
+      'pids.max': 'max',
+      'cpu.shares': '1024',
+      'cpu.cfs_quota_us': '-1',
+      'cpuset.cpus': '0-3',
+    });
+    expect(values2({}, true)).toMatchObject({ 'memory.max': 'max', 'pids.max': 'max', 'cpu.max': 'max 100000' });
+  });
+
+  it('huge pages, of the sizes that the host can limit', () => {
+    const config = { 'limits.hugepages.2MB': '64MiB' };
+    expect(values(config)).toEqual({ 'hugetlb.2MB.limit_in_bytes': `${64 * 1024 ** 2}` });
+    expect(values2(config)).toEqual({ 'hugetlb.2MB.max': `${64 * 1024 ** 2}` });
+    expect([values({}, true)['hugetlb.2MB.limit_in_bytes'], values2({}, true)['hugetlb.2MB.max']]).toEqual([
+      '-1',
+      'max',
+    ]);
+    expect(() => values({ 'limits.hugepages.1GB': '1GiB' })).toThrow(/limits\.hugepages\.1GB.*this host can limit 2MB/);
+    const sizes = ['hugepages-2048kB', 'hugepages-1048576kB', 'hugepages-64kB', 'other'];
+    expect(hugePageSizes(sizes)).toEqual(['2MB', '1GB', '64KB']);
+  });
+
+  it('refuses what is no limit', () => {
+    for (const [key, value] of [
+      ['limits.memory', '1.5GB'],
+      ['limits.processes', '-1'],
+      ['limits.disk.priority', '11'],
+      ['limits.memory.swap.priority', 'x'],
+    ] as const) {
+      expect(() => readLimits({ [key]: value }, host, undefined)).toThrow(key);
+    }
+  });
+});
+
+describe('the configuration file', () => {
+  const run: RunConfig = {
+    name: 'c1',
+    hostname: 'c1',
+    rootfs: '/pool/c1/rootfs',
+    logDir: '/logs/c1',
+    architecture: 'x86_64',
+    idmap: map,
+    config: {},
+    nics: [],
+    mounts: [],
+  };
+  const settings = {
+    postStopHook: 'hook',
+    cgroup: { monitor: 'm', pivot: 'p', container: 'c' },
+    cgroup1: [{ file: 'pids.max', value: '9' }],
+    cgroup2: [{ file: 'pids.max', value: '9' }],
+    seccompProfile: undefined,
+    apparmorProfile: undefined,
+    lxcfsFiles: ['meminfo'],
+  };
+  const lines = (changes: Partial<RunConfig>): readonly string[] =>
+    renderLxcConfig({ ...run, ...changes }, settings).split('\n');
+
+  it('holds both cgroup generations, the map, the deny-all device rule', () => {
+    expect(lines({})).toEqual(
+      expect.arrayContaining([
+        'lxc.idmap = u 0 100000 65536',
+        'lxc.idmap = g 0 200000 65536',
+        'lxc.cgroup.devices.deny = a',
+        'lxc.cgroup2.devices.deny = a',
+        'lxc.cgroup.pids.max = 9',
+        'lxc.cgroup2.pids.max = 9',
+        'lxc.mount.auto = proc:rw sys:rw cgroup:mixed',
+        'lxc.mount.entry = /var/lib/lxcfs/proc/meminfo proc/meminfo none bind,optional 0 0',
+      ]),
+    );
+  });
+
+  it('a privileged container has no map, fewer capabilities and read-only kernel settings', () => {
+    const text = lines({ idmap: [] }).join('\n');
+    expect(text).not.toContain('lxc.idmap');
+    expect(text).toContain('proc:mixed sys:mixed');
+    expect(text).toContain('lxc.cap.drop = mac_admin mac_override');
+  });
+
+  it('lines for AppArmor go into the profile that LXC makes, and nowhere without one', () => {
+    const config = { 'raw.apparmor': 'mount fstype=nfs,\n\n  deny /proc/x rw,', 'security.nesting': 'true' };
+    const withProfile = (apparmorProfile: string): readonly string[] =>
+      renderLxcConfig({ ...run, config }, { ...settings, apparmorProfile })
+        .split('\n')
+        .filter((line) => line.includes('apparmor'));
+    expect(withProfile('generated')).toEqual([
+      'lxc.apparmor.profile = generated',
+      'lxc.apparmor.allow_nesting = 1',
+      'lxc.apparmor.raw = mount fstype=nfs,',
+      'lxc.apparmor.raw = deny /proc/x rw,',
+    ]);
+    expect(withProfile('unconfined')).toEqual(['lxc.apparmor.profile = unconfined']);
+    expect(lines({ config }).join('\n')).not.toContain('apparmor');
+  });
+
+  it('AppArmor is not mentioned where the kernel has none', () => {
+    expect(lines({}).join('\n')).not.toContain('apparmor');
+  });
+
+  it('escapes mount paths', () => {
+    expect(escapeField('/a b\\c#d')).toBe('/a\\040b\\134c\\043d');
+    expect(() => escapeField('/a\nb')).toThrow();
+  });
+
+  it.each(['', '/', 'relative', '/a/../../etc'])('refuses to mount at %j', (target) => {
+    const mount = {
+      device: 'd',
+      source: '/x',
+      kind: 'dir',
+      readonly: false,
+      optional: false,
+      recursive: false,
+    } as const;
+    expect(() => lines({ mounts: [{ ...mount, target }] })).toThrow(/device d/i);
+  });
+
+  it('no text anywhere in a run config can add a line', () => {
+    const evil = fc.string().map((text) => `${text}\nlxc.rootfs.path = dir:/${text}`);
+    fc.assert(
+      fc.property(evil, fc.nat(6), (text, where) => {
+        const changes: Partial<RunConfig>[] = [
+          { hostname: text },
+          { rootfs: text },
+          { logDir: text },
+          { config: { 'environment.A': text } },
+          { config: { [`environment.${text}`]: 'x' } },
+          { config: { 'limits.kernel.nofile': text } },
+          { config: { [`limits.kernel.${text}`]: '1' } },
+        ];
+        expect(() => lines(changes[where] ?? {})).toThrow();
+      }),
+    );
+  });
+
+  it.each([
+    'lxc.log.file = /x',
+    'LXC.LOG.FILE = /x',
+    'lxc.net.0.type = phys',
+    'lxc.idmap = u 0 0 65536',
+    'lxc.include = /etc/x',
+    'lxc.hook.post-stop =',
+    'lxc.cgroup.dir.container = lxc',
+    'no equals sign',
+  ])('raw.lxc may not say %j', (line) => {
+    expect(parseRawLxc(line)).toHaveProperty('problem');
+  });
+
+  it('raw.lxc may say the rest', () => {
+    expect(parseRawLxc('# x\n\n lxc.cap.drop = sys_boot \nlxc.net.0.ipv4.address = 10.0.0.2/24')).toEqual([
+      'lxc.cap.drop = sys_boot',
+      'lxc.net.0.ipv4.address = 10.0.0.2/24',
+    ]);
+  });
+
+  it('system call filters: default, own list, allow list, conflicts', () => {
+    expect(renderSeccomp({})).toContain('kexec_load');
+    expect(renderSeccomp({ 'security.syscalls.blacklist_default': 'false' })).not.toContain('kexec_load');
+    expect(renderSeccomp({ 'security.syscalls.deny_default': 'false' })).not.toContain('kexec_load');
+    expect(renderSeccomp({ 'security.syscalls.deny': 'ptrace errno 1' })).toContain('ptrace errno 1');
+    expect(renderSeccomp({ 'security.syscalls.allow': 'read\nwrite' })).toMatch(/^2\nwhitelist\n/);
+    expect(renderSeccomp({ 'security.syscalls.blacklist': 'ptrace errno 1' })).toContain('ptrace errno 1');
+    expect(renderSeccomp({ 'security.syscalls.whitelist': 'read\nwrite' })).toMatch(/^2\nwhitelist\n/);
+    expect(() =>
+      renderSeccomp({ 'security.syscalls.whitelist': 'read', 'security.syscalls.blacklist': 'write' }),
+    ).toThrow();
+    expect(renderSeccomp({ 'security.syscalls.blacklist_compat': 'true' })).toBe(renderSeccomp({}));
+    expect(nativeOnly('arm64', '/usr/bin/perl').join(' ')).toMatch(/syscall\(277, 1, 0, \$program\)/);
+    expect(() => nativeOnly('s390x', '/usr/bin/perl')).toThrow(/deny_compat is not available.*s390x/);
+  });
+});
+
+describe('small parsers', () => {
+  it('names become words of their own: no two names share one, whatever they hold', () => {
+    const name = fc.string({ minLength: 1, maxLength: 64 });
+    fc.assert(
+      fc.property(name, name, (a, b) => {
+        expect(encodeName(a)).toMatch(/^[A-Za-z0-9_@][A-Za-z0-9_.@-]*$/);
+        expect(encodeName(a).length).toBeLessThanOrEqual(200);
+        expect(encodeName(a) === encodeName(b)).toBe(a === b);
+      }),
+    );
+    expect(encodeName('web-1.x')).toBe('web-1.x');
+  });
+
+  it('shell words survive quotes', () => {
+    expect(quoteShell(`a'b$c`)).toBe(`'a'\\''b$c'`);
+  });
+
+  it('the first error line of the log is the reason, else stderr', () => {
+    const log = [
+      'lxc-start c1 20260101 WARN     conf - ../src/lxc/conf.c:f:1 - just a warning',
+      'lxc-start c1 20260101 ERROR    network - ../src/lxc/network.c:f:2 - No such device - bridge "x" is missing',
+      'lxc-start c1 20260101 ERROR    start - ../src/lxc/start.c:f:3 - Failed to spawn container "c1"',
+    ].join('\n');
+    expect(firstReason(log, 'generic')).toBe('No such device - bridge "x" is missing');
+    expect(firstReason('', 'lxc-start: c1: ../src/lxc/confile.c: parse: 1 Unknown key\nmore')).toBe('Unknown key');
+    expect(firstReason('', '')).toMatch(/no reason/);
+  });
+
+  it('halt signals by name, number and offset', () => {
+    expect(parseHaltSignal('lxc.signal.halt = SIGRTMIN+4')).toBe(38);
+    expect(parseHaltSignal('lxc.signal.halt = SIGTERM\nlxc.signal.halt = 12')).toBe(12);
+    expect(parseHaltSignal('lxc.signal.halt = SIGUSR1')).toBe(10);
+    expect(parseHaltSignal('')).toBeUndefined();
+  });
+
+  it('finds control groups on hosts of both generations', () => {
+    const v2 = parseCgroupTree(
+      '30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n',
+      '0::/init.scope\n',
+    );
+    expect(v2).toEqual({ version: 2, roots: new Map([['', '/sys/fs/cgroup']]) });
+    const hybrid = parseCgroupTree(
+      [
+        '32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct',
+        '40 31 0:37 / /sys/fs/cgroup/systemd rw shared:5 - cgroup cgroup rw,xattr,name=systemd',
+        '41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw',
+      ].join('\n'),
+      '2:cpu,cpuacct:/\n1:name=systemd:/init.scope\n0::/init.scope\n',
+    );
+    expect(hybrid.version).toBe(1);
+    expect(hybrid.roots.get('cpuacct')).toBe('/sys/fs/cgroup/cpu,cpuacct');
+    expect(hybrid.roots.get('name=systemd')).toBe('/sys/fs/cgroup/systemd');
+  });
+
+  it('addresses: text and scope', () => {
+    expect(formatIpv6(Uint8Array.of(0xfd, 0x42, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1))).toBe('fd42::1');
+    expect(formatIpv6(new Uint8Array(16))).toBe('::');
+    expect(formatIpv6(Uint8Array.from({ length: 16 }, (_, at) => at))).toBe('1:203:405:607:809:a0b:c0d:e0f');
+    expect(['127.0.0.1', '::1', 'fe80::1', '169.254.3.4', '10.0.0.1', 'fd00::1'].map(scopeOf)).toEqual([
+      'local',
+      'local',
+      'link',
+      'link',
+      'global',
+      'global',
+    ]);
+    expect(linkLocal('00:16:3e:00:00:01')).toBe('fe80::216:3eff:fe00:1');
+  });
+
+  it('understands `ip -j`, the way without koffi', () => {
+    const text = JSON.stringify([
+      {
+        ifindex: 2,
+        ifname: 'eth0',
+        mtu: 1500,
+        address: '00:16:3e:00:00:01',
+        flags: ['BROADCAST', 'UP'],
+        link_index: 7,
+        stats64: { rx: { bytes: 1, packets: 2 }, tx: { bytes: 3, packets: 4 } },
+        addr_info: [{ family: 'inet', local: '10.0.0.2', prefixlen: 24 }],
+      },
+    ]);
+    expect(parseIpJson(text)).toEqual([
+      {
+        index: 2,
+        name: 'eth0',
+        mtu: 1500,
+        hwaddr: '00:16:3e:00:00:01',
+        isUp: true,
+        type: 'broadcast',
+        peerIndex: 7,
+        counters: { bytes_received: 1, packets_received: 2, bytes_sent: 3, packets_sent: 4 },
+        addresses: [{ family: 'inet', address: '10.0.0.2', netmask: '24', scope: 'global' }],
+      },
+    ]);
+  });
+});

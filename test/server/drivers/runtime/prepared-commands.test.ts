@@ -1,0 +1,135 @@
+// Commands that are got ready while their client connects: nothing of them is in the container before they are begun, and nothing stays.
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { PreparedCommand, RuntimeCommand, RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
+import { readCommandLine } from '../../../../server/drivers/runtime/host/proc.ts';
+import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
+import { until } from '../../../support/until.ts';
+
+const missing = await lxcTestsMissing();
+if (missing !== undefined) console.log(`skipped: prepared commands: ${missing}`);
+
+describe.skipIf(missing !== undefined)('a prepared command', () => {
+  const never = new AbortController().signal;
+  let harness: LxcHarness;
+  let driver: RuntimeDriver;
+  beforeAll(async () => {
+    harness = await lxcHarness('p');
+  });
+  afterAll(async () => {
+    await harness?.cleanup();
+  });
+  beforeEach(async () => {
+    driver = await harness.open();
+    await driver.start(await harness.prepare('c1'), never);
+  });
+  afterEach(async () => {
+    if (driver.probe('c1').status !== 'stopped') await driver.stop('c1', { force: true }, never);
+    await driver.forget('c1');
+    await driver.close();
+    expect(gates()).toEqual([]);
+  });
+
+  const pipes = (...argv: string[]): RuntimeCommand => ({ argv, stdio: { kind: 'pipes' } });
+  const prepare = (command: RuntimeCommand): PreparedCommand => {
+    const prepared = driver.prepareCommand?.('c1', command);
+    if (prepared === undefined) throw new Error('this runtime prepares no commands');
+    return prepared;
+  };
+  const gates = (): readonly string[] => {
+    try {
+      return readdirSync(harness.places.lxcPath).filter((name) => name.startsWith('.gate-'));
+    } catch {
+      return [];
+    }
+  };
+  /** Host programs of this driver's containers that stand at a gate. */
+  const standing = (): readonly number[] =>
+    readdirSync('/proc')
+      .filter((name) => /^[0-9]+$/.test(name))
+      .map(Number)
+      .filter((pid) => readCommandLine(pid).includes(`-o ${harness.places.lxcPath}/.gate-`));
+  const inside = async (script: string): Promise<string> =>
+    (await driver.exec('c1', ['sh', '-c', script], {}, never)).stdout.trim();
+  const output = async (prepared: PreparedCommand): Promise<string> => {
+    const process = await prepared.begin(never);
+    process.stderr?.resume();
+    let text = '';
+    for await (const chunk of process.stdout ?? []) text += String(chunk);
+    return `${text.trim()} ${await process.exited}`;
+  };
+
+  it('is started, but is nowhere in the container before it is begun', async () => {
+    const prepared = prepare(pipes('sh', '-c', 'touch /root/begun; echo yes; exit 3'));
+    await until(() => standing().length === 1);
+    expect(await inside('ls /root; ps -o args | grep "[b]egun"')).toBe('');
+    expect(await output(prepared)).toBe('yes 3');
+    expect(await inside('ls /root')).toBe('begun');
+    await until(() => gates().length === 0);
+  });
+
+  it('may be begun before its program is up', async () => {
+    expect(await output(prepare(pipes('echo', 'at once')))).toBe('at once 0');
+  });
+
+  it('runs on a terminal too', async () => {
+    const prepared = prepare({ argv: ['tty'], stdio: { kind: 'terminal', size: { columns: 80, rows: 24 } } });
+    await until(() => standing().length === 1);
+    expect(await output(prepared)).toMatch(/^\/dev\/(pts\/[0-9]+|console) 0$/);
+  });
+
+  it('leaves no process and no gate when nobody wants it', async () => {
+    const prepared = prepare(pipes('touch', '/root/unwanted'));
+    await until(() => standing().length === 1);
+    prepared.discard();
+    prepare(pipes('touch', '/root/unwanted')).discard();
+    await until(() => standing().length === 0 && gates().length === 0);
+    expect(await inside('ls /root')).toBe('');
+  });
+
+  it('is refused by a container that was frozen meanwhile', async () => {
+    const prepared = prepare(pipes('true'));
+    await until(() => standing().length === 1);
+    await driver.freeze('c1');
+    await expect(prepared.begin(never)).rejects.toMatchObject({ code: 'Failed' });
+    await until(() => standing().length === 0);
+    await driver.unfreeze('c1');
+  });
+
+  it('finds that its container has stopped, or runs in the one that was started since', async () => {
+    const [first, second] = [prepare(pipes('true')), prepare(pipes('ls', '/root'))];
+    await until(() => standing().length === 2);
+    await driver.stop('c1', { force: true }, never);
+    await expect(first.begin(never)).rejects.toMatchObject({ code: 'NotFound' });
+    await driver.start(await harness.prepare('c1'), never);
+    await inside('touch /root/reborn');
+    expect(await output(second)).toBe('reborn 0');
+    await until(() => standing().length === 0);
+  });
+
+  it('takes the long way when its program was killed, or when too many wait already', async () => {
+    const prepared = prepare(pipes('echo', 'still'));
+    await until(() => standing().length === 1);
+    for (const pid of standing()) process.kill(pid, 'SIGKILL');
+    // Its end has been told, too.
+    await until(() => gates().length === 0);
+    expect(await output(prepared)).toBe('still 0');
+    const many = Array.from({ length: 40 }, (_, index) => prepare(pipes('echo', String(index))));
+    await until(() => standing().length === 32);
+    expect(await Promise.all(many.map(output))).toEqual(many.map((_, index) => `${index} 0`));
+  });
+
+  it('that a killed daemon left at its gate is ended by the next one, and not let through', async () => {
+    const gate = `${harness.places.lxcPath}/.gate-0-1`;
+    execFileSync('mkfifo', [gate]);
+    const attach = `GANTRY_ATTACH=1 lxc-attach -P ${harness.places.lxcPath} -n c1 -o ${gate} -- touch /root/ran`;
+    execFileSync('/bin/sh', ['-c', `${attach} &`], { stdio: 'ignore' });
+    await until(() => standing().length === 1);
+    const next = await harness.open();
+    await until(() => standing().length === 0);
+    expect(gates()).toEqual([]);
+    await next.close();
+    expect(await inside('ls /root')).toBe('');
+  });
+});

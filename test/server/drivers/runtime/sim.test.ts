@@ -1,0 +1,106 @@
+// The simulated runtime: the common suite, and what only it can do.
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { RunConfig } from '../../../../server/drivers/runtime/driver.ts';
+import { openSimRuntime, type SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
+import { runtimeConformance } from '../../../conformance/runtime.ts';
+import { simHarness } from '../../../support/drivers/runtime-sim.ts';
+
+runtimeConformance('the simulated runtime', simHarness);
+
+describe('the simulation in particular', () => {
+  const never = new AbortController().signal;
+  let base: string;
+  let sim: SimRuntime;
+  let now = 1_000_000;
+  const runOf = (name: string): RunConfig => ({
+    name,
+    hostname: name,
+    rootfs: base,
+    logDir: base,
+    architecture: 'x86_64',
+    idmap: [],
+    config: {},
+    nics: [{ device: 'eth0', kind: 'veth', name: 'eth0', hostName: 'veth0', hwaddr: '00:16:3e:00:00:01' }],
+    mounts: [],
+  });
+
+  beforeEach(async () => {
+    base = mkdtempSync(join(tmpdir(), 'gantry-sim-'));
+    sim = await openSimRuntime({
+      dir: join(base, 'state'),
+      now: () => now,
+      addressesOf: () => [{ family: 'inet', address: '10.1.2.3', netmask: '24', scope: 'global' }],
+    });
+  });
+  afterEach(async () => {
+    await sim.close();
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  it('an injected failure hits the named container, as often as told', async () => {
+    sim.faults.inject({ operation: 'start', container: 'a', error: 'no luck', times: 1 });
+    await expect(sim.start(runOf('a'), never)).rejects.toMatchObject({ code: 'Failed', cause: new Error('no luck') });
+    expect(sim.probe('a').status).toBe('stopped');
+    await sim.start(runOf('b'), never);
+    await sim.start(runOf('a'), never);
+    expect(sim.probe('a').status).toBe('running');
+  });
+
+  it('a fault can be taken back, and errors of any kind pass through', async () => {
+    const error = new TypeError('odd');
+    const back = sim.faults.inject({ operation: 'freeze', error });
+    await sim.start(runOf('a'), never);
+    await expect(sim.freeze('a')).rejects.toBe(error);
+    back();
+    await sim.freeze('a');
+    expect(sim.probe('a').status).toBe('frozen');
+  });
+
+  it('a slow start can be aborted and leaves nothing', async () => {
+    sim.faults.inject({ operation: 'start', delayMs: 60_000 });
+    const abort = new AbortController();
+    const starting = sim.start(runOf('a'), abort.signal);
+    abort.abort(new Error('changed my mind'));
+    await expect(starting).rejects.toThrow('changed my mind');
+    expect(sim.probe('a').status).toBe('stopped');
+  });
+
+  it('figures are the same for the same moment, and move with the clock', async () => {
+    await sim.start(runOf('a'), never);
+    now += 500;
+    const first = await sim.metrics('a');
+    expect(await sim.metrics('a')).toEqual(first);
+    now += 500;
+    const second = await sim.metrics('a');
+    expect(second.cpuUsageNs).toBeGreaterThan(first.cpuUsageNs);
+    expect(second.network['eth0']?.counters.bytes_received).toBeGreaterThan(
+      first.network['eth0']?.counters.bytes_received ?? 0,
+    );
+    expect(first.network['eth0']?.addresses.map((one) => one.address)).toEqual(['10.1.2.3', 'fe80::216:3eff:fe00:1']);
+  });
+
+  it('memory stays below its limit', async () => {
+    await sim.start({ ...runOf('a'), config: { 'limits.memory': '4MiB' } }, never);
+    expect((await sim.metrics('a')).memory.usage).toBeLessThanOrEqual(4 * 1024 * 1024);
+  });
+
+  it('pids are nobody else’s', async () => {
+    const { initPid } = await sim.start(runOf('a'), never);
+    expect(() => process.kill(initPid, 0)).toThrow();
+  });
+
+  it('cat stays inside the root file system', async () => {
+    mkdirSync(join(base, 'etc'));
+    writeFileSync(join(base, 'etc/motd'), 'hi\n');
+    symlinkSync('/etc/hostname', join(base, 'etc/out'));
+    await sim.start(runOf('a'), never);
+    const cat = async (path: string): Promise<string> => (await sim.exec('a', ['cat', path], {}, never)).stdout;
+    expect(await cat('/etc/motd')).toBe('hi\n');
+    expect(await cat('../etc/motd')).toBe('hi\n');
+    expect(await cat('/etc/out')).toBe('');
+    expect(await cat('/../../../../../../etc/hostname')).toBe('');
+  });
+});

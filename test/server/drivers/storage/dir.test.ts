@@ -1,0 +1,447 @@
+// The dir storage driver: the suite of all drivers as root, and what is special about directories.
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  statfs,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDirStorage } from '../../../../server/drivers/storage/dir.ts';
+import type { PoolSpec, StorageDriver, UnpackImage, VolumeRef } from '../../../../server/drivers/storage/driver.ts';
+import { unpackImage } from '../../../../server/drivers/image/unpack.ts';
+import { silentLog } from '../../../../server/lib/log.ts';
+import { codeOf, storageConformance } from '../../../conformance/storage.ts';
+import { busyboxMissing } from '../../../support/images/busybox-rootfs.ts';
+import { openDirFixture } from '../../../support/drivers/storage-dir.ts';
+
+const isRoot = process.getuid?.() === 0;
+const noBusybox = busyboxMissing();
+const why = noBusybox ?? (isRoot ? undefined : 'not root');
+if (why !== undefined) console.log(`skipped: the dir driver as root: ${why}`);
+
+if (why === undefined) storageConformance('dir, as root', () => openDirFixture('keep'));
+
+const never = new AbortController().signal;
+const container = (name: string): VolumeRef => ({ type: 'container', name });
+const custom = (name: string): VolumeRef => ({ type: 'custom', name });
+const image = { fingerprint: 'a'.repeat(64), metadataPath: '/nowhere' };
+
+const renameat2: Readonly<Record<string, number>> = { x64: 316, arm64: 276 };
+const noSwap = renameat2[process.arch] === undefined ? `renameat2 of ${process.arch} is not known here` : undefined;
+if (noSwap !== undefined) console.log(`skipped: copies of a hostile guest: ${noSwap}`);
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error('it did not become true in 10 s');
+    await sleep(2);
+  }
+}
+
+let base = '';
+beforeAll(async () => {
+  base = await mkdtemp(join(tmpdir(), 'gantry-dir-'));
+});
+afterAll(() => rm(base, { recursive: true, force: true }));
+
+interface Place {
+  readonly storage: StorageDriver;
+  readonly pool: PoolSpec;
+  readonly source: string;
+  readonly state: string;
+}
+
+async function place(unpack: UnpackImage = unpackImage, parent = base): Promise<Place> {
+  const state = await mkdtemp(join(parent, 'state-'));
+  const root = join(state, 'storage-pools');
+  const storage = openDirStorage({ root, unpackImage: unpack, ownership: isRoot ? 'keep' : 'ignore', log: silentLog });
+  const pool = { name: 'p', driver: 'dir', config: {} };
+  await storage.createPool(pool, never);
+  return { storage, pool, source: join(root, 'p'), state };
+}
+
+const simpleUnpack: UnpackImage = async (_image, target) => {
+  await mkdir(join(target, 'rootfs'));
+  await writeFile(join(target, 'rootfs', 'file'), 'content');
+};
+
+describe('the source of a pool', () => {
+  const create = async (where: Place, source: string, name = 'q'): Promise<string> =>
+    codeOf(where.storage.createPool({ name, driver: 'dir', config: { source } }, never));
+
+  test('an existing empty directory is taken, and kept when the pool goes', async () => {
+    const where = await place();
+    const source = await mkdtemp(join(base, 'given-'));
+    expect(await create(where, source)).toBe('none');
+    expect((await lstat(source)).mode & 0o7777).toBe(0o711);
+    await where.storage.deletePool({ name: 'q', driver: 'dir', config: { source } });
+    expect(await readdir(source)).toEqual([]);
+  });
+
+  test('a directory with anything in it is InUse and stays as it is', async () => {
+    const where = await place();
+    const source = await mkdtemp(join(base, 'given-'));
+    await writeFile(join(source, 'file'), 'x');
+    expect(await create(where, source)).toBe('InUse');
+    expect(await readdir(source)).toEqual(['file']);
+    const ours = await mkdtemp(join(base, 'given-'));
+    await mkdir(join(ours, 'containers', 'somebody'), { recursive: true });
+    expect(await create(where, ours)).toBe('InUse');
+  });
+
+  test('a path that is not there, relative, a file, a link, or the root of the host is Invalid', async () => {
+    const where = await place();
+    const file = join(await mkdtemp(join(base, 'given-')), 'file');
+    await writeFile(file, '');
+    await symlink('/srv', `${file}-link`);
+    for (const source of [join(base, 'none'), 'relative/path', file, `${file}-link`, '/', '//', '/./', '/..'])
+      expect([source, await create(where, source)]).toEqual([source, 'Invalid']);
+  });
+
+  test('inside the state of the daemon a pool may only use its own directory', async () => {
+    const where = await place();
+    const pools = dirname(where.source);
+    await mkdir(join(where.state, 'images'));
+    for (const source of [where.state, join(where.state, 'images'), pools, where.source, dirname(where.state)])
+      expect([source, await create(where, source)]).toEqual([source, 'Invalid']);
+    const link = join(await mkdtemp(join(base, 'given-')), 'link');
+    await symlink(where.state, link);
+    expect(await create(where, join(link, 'images'))).toBe('Invalid');
+    expect(await create(where, join(pools, 'q'))).toBe('none');
+  });
+
+  test('a size is refused with a word on who can', async () => {
+    const { storage } = await place();
+    await expect(storage.fillConfig({ name: 'x', driver: 'dir', config: { size: '1GB' } })).rejects.toThrow(/no size/);
+  });
+
+  test('the directories of a pool keep others from listing them', async () => {
+    const { source } = await place();
+    expect((await lstat(source)).mode & 0o7777).toBe(0o711);
+    expect((await lstat(join(source, 'containers'))).mode & 0o7777).toBe(0o711);
+    expect((await lstat(join(source, 'tmp'))).mode & 0o7777).toBe(0o700);
+  });
+});
+
+describe('after a crash', () => {
+  test('mounting removes what was half made or half deleted, and no volume', async () => {
+    const { storage, pool, source } = await place();
+    await storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
+    await mkdir(join(source, 'tmp', 'half', 'rootfs', 'deep'), { recursive: true });
+    await writeFile(join(source, 'tmp', 'half', 'rootfs', 'deep', 'file'), 'x');
+    await writeFile(join(source, 'tmp', 'file'), 'x');
+    await chmod(join(source, 'tmp', 'half', 'rootfs'), 0);
+    await storage.mountPool(pool);
+    expect(await readdir(join(source, 'tmp'))).toEqual([]);
+    expect(await storage.listVolumes(pool)).toEqual([container('c')]);
+  });
+
+  test('mounting leaves alone what this process is making', async () => {
+    let finish = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    let isStarted = false;
+    const { storage, pool } = await place(async (...all) => {
+      await simpleUnpack(...all);
+      isStarted = true;
+      await gate;
+    });
+    const work = storage.createVolume(pool, container('c'), { kind: 'image', image }, () => {}, never);
+    await until(() => isStarted);
+    await storage.mountPool(pool);
+    finish();
+    await work;
+    expect(await readFile(join(storage.volumePath(pool, container('c')), 'rootfs/file'), 'utf8')).toBe('content');
+  });
+
+  test('mounting a pool whose directory is gone says which', async () => {
+    const { storage, pool, source } = await place();
+    await rm(source, { recursive: true });
+    await expect(storage.mountPool(pool)).rejects.toThrow(source);
+  });
+});
+
+describe('failures leave nothing behind', () => {
+  const isClean = async ({ storage, pool, source }: Place): Promise<void> => {
+    expect(await storage.listVolumes(pool)).toEqual([]);
+    expect(await readdir(join(source, 'tmp'))).toEqual([]);
+  };
+
+  test('an unpack that fails half way', async () => {
+    let isBroken = true;
+    const where = await place(async (...all) => {
+      await simpleUnpack(...all);
+      if (isBroken) throw new Error('bad disk');
+    });
+    const make = () =>
+      where.storage.createVolume(where.pool, container('c'), { kind: 'image', image }, () => {}, never);
+    expect(await codeOf(make())).toBe('Failed');
+    await isClean(where);
+    isBroken = false;
+    await make();
+  });
+
+  test('an unpack that is aborted, while another waits for the same image', async () => {
+    let calls = 0;
+    const where = await place(async (files, target, options, signal) => {
+      await simpleUnpack(files, target, options, signal);
+      calls += 1;
+      if (calls === 1) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    const [first, second, third] = [new AbortController(), new AbortController(), new AbortController()];
+    const make = (name: string, stop: AbortController) =>
+      where.storage.createVolume(where.pool, container(name), { kind: 'image', image }, () => {}, stop.signal);
+    const outcomeOf = (work: Promise<void>): Promise<string> => work.then(() => 'made', String);
+    const outcomes = [outcomeOf(make('a', first))];
+    await until(() => calls === 1);
+    outcomes.push(outcomeOf(make('b', second)), outcomeOf(make('c', third)));
+    third.abort('third');
+    expect(await outcomes[2]).toBe('third');
+    expect(calls).toBe(1);
+    first.abort('first');
+    expect(await Promise.all(outcomes)).toEqual(['first', 'made', 'third']);
+    expect(calls).toBe(2);
+    expect(await readdir(join(where.source, 'tmp'))).toEqual([]);
+  });
+
+  test('a copy that is aborted in the middle', async () => {
+    const where = await place();
+    const { storage, pool, source } = where;
+    await storage.createVolume(pool, custom('a'), { kind: 'empty' }, () => {}, never);
+    for (const name of ['1', '2', '3'])
+      await writeFile(join(storage.volumePath(pool, custom('a')), name), Buffer.alloc(64e6, 1));
+    const stop = new AbortController();
+    const work = storage.createVolume(pool, custom('b'), { kind: 'copy', from: custom('a') }, () => {}, stop.signal);
+    const outcome = work.then(() => 'made', String);
+    await until(async () => {
+      const [temporary] = await readdir(join(source, 'tmp'));
+      return temporary !== undefined && (await readdir(join(source, 'tmp', temporary))).length > 0;
+    });
+    stop.abort('enough');
+    expect(await outcome).toBe('enough');
+    expect(await storage.listVolumes(pool)).toEqual([custom('a')]);
+    expect(await readdir(join(source, 'tmp'))).toEqual([]);
+  });
+
+  describe.skipIf(!isRoot)('a full disk', () => {
+    let small = '';
+    beforeAll(async () => {
+      small = await mkdtemp(join(base, 'small-'));
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'gantry-test', small]);
+    });
+    afterAll(() => {
+      execFileSync('umount', ['--lazy', small]);
+    });
+
+    test('is NoSpace for a copy, an unpack and a copy of an image, and frees what it took', async () => {
+      const where = await place(async (_files, target) => {
+        await mkdir(join(target, 'rootfs'));
+        await writeFile(join(target, 'rootfs', 'big'), Buffer.alloc(3_000_000, 1));
+      }, small);
+      const { storage, pool } = where;
+      const make = (name: string) =>
+        codeOf(storage.createVolume(pool, container(name), { kind: 'image', image }, () => {}, never));
+      expect(await make('a')).toBe('none');
+      expect(await make('b')).toBe('NoSpace');
+      const copy = storage.createVolume(pool, container('c'), { kind: 'copy', from: container('a') }, () => {}, never);
+      expect(await codeOf(copy)).toBe('NoSpace');
+      expect(await readdir(join(where.source, 'tmp'))).toEqual([]);
+      await storage.deleteVolume(pool, container('a'));
+      expect(await make('b')).toBe('none');
+      const other = { ...image, fingerprint: 'b'.repeat(64) };
+      const unpack = storage.createVolume(pool, container('d'), { kind: 'image', image: other }, () => {}, never);
+      expect(await codeOf(unpack)).toBe('NoSpace');
+      expect(await readdir(join(where.source, 'images'))).toEqual([image.fingerprint]);
+    });
+
+    test('is NoSpace for a snapshot and a restore, and leaves volume and snapshots as they were', async () => {
+      const where = await place(simpleUnpack, small);
+      const { storage, pool, source } = where;
+      await storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
+      const path = storage.volumePath(pool, container('c'));
+      const snapshot = (name: string) => ({ volume: container('c'), snapshot: name });
+      await writeFile(join(path, 'rootfs', 'file'), Buffer.alloc(500_000, 1));
+      await storage.createSnapshot(pool, snapshot('s'), { kind: 'now' }, never);
+      const { bavail, bsize } = await statfs(small);
+      await writeFile(join(path, 'rootfs', 'more'), Buffer.alloc(bavail * bsize - 300_000, 2));
+      expect(await codeOf(storage.createSnapshot(pool, snapshot('t'), { kind: 'now' }, never))).toBe('NoSpace');
+      expect(await codeOf(storage.restoreSnapshot(pool, snapshot('s'), never))).toBe('NoSpace');
+      expect((await readdir(join(path, 'rootfs'))).toSorted()).toEqual(['file', 'more']);
+      expect(await storage.listSnapshots(pool, container('c'))).toEqual(['s']);
+      for (const folder of ['tmp', 'replaced']) expect(await readdir(join(source, folder))).toEqual([]);
+      await rm(join(path, 'rootfs', 'more'));
+      await storage.restoreSnapshot(pool, snapshot('s'), never);
+      await storage.deleteVolume(pool, container('c'));
+    });
+  });
+});
+
+describe('a copy', () => {
+  test('keeps modes, hard links, holes, times, links and extended attributes', async () => {
+    const { storage, pool } = await place(async (_files, target) => fill(join(target, 'rootfs')));
+    await storage.createVolume(pool, container('image'), { kind: 'image', image }, () => {}, never);
+    await storage.createVolume(pool, container('copy'), { kind: 'copy', from: container('image') }, () => {}, never);
+    for (const name of ['image', 'copy']) await check(join(storage.volumePath(pool, container(name)), 'rootfs'));
+  });
+
+  async function fill(rootfs: string): Promise<void> {
+    await mkdir(rootfs);
+    await writeFile(join(rootfs, 'suid'), 'x');
+    if (isRoot) execFileSync('chown', ['1234:5678', join(rootfs, 'suid')]);
+    await chmod(join(rootfs, 'suid'), 0o6755);
+    await writeFile(join(rootfs, 'one'), 'x');
+    await link(join(rootfs, 'one'), join(rootfs, 'two'));
+    await symlink('/nowhere/../at/all', join(rootfs, 'dangling'));
+    execFileSync('truncate', ['-s', '1G', join(rootfs, 'hole')]);
+    execFileSync('setfattr', ['-n', 'user.note', '-v', 'kept', join(rootfs, 'one')]);
+    execFileSync('touch', ['-d', '2001-02-03 04:05:06.789', join(rootfs, 'suid')]);
+    await mkdir(join(rootfs, 'closed'));
+    await writeFile(join(rootfs, 'closed', 'inside'), 'x');
+    if (isRoot) await chmod(join(rootfs, 'closed'), 0);
+    if (!isRoot) return;
+    await writeFile(join(rootfs, 'capable'), 'x');
+    execFileSync('setcap', ['cap_net_raw+ep', join(rootfs, 'capable')]);
+  }
+
+  async function check(rootfs: string): Promise<void> {
+    const suid = await lstat(join(rootfs, 'suid'));
+    expect(suid.mtime.getMilliseconds()).toBe(789);
+    const one = await lstat(join(rootfs, 'one'));
+    expect(one.ino).toBe((await lstat(join(rootfs, 'two'))).ino);
+    expect((await lstat(join(rootfs, 'hole'))).blocks).toBeLessThan(100);
+    expect((await lstat(join(rootfs, 'dangling'))).isSymbolicLink()).toBe(true);
+    if (!isRoot) return;
+    expect([suid.uid, suid.gid, suid.mode & 0o7777]).toEqual([1234, 5678, 0o6755]);
+    expect((await lstat(join(rootfs, 'closed'))).mode & 0o7777).toBe(0);
+    const attribute = execFileSync('getfattr', ['--only-values', '-n', 'user.note', join(rootfs, 'one')], {
+      encoding: 'utf8',
+    });
+    expect(attribute).toBe('kept');
+    expect(execFileSync('getcap', [join(rootfs, 'capable')], { encoding: 'utf8' })).toMatch(/cap_net_raw/);
+  }
+
+  test.skipIf(noSwap !== undefined)(
+    'of a container whose guest swaps a directory and a link never has files of the host',
+    async () => {
+      const { storage, pool, state } = await place();
+      const secret = join(state, 'secret');
+      await mkdir(secret);
+      await storage.createVolume(pool, container('guest'), { kind: 'empty' }, () => {}, never);
+      const rootfs = join(storage.volumePath(pool, container('guest')), 'rootfs');
+      await mkdir(join(rootfs, 'd'));
+      for (let index = 0; index < 50; index += 1) {
+        await writeFile(join(secret, `f${index}`), 'SECRET');
+        await writeFile(join(rootfs, 'd', `f${index}`), 'plain');
+      }
+      await symlink(secret, join(rootfs, 'l'));
+      const swapper = startSwapper(rootfs);
+      try {
+        let copies = 0;
+        for (let round = 0; round < 40; round += 1) {
+          const outcome = await codeOf(
+            storage.createVolume(pool, container('copy'), { kind: 'copy', from: container('guest') }, () => {}, never),
+          );
+          if (outcome !== 'none') continue;
+          copies += 1;
+          const path = storage.volumePath(pool, container('copy'));
+          const grep = execFileSync('sh', ['-c', 'grep -rl SECRET "$1" | wc -l', 'sh', path], { encoding: 'utf8' });
+          expect(grep.trim()).toBe('0');
+          await storage.deleteVolume(pool, container('copy'));
+        }
+        expect(copies).toBeGreaterThan(0);
+      } finally {
+        swapper.stop();
+      }
+    },
+  );
+});
+
+/** Swaps `d` and `l` in one step each time (renameat2, RENAME_EXCHANGE), until stopped; slowly enough that a copy that falls for it succeeds. */
+function startSwapper(rootfs: string): { stop: () => void } {
+  const script =
+    'my ($d, $l) = ("d", "l"); chdir $ARGV[0] or die; while (1) { syscall($ARGV[1] + 0, -100, $d, -100, $l, 2) == 0 or die $!; select(undef, undef, undef, 0.0005) }';
+  const child = spawn('perl', ['-e', script, rootfs, String(renameat2[process.arch])], { stdio: 'ignore' });
+  return {
+    stop: () => {
+      // Ended by itself: it has swapped nothing, and the test would prove nothing.
+      if (child.exitCode !== null) throw new Error(`the swapping program ended with code ${child.exitCode}`);
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+describe('a delete', () => {
+  test('removes trees of any size with directories that nobody may enter', async () => {
+    const { storage, pool, source } = await place();
+    for (const size of [3, 400]) {
+      await storage.createVolume(pool, custom('v'), { kind: 'empty' }, () => {}, never);
+      const path = storage.volumePath(pool, custom('v'));
+      for (let index = 0; index < size; index += 1) {
+        await mkdir(join(path, `d${index}`, 'deep'), { recursive: true });
+        await writeFile(join(path, `d${index}`, 'deep', 'file'), 'x');
+        await chmod(join(path, `d${index}`, 'deep'), 0);
+      }
+      await storage.deleteVolume(pool, custom('v'));
+      expect(await storage.hasVolume(pool, custom('v'))).toBe(false);
+      expect(await readdir(join(source, 'tmp'))).toEqual([]);
+    }
+  });
+
+  test('of a container is done for its users when it is moved; who asks for the room, or deletes the pool, waits for the rest', async () => {
+    const { storage, pool, source } = await place();
+    const fill = async (name: string): Promise<void> => {
+      await storage.createVolume(pool, container(name), { kind: 'empty' }, () => {}, never);
+      const path = storage.volumePath(pool, container(name));
+      for (let index = 0; index < 300; index += 1) await writeFile(join(path, 'rootfs', `f${index}`), 'x');
+    };
+    for (const name of ['c', 'd', 'e', 'f', 'g', 'h', 'i']) await fill(name);
+    for (const name of ['c', 'd', 'e', 'f', 'g', 'h', 'i']) {
+      await storage.deleteVolume(pool, container(name));
+      expect(await storage.hasVolume(pool, container(name))).toBe(false);
+    }
+    expect(await storage.listVolumes(pool)).toEqual([]);
+    await storage.resources(pool);
+    expect(await readdir(join(source, 'tmp'))).toEqual([]);
+    await fill('c');
+    await storage.deleteVolume(pool, container('c'));
+    await storage.createVolume(pool, container('c'), { kind: 'empty' }, () => {}, never);
+    await storage.deleteVolume(pool, container('c'));
+    await storage.deletePool(pool);
+    expect(existsSync(source)).toBe(false);
+  });
+
+  test.skipIf(!isRoot)('does not empty what is mounted inside', async () => {
+    const { storage, pool, source } = await place();
+    await storage.createVolume(pool, custom('v'), { kind: 'empty' }, () => {}, never);
+    const path = storage.volumePath(pool, custom('v'));
+    const kept = await mkdtemp(join(base, 'kept-'));
+    execFileSync('mount', ['-t', 'tmpfs', 'gantry-test', kept]);
+    await writeFile(join(kept, 'file'), 'precious');
+    await mkdir(join(path, 'mnt'));
+    execFileSync('mount', ['--bind', kept, join(path, 'mnt')]);
+    try {
+      await storage.deleteVolume(pool, custom('v'));
+      expect(await readFile(join(kept, 'file'), 'utf8')).toBe('precious');
+      expect(await storage.hasVolume(pool, custom('v'))).toBe(false);
+    } finally {
+      const [temporary = ''] = await readdir(join(source, 'tmp'));
+      execFileSync('umount', [join(source, 'tmp', temporary, 'mnt')]);
+      execFileSync('umount', [kept]);
+    }
+    await storage.mountPool(pool);
+    expect(await readdir(join(source, 'tmp'))).toEqual([]);
+  });
+});

@@ -1,0 +1,323 @@
+// The life of the daemon as a process: start, stop, restart, crash, a second one on the same directory, a full disk.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { autostartOrder } from '../../../server/services/containers/containers.ts';
+import {
+  createContainer,
+  makeDaemon,
+  realRuntimeMissing,
+  seed,
+  setState,
+  statusOf,
+  withDaemon,
+  type Json,
+  type TestDaemon,
+} from '../../support/daemons/daemon.ts';
+import {
+  bundleDaemon,
+  DaemonFailed,
+  read,
+  settle,
+  startChild,
+  type Bundle,
+  type ChildDaemon,
+} from '../../support/daemons/child-process.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { until } from '../../support/until.ts';
+
+let bundle: Bundle;
+beforeAll(() => {
+  bundle = bundleDaemon();
+});
+afterAll(() => bundle.remove());
+const missing = await realRuntimeMissing();
+
+async function inDir(work: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtya-life-'));
+  try {
+    await work(dir);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+async function prepare(daemon: ChildDaemon): Promise<void> {
+  await settle(daemon, 'POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+  await settle(daemon, 'PUT', '/1.0/profiles/default', {
+    devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+  });
+}
+
+describe('the command gantryd', () => {
+  test('says in one line when it is ready, ends with 0 on SIGTERM and takes its socket along', () =>
+    inDir(async (dir) => {
+      const daemon = await startChild(bundle, dir, 'sim');
+      expect(daemon.socketPath).toBe(join(dir, 'unix.socket'));
+      expect((await read(daemon, '/1.0')).environment.server_pid).toBe(daemon.pid);
+      await daemon.kill('SIGTERM');
+      expect(await daemon.exited).toEqual({ code: 0, signal: null });
+      expect(existsSync(daemon.socketPath)).toBe(false);
+    }));
+
+  test('ends within a second although somebody listens to its events', () =>
+    inDir(async (dir) => {
+      const daemon = await startChild(bundle, dir, 'sim');
+      const { listenOn } = await import('../../support/daemons/daemon.ts');
+      const listening = await listenOn(`ws+unix://${daemon.socketPath}:/1.0/events`);
+      const started = Date.now();
+      await daemon.kill('SIGTERM');
+      expect(Date.now() - started).toBeLessThan(3000);
+      expect((await daemon.exited).code).toBe(0);
+      listening.close();
+    }));
+
+  test('on a directory that another daemon uses is refused and does no harm to it', () =>
+    inDir(async (dir) => {
+      const first = await startChild(bundle, dir, 'sim');
+      await prepare(first);
+      await expect(startChild(bundle, dir, 'sim')).rejects.toThrow(DaemonFailed);
+      expect(
+        (await settle(first, 'POST', '/1.0/containers', { name: 'c', source: { type: 'none' } })).operation?.status,
+      ).toBe('Success');
+      await first.kill('SIGTERM');
+    }));
+
+  test('replaces the socket that a killed one left', () =>
+    inDir(async (dir) => {
+      const first = await startChild(bundle, dir, 'sim');
+      await first.kill('SIGKILL');
+      expect(existsSync(join(dir, 'unix.socket'))).toBe(true);
+      const second = await startChild(bundle, dir, 'sim');
+      expect((await read(second, '/1.0')).auth).toBe('trusted');
+      await second.kill('SIGTERM');
+    }));
+
+  test('does not take the socket of another program', () =>
+    inDir(async (dir) => {
+      const other = createServer().listen(join(dir, 'unix.socket'));
+      await new Promise((resolve) => other.once('listening', resolve));
+      try {
+        await expect(startChild(bundle, dir, 'sim')).rejects.toThrow(/already listens/);
+        expect(existsSync(join(dir, 'unix.socket'))).toBe(true);
+      } finally {
+        other.close();
+      }
+    }));
+
+  test.each([
+    [['--runtime', 'qemu'], /runtime/],
+    [['--https', 'no address'], /address/i],
+    [['--group', 'no-such-group-here'], /group/],
+  ])('with %j is refused with the reason', (args, reason) =>
+    inDir(async (dir) => {
+      await expect(startChild(bundle, dir, 'sim', args)).rejects.toThrow(reason);
+    }),
+  );
+
+  test('finishes what is under way before it ends on SIGTERM', () =>
+    inDir(async (dir) => {
+      const daemon = await startChild(bundle, dir, 'sim');
+      await prepare(daemon);
+      const created = Array.from({ length: 20 }, (_, index) =>
+        settle(daemon, 'POST', '/1.0/containers', { name: `c${index}`, source: { type: 'none' } }).catch(
+          () => undefined,
+        ),
+      );
+      await until(
+        () =>
+          existsSync(join(dir, 'storage-pools/default/containers')) &&
+          readdirSync(join(dir, 'storage-pools/default/containers')).length > 0,
+      );
+      await daemon.kill('SIGTERM');
+      await Promise.all(created);
+      const again = await startChild(bundle, dir, 'sim');
+      const names = ((await read(again, '/1.0/containers?recursion=1')) as Json[]).map((each) => each.name as string);
+      expect(readdirSync(join(dir, 'storage-pools/default/containers')).toSorted()).toEqual(names.toSorted());
+      expect(again.log.filter((line) => line.includes('a crash interrupted'))).toEqual([]);
+      await again.kill('SIGTERM');
+    }));
+});
+
+describe('a restart', () => {
+  test('finds running and frozen containers as they are, and everything recorded', async () => {
+    await withDaemon({}, async (daemon) => {
+      await seed(daemon);
+      await daemon.call('POST', '/1.0/networks', {
+        name: 'gtyalife',
+        config: { 'ipv4.address': '10.214.5.1/24', 'ipv6.address': 'none' },
+      });
+      for (const name of ['run', 'ice', 'off']) await createContainer(daemon, name);
+      for (const name of ['run', 'ice']) await setState(daemon, name, 'start');
+      await setState(daemon, 'ice', 'freeze');
+      const kinds = ['containers', 'profiles', 'networks', 'storage-pools'];
+      const before = await Promise.all(kinds.map((kind) => daemon.get(`/1.0/${kind}?recursion=1`)));
+      const pid = (await daemon.get('/1.0/containers/run/state')).pid;
+      await daemon.restart();
+      expect(await Promise.all(kinds.map((kind) => daemon.get(`/1.0/${kind}?recursion=1`)))).toEqual(before);
+      expect((await daemon.get('/1.0/containers/run/state')).pid).toBe(pid);
+      expect(await daemon.get('/1.0/operations')).toEqual([]);
+    });
+  });
+
+  test('brings networks up again that the host has lost', async () => {
+    await withDaemon({}, async (daemon) => {
+      await daemon.call('POST', '/1.0/networks', {
+        name: 'gtyalost',
+        config: { 'ipv4.address': '10.214.5.1/24', 'ipv6.address': 'none' },
+      });
+      await daemon.host.network.down('gtyalost');
+      expect((await daemon.call('GET', '/1.0/networks/gtyalost/state')).status).toBe(404);
+      await daemon.restart();
+      expect((await daemon.get('/1.0/networks/gtyalost/state')).state).toBe('up');
+    });
+  });
+
+  test('after the host went down starts what shall start, in order of priority and name', async () => {
+    await withDaemon({}, async (daemon) => {
+      await seed(daemon);
+      const wanted: Record<string, object> = {
+        early: { 'boot.autostart': 'true', 'boot.autostart.priority': '5' },
+        b: { 'boot.autostart': 'yes' },
+        a: { 'boot.autostart': '1' },
+        never: { 'boot.autostart': 'false' },
+        was: {},
+        stopped: {},
+      };
+      for (const [name, config] of Object.entries(wanted)) await createContainer(daemon, name, { config });
+      for (const name of ['never', 'was']) await setState(daemon, name, 'start');
+      // What a host that goes down leaves: no container, and nobody who recorded their end.
+      await daemon.restart(() => rm(join(daemon.dir, 'runtime'), { recursive: true }));
+      await until(async () => (await statusOf(daemon, 'was')) === 'Running');
+      const list = (await daemon.get('/1.0/containers?recursion=1')) as Json[];
+      const started = list
+        .filter((each) => each.status === 'Running')
+        .toSorted((x, y) => (x.last_used_at < y.last_used_at ? -1 : 1));
+      expect(started.map((each) => each.name)).toEqual(['early', 'a', 'b', 'was']);
+    });
+  });
+
+  test('goes on with the others when one cannot start', async () => {
+    await withDaemon({}, async (daemon) => {
+      await seed(daemon);
+      const broken = { data: { type: 'disk', path: '/data', source: '/nowhere' } };
+      await createContainer(daemon, 'a', { config: { 'boot.autostart': 'true' }, devices: broken });
+      await createContainer(daemon, 'b', { config: { 'boot.autostart': 'true' } });
+      await daemon.restart();
+      await until(async () => (await statusOf(daemon, 'b')) === 'Running');
+      expect(await statusOf(daemon, 'a')).toBe('Stopped');
+      expect(daemon.logged.some((line) => line.startsWith('error:') && line.includes('/nowhere'))).toBe(true);
+    });
+  });
+});
+
+describe('autostart order', () => {
+  const entry = (name: string, config: Record<string, string>, lifecycle = 'ready') =>
+    ({ name, modRev: 1, document: { config, lifecycle } }) as never;
+  test('is by priority, then by name; only what shall start and is whole', () => {
+    const entries = [
+      entry('z', { 'boot.autostart': 'true' }),
+      entry('a', { 'boot.autostart': 'on' }),
+      entry('low', { 'boot.autostart': 'true', 'boot.autostart.priority': '-1' }),
+      entry('high', { 'boot.autostart': 'true', 'boot.autostart.priority': '10' }),
+      entry('was', { 'volatile.last_state.power': 'RUNNING' }),
+      entry('off', { 'volatile.last_state.power': 'STOPPED' }),
+      entry('no', { 'boot.autostart': 'false', 'volatile.last_state.power': 'RUNNING' }),
+      entry('half', { 'boot.autostart': 'true' }, 'creating'),
+    ];
+    const order = autostartOrder(entries, (each) => each.document.config);
+    expect(order.map((each) => each.name)).toEqual(['high', 'a', 'was', 'z', 'low']);
+  });
+});
+
+const canMount = process.getuid?.() === 0;
+if (!canMount) console.log('skipped: the daemon on a full disk: not root');
+
+test.runIf(canMount)('on a full disk a creation fails with the reason, leaves nothing, and the daemon goes on', () =>
+  inDir(async (dir) => {
+    const state = join(dir, 'state');
+    await mkdir(state);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', state]);
+    let daemon: TestDaemon | undefined;
+    try {
+      daemon = await makeDaemon({ dir: state });
+      await seed(daemon);
+      await createContainer(daemon, 'first');
+      await writeFile(
+        join(state, 'storage-pools/default/containers/first/rootfs/data'),
+        Buffer.alloc(4 * 1024 * 1024, 'x'),
+      );
+      // Each copy takes four megabytes: at some point there is no room.
+      const ends: string[] = [];
+      for (let index = 0; index < 8; index += 1) {
+        const operation = await daemon.run('POST', '/1.0/containers', {
+          name: `copy${index}`,
+          source: { type: 'copy', source: 'first' },
+        });
+        ends.push(operation.status);
+        if (operation.status === 'Failure') {
+          expect(operation.err).toMatch(/space|full|ENOSPC|Wrote only/i);
+          break;
+        }
+      }
+      expect(ends.at(-1)).toBe('Failure');
+      const names = ((await daemon.get('/1.0/containers?recursion=1')) as Json[]).map((each) => each.name as string);
+      expect(readdirSync(join(state, 'storage-pools/default/containers')).toSorted()).toEqual(names.toSorted());
+      expect(readdirSync(join(state, 'storage-pools/default/tmp'))).toEqual([]);
+      await daemon.ok('DELETE', `/1.0/containers/${names.find((name) => name.startsWith('copy'))}`);
+      await createContainer(daemon, 'after', { source: { type: 'copy', source: 'first' } });
+    } finally {
+      await daemon?.stop();
+      execFileSync('umount', ['-l', state]);
+    }
+  }),
+);
+
+describe.skipIf(missing !== undefined)('with real containers', () => {
+  test('SIGTERM leaves them running; a new daemon finds them, notices what ended, and can stop them', () =>
+    inDir(async (dir) => {
+      const built = await buildBusyboxImage(join(dir, 'built'), { busybox: { dhcp: false } });
+      const { readFile } = await import('node:fs/promises');
+      let daemon = await startChild(bundle, dir, 'lxc');
+      try {
+        await prepare(daemon);
+        expect((await settle(daemon, 'POST', '/1.0/images', await readFile(built.metadataPath))).operation?.err).toBe(
+          '',
+        );
+        const source = { type: 'image', fingerprint: built.fingerprint };
+        for (const name of ['stays', 'ends']) {
+          expect(
+            (await settle(daemon, 'POST', '/1.0/containers', { name, source, ephemeral: name === 'ends' })).operation
+              ?.err,
+          ).toBe('');
+          expect(
+            (await settle(daemon, 'PUT', `/1.0/containers/${name}/state`, { action: 'start' })).operation?.err,
+          ).toBe('');
+        }
+        const [stays, ends] = [
+          (await read(daemon, '/1.0/containers/stays/state')).pid as number,
+          (await read(daemon, '/1.0/containers/ends/state')).pid as number,
+        ];
+        await daemon.kill('SIGTERM');
+        expect([existsSync(`/proc/${stays}/ns`), existsSync(`/proc/${ends}/ns`)]).toEqual([true, true]);
+        process.kill(ends, 'SIGKILL');
+        await until(() => !existsSync(`/proc/${ends}/ns`));
+        daemon = await startChild(bundle, dir, 'lxc');
+        expect((await read(daemon, '/1.0/containers/stays/state')).pid).toBe(stays);
+        await until(async () => ((await read(daemon, '/1.0/containers')) as string[]).length === 1, 10_000);
+        expect(
+          (await settle(daemon, 'PUT', '/1.0/containers/stays/state', { action: 'stop', timeout: 10 })).operation?.err,
+        ).toBe('');
+        expect(existsSync(`/proc/${stays}/ns`)).toBe(false);
+        expect((await settle(daemon, 'DELETE', '/1.0/containers/stays')).operation?.err).toBe('');
+      } finally {
+        await daemon.kill('SIGKILL').catch(() => {});
+        const last = await makeDaemon({ runtime: 'lxc', dir });
+        await last.cleanUp();
+      }
+    }));
+});

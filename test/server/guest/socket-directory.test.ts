@@ -1,0 +1,84 @@
+// What a guest writes in /dev/lxd is on no disk of the host: an unprivileged one cannot make it writable, a privileged one fills a
+// small file system of its own.
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  hostRemains,
+  makeDaemon,
+  realRuntimeMissing,
+  seed,
+  setState,
+  type TestDaemon,
+} from '../../support/daemons/daemon.ts';
+import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
+import { until } from '../../support/until.ts';
+
+const missing = await realRuntimeMissing();
+const never = new AbortController().signal;
+const attempt = `mount -o remount,rw,bind /dev/lxd; dd if=/dev/zero of=/dev/lxd/fill bs=1024 count=2048; ls /dev/lxd`;
+
+describe.skipIf(missing !== undefined)('the directory of the guest socket', () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await makeDaemon({ runtime: 'lxc' });
+    await seed(daemon);
+    await busyboxContainer(daemon, 'plain', 'lxc');
+    await daemon.ok('POST', '/1.0/containers', {
+      name: 'root',
+      source: { type: 'image', alias: 'busybox' },
+      config: { 'security.privileged': 'true' },
+    });
+    for (const name of ['plain', 'root']) expect((await setState(daemon, name, 'start')).err).toBe('');
+  }, 120_000);
+  afterAll(async () => {
+    const { dir } = daemon;
+    await daemon.cleanUp();
+    expect(hostRemains(dir)).toEqual([]);
+  });
+
+  const run = async (name: string, script: string): Promise<string> => {
+    const { stdout, stderr } = await daemon.host.runtime.exec(name, ['sh', '-c', script], {}, never);
+    return `${stdout}${stderr}`;
+  };
+  /** On the host: the directory whose socket has the number that the container sees. */
+  const placeOf = async (name: string): Promise<string> => {
+    const number = Number.parseInt(await run(name, 'ls -i /dev/lxd/sock'), 10);
+    const [uuid = ''] = readdirSync(join(daemon.dir, 'guests')).filter((each) => {
+      const found = statSync(join(daemon.dir, 'guests', each, 'sock'));
+      return found.ino === number && isOwn(each) === (name === 'root');
+    });
+    expect(uuid, `no directory on the host has the socket ${number} of ${name}`).not.toBe('');
+    return join(daemon.dir, 'guests', uuid);
+  };
+  const isOwn = (uuid: string): boolean =>
+    statSync(join(daemon.dir, 'guests', uuid)).dev !== statSync(join(daemon.dir, 'guests')).dev;
+
+  test('cannot be written by an unprivileged guest', async () => {
+    const said = await run('plain', attempt);
+    expect(said).toMatch(/Read-only file system|permission denied/i);
+    expect(readdirSync(await placeOf('plain'))).toEqual(['sock']);
+  });
+
+  test('of a privileged guest holds 64 KiB at most, on a file system of its own', async () => {
+    const said = await run('root', attempt);
+    const place = await placeOf('root');
+    const { blocks, bsize } = statfsSync(place);
+    expect(blocks * bsize).toBeLessThanOrEqual(64 * 1024);
+    // Where the guest got through, it came to the end of that room.
+    if (readdirSync(place).includes('fill')) {
+      expect(said).toMatch(/No space left/);
+      expect(statSync(join(place, 'fill')).size).toBeLessThanOrEqual(64 * 1024);
+    } else expect(said).toMatch(/Read-only file system|permission denied/i);
+  });
+
+  test('is in its place after the daemon was restarted, and gone after a stop', async () => {
+    const before = await placeOf('root');
+    await daemon.restart();
+    expect(await placeOf('root')).toBe(before);
+    expect((await setState(daemon, 'root', 'stop', { force: true })).err).toBe('');
+    // The end of a container is heard of beside its operation.
+    await until(() => !existsSync(before) && hostRemains(before).length === 0, 25_000);
+    expect(readdirSync(join(daemon.dir, 'guests'))).toHaveLength(1);
+  });
+});

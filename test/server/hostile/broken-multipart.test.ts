@@ -1,0 +1,28 @@
+// Multipart uploads that cannot be told apart into parts are the sender's mistake: 400 with the reason, and nothing is left behind.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await makeDaemon();
+});
+afterAll(() => daemon.cleanUp());
+
+const part = '--b\r\nContent-Disposition: form-data; name="metadata"; filename="m"\r\n\r\nabc';
+
+test.each([
+  ['has no boundary', 'multipart/form-data', part],
+  ['has an empty boundary', 'multipart/form-data; boundary=', part],
+  ['ends in the middle of a part', 'multipart/form-data; boundary=b', part],
+  ['ends before the closing boundary', 'multipart/form-data; boundary=b', `${part}\r\n--b`],
+  ['holds none of its boundaries', 'multipart/form-data; boundary=b', 'nothing of the kind'],
+  ['is empty', 'multipart/form-data; boundary=b', ''],
+])('an upload that %s is refused with 400', async (_what, type, body) => {
+  const answer = await daemon.call('POST', '/1.0/images', body, { 'content-type': type });
+  expect(answer.status, answer.bytes.toString()).toBe(400);
+  expect(answer.body.metadata.message).toMatch(/parts.*metadata.*rootfs/);
+  const left = readdirSync(join(daemon.dir, 'images'), { recursive: true, withFileTypes: true });
+  expect(left.filter((entry) => entry.isFile())).toEqual([]);
+});

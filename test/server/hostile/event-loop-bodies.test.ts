@@ -1,0 +1,66 @@
+// Nothing that a client sends holds the event loop longer than the limit that the daemon itself reports: every kind of body is sent
+// to a daemon of its own process, which tells how often its loop was held.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
+import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
+import { settle } from '../../support/daemons/child-process.ts';
+import { call } from '../../support/daemons/daemon.ts';
+import { backupBodies, imageBodies } from '../../support/hostile/files.ts';
+import { openHeldDaemon, type HeldDaemon } from '../../support/hostile/event-loop-daemon.ts';
+import { anyBodies, configBodies } from '../../support/hostile/json-bodies.ts';
+
+let held: HeldDaemon;
+beforeAll(async () => {
+  held = await openHeldDaemon();
+});
+afterAll(() => held.close());
+
+const place = (path: string): string => path.replace(/:[a-z]+/g, 'default').replace('*', 'x');
+const withBody = (endpoints as readonly Endpoint[])
+  .filter((row) => row.built && row.body !== undefined)
+  .map((row) => [row.id, row.method, place(row.path)] as const);
+const json = { 'content-type': 'application/json' };
+
+describe.each(withBody)('%s', (_id, method, path) => {
+  test('is not held by JSON that is deep, wide or long', async () => {
+    await held.expectFree(async () => {
+      for (const [what, body] of Object.entries(anyBodies)) {
+        const { status } = await call(held.daemon, method, path, body, json);
+        expect(status, what).toBeLessThan(500);
+      }
+    });
+  });
+});
+
+const withConfig = withBody.filter(([id]) => /^(containers|profiles)\.(create|put|patch)$/.test(id));
+describe.each(withConfig)('%s with config and devices', (_id, method, path) => {
+  test.each(Object.keys(configBodies))('is not held by %s', async (what) => {
+    await held.expectFree(() => settle(held.daemon, method, path, Buffer.from(configBodies[what] ?? '')));
+  });
+});
+
+describe('an image', () => {
+  const bodies = imageBodies();
+  test.each(Object.keys(bodies))(
+    'does not hold the loop with %s',
+    async (what) => {
+      await held.expectFree(() => settle(held.daemon, 'POST', '/1.0/images', bodies[what]));
+    },
+    600_000,
+  );
+});
+
+describe('a backup', () => {
+  const bodies = backupBodies();
+  test.each(Object.keys(bodies))(
+    'does not hold the loop with %s',
+    async (what) => {
+      await held.expectFree(async () => {
+        const headers = { 'content-type': 'application/octet-stream', 'x-svc-name': 'h' };
+        const answer = await call(held.daemon, 'POST', '/1.0/containers', bodies[what], headers);
+        if (answer.status === 202) await call(held.daemon, 'GET', `${answer.body.operation as string}/wait`);
+      });
+    },
+    600_000,
+  );
+});

@@ -1,0 +1,142 @@
+// A backup of a stranger brings no access to the host without a word: it is refused with the list of what it would bring, unless the
+// caller, or the server's config for clients without such a flag, says that it is trusted.
+import { mkdtemp, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hostAccessOf } from '../../../server/services/backups/host-access.ts';
+import { call, createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { tarOf, type TarPiece } from '../../support/images/hostile.ts';
+
+let daemon: TestDaemon;
+let lxdSocket: string;
+beforeAll(async () => {
+  const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtyb-'));
+  lxdSocket = join(dir, 'lxd/unix.socket');
+  daemon = await makeDaemon({ dir, lxd: { socket: lxdSocket } });
+  await seed(daemon);
+});
+afterAll(() => daemon.cleanUp());
+
+interface Machine {
+  readonly config?: Record<string, string>;
+  readonly devices?: Record<string, Record<string, string>>;
+}
+const machine = ({ config = {}, devices = {} }: Machine) => ({
+  architecture: 'x86_64',
+  config,
+  devices,
+  profiles: ['default'],
+});
+const directory = (name: string): TarPiece => ({ name, flag: '5' });
+
+function backupOf(name: string, container: Machine, snapshot?: Machine, isOld = false): Buffer {
+  const snapshots = snapshot === undefined ? [] : ['s'];
+  const config = {
+    container: machine(container),
+    snapshots: snapshot === undefined ? [] : [{ ...machine(snapshot), name: 's' }],
+  };
+  const index = { name, backend: 'dir', pool: 'default', snapshots, optimized: false, ...(isOld ? {} : { config }) };
+  const parts = [...snapshots.map((each) => `backup/snapshots/${each}`), 'backup/container'];
+  return tarOf(
+    { name: 'backup/index.yaml', content: JSON.stringify(index) },
+    ...parts.flatMap((part) => [
+      directory(`${part}/`),
+      directory(`${part}/rootfs/`),
+      ...(isOld && part === 'backup/container'
+        ? [{ name: `${part}/backup.yaml`, content: JSON.stringify(config) }]
+        : []),
+    ]),
+  );
+}
+
+const upload = (bytes: Buffer, headers: Record<string, string> = {}): Promise<Answer> =>
+  daemon.call('POST', '/1.0/containers', bytes, { 'content-type': 'application/octet-stream', ...headers });
+const privileged = { config: { 'security.privileged': 'true' } };
+const hostRoot = { devices: { data: { type: 'disk', source: '/', path: '/mnt' } } };
+
+describe('a backup is refused, and nothing is made of it', () => {
+  test.each<[string, Machine, RegExp]>([
+    ['privileged', privileged, /the key security\.privileged/],
+    ['with the root of the host', hostRoot, /the device data: the path \/ of the host/],
+    ['with a hook', { config: { 'raw.lxc': 'lxc.hook.pre-start = /bin/evil' } }, /the key raw\.lxc/],
+    ['with host ids', { config: { 'raw.idmap': 'both 0 0' } }, /the key raw\.idmap/],
+    ['with kernel modules', { config: { 'linux.kernel_modules': 'evil' } }, /the key linux\.kernel_modules/],
+    ['without filters', { config: { 'security.syscalls.blacklist_default': 'false' } }, /security\.syscalls/],
+    ['with a node', { devices: { mem: { type: 'unix-char', path: '/dev/mem' } } }, /the device mem: type unix-char/],
+    [
+      'with a proxy',
+      { devices: { p: { type: 'proxy', listen: 'tcp:0.0.0.0:22', connect: 'tcp:127.0.0.1:1' } } },
+      /the device p: type proxy/,
+    ],
+    [
+      'with an interface',
+      { devices: { e: { type: 'nic', nictype: 'physical', parent: 'eth0' } } },
+      /the device e: an interface of the host/,
+    ],
+  ])('%s', async (_what, what, message) => {
+    const answer = await upload(backupOf('evil', what));
+    expect(answer.status).toBe(400);
+    expect(answer.body.metadata.message).toMatch(message);
+    expect(answer.body.metadata.message).toMatch(/--allow-host-access.*backups\.allow_host_access/);
+    expect((await daemon.call('GET', '/1.0/containers/evil')).status).toBe(404);
+  });
+
+  test('when only a snapshot of it would', async () => {
+    const answer = await upload(backupOf('evil', {}, privileged));
+    expect(answer.status).toBe(400);
+    expect(answer.body.metadata.message).toMatch(/security\.privileged \(in the snapshot s\)/);
+  });
+
+  test('when it is of an old release, which says so beside the files only', async () => {
+    const answer = await upload(backupOf('evil', privileged, undefined, true));
+    expect(answer.status).toBe(202);
+    const ended = await daemon.wait(answer.body.operation as string);
+    expect(ended).toMatchObject({ status: 'Failure', err: expect.stringMatching(/the key security\.privileged/) });
+    expect((await daemon.call('GET', '/1.0/containers/evil')).status).toBe(404);
+  });
+});
+
+describe('a backup is taken', () => {
+  const made = async (answer: Answer): Promise<string> => {
+    expect(answer.status, answer.bytes.toString()).toBe(202);
+    return (await daemon.wait(answer.body.operation as string)).err;
+  };
+
+  test('that stays within its container', async () => {
+    const config = { 'user.a': 'b', 'limits.memory': '1GiB', 'security.privileged': 'false' };
+    const devices = { eth0: { type: 'nic', nictype: 'bridged', parent: 'br0' } };
+    expect(await made(await upload(backupOf('good', { config, devices })))).toBe('');
+  });
+
+  test('that the caller trusts: the one of its own privileged container', async () => {
+    await createContainer(daemon, 'mine', privileged);
+    await daemon.ok('POST', '/1.0/containers/mine/backups', { name: 'b' });
+    const { bytes } = await daemon.call('GET', '/1.0/containers/mine/backups/b/export');
+    expect((await upload(bytes, { 'x-svc-name': 'again' })).status).toBe(400);
+    const headers = { 'x-svc-name': 'again', 'x-svc-allow-host-access': 'true' };
+    expect(await made(await upload(bytes, headers))).toBe('');
+    expect((await daemon.get('/1.0/containers/again')).config['security.privileged']).toBe('true');
+  });
+
+  test('from a stock client of LXD, which has no such flag, while the config of the server says so', async () => {
+    const send = (name: string) =>
+      call({ socketPath: lxdSocket }, 'POST', '/1.0/containers', backupOf(name, privileged), {
+        'content-type': 'application/octet-stream',
+      });
+    const refused = await send('stock');
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      expect.stringMatching(/security\.privileged.*allow_host_access/),
+    ]);
+    await daemon.call('PATCH', '/1.0', { config: { 'backups.allow_host_access': 'true' } });
+    expect(await made(await send('stock'))).toBe('');
+    await daemon.call('PATCH', '/1.0', { config: { 'backups.allow_host_access': '' } });
+    expect((await send('stock2')).status).toBe(400);
+  });
+});
+
+test('values of keys are not in the list: they may be secrets', () => {
+  const saved = { ...machine({ config: { 'raw.lxc': 'a-secret' } }), ephemeral: false, description: '' };
+  expect(hostAccessOf({ container: saved, snapshots: [] })).toEqual(['the key raw.lxc']);
+});

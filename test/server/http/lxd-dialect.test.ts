@@ -1,0 +1,182 @@
+// The dialect of LXD on its own listeners: envelopes, statuses, words and filters, where they differ from the spec's.
+import { existsSync, statSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseFilter } from '../../../server/http/dialects/lxd-filter.ts';
+import { lxdExtensions } from '../../../server/http/dialects/lxd-spellings.ts';
+import {
+  call,
+  createContainer,
+  listenOn,
+  makeDaemon,
+  seed,
+  type Answer,
+  type Sent,
+  type TestDaemon,
+} from '../../support/daemons/daemon.ts';
+
+let daemon: TestDaemon;
+let work = '';
+let socketPath = '';
+beforeAll(async () => {
+  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyd-'));
+  socketPath = join(work, 'made', 'unix.socket');
+  daemon = await makeDaemon({ lxd: { socket: socketPath } });
+  await seed(daemon);
+  for (const name of ['one', 'two']) await createContainer(daemon, name, { config: { 'user.kind': name } });
+  await daemon.ok('PUT', '/1.0/containers/one/state', { action: 'start' });
+});
+afterAll(async () => {
+  await daemon.cleanUp();
+  expect(existsSync(socketPath)).toBe(false);
+  await rm(work, { recursive: true, force: true });
+});
+const lxd = (method: string, path: string, body?: Sent, headers = {}): Promise<Answer> =>
+  call({ socketPath }, method, path, body, headers);
+
+const members = ['error', 'error_code', 'metadata', 'operation', 'status', 'status_code', 'type'];
+
+test('the socket is for its group only, and the spec’s own socket goes on as before', async () => {
+  expect(statSync(socketPath).mode & 0o777).toBe(0o660);
+  expect((await daemon.call('GET', '/1.0/containers/none')).body).toMatchObject({ type: 'error', error: 'Failure' });
+});
+
+test('volumes of blocks are refused, not made as something else', async () => {
+  const volumes = '/1.0/storage-pools/default/volumes/custom';
+  const block = await lxd('POST', volumes, { name: 'blocks', type: 'custom', content_type: 'block' });
+  expect([block.status, block.body.error]).toEqual([400, expect.stringContaining('content_type: must be filesystem')]);
+  expect((await lxd('GET', `${volumes}/blocks`)).status).toBe(404);
+  const files = await lxd('POST', volumes, { name: 'files', type: 'custom', content_type: 'filesystem' });
+  expect(files.status).toBe(200);
+  expect((await lxd('DELETE', `${volumes}/files`)).status).toBe(200);
+});
+
+describe('answers', () => {
+  test('have all seven members, and the reason as error', async () => {
+    const refused = await lxd('GET', '/1.0/containers/none');
+    expect(refused.status).toBe(404);
+    expect(Object.keys(refused.body).toSorted()).toEqual(members);
+    expect(refused.body).toMatchObject({ error: 'The container none was not found', error_code: 404, metadata: null });
+    const read = await lxd('GET', '/1.0/containers/one');
+    expect(Object.keys(read.body).toSorted()).toEqual(members);
+    expect(read.metadata).toMatchObject({ name: 'one', type: 'container' });
+  });
+
+  test('are never 204: created and renamed 201, deleted 200, background 202 as Operation created', async () => {
+    const made = await lxd('POST', '/1.0/profiles', { name: 'p' });
+    expect([made.status, made.headers.location]).toEqual([201, '/1.0/profiles/p']);
+    const renamed = await lxd('POST', '/1.0/profiles/p', { name: 'q' });
+    expect([renamed.status, renamed.headers.location]).toEqual([201, '/1.0/profiles/q']);
+    const gone = await lxd('DELETE', '/1.0/profiles/q');
+    expect([gone.status, gone.metadata]).toEqual([200, {}]);
+    const exec = await lxd('POST', '/1.0/containers/one/exec', { command: ['true'] });
+    expect(exec.body).toMatchObject({ status: 'Operation created', status_code: 100 });
+    expect((await lxd('GET', `${exec.body.operation}/wait`)).metadata.status).toBe('Success');
+  });
+
+  test('tell files by headers of LXD, and demand trust by its own', async () => {
+    await lxd('POST', '/1.0/containers/one/files?path=/f', Buffer.from('x'), {
+      'x-lxd-mode': '0640',
+      'x-lxd-uid': '0',
+    });
+    const file = await lxd('GET', '/1.0/containers/one/files?path=/f');
+    expect([file.headers['x-lxd-mode'], file.headers['x-lxd-type']]).toEqual(['0640', 'file']);
+    expect(Object.keys(file.headers).filter((name) => name.startsWith('x-svc'))).toEqual([]);
+  });
+
+  test('of a backup name it where clients of LXD look, also in events', async () => {
+    const events = await listenOn(`ws+unix://${socketPath}:/1.0/events?type=operation`);
+    const { body } = await lxd('POST', '/1.0/containers/two/backups', { compression_algorithm: 'none' });
+    expect(body.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
+    const wait = await lxd('GET', `${body.operation}/wait`);
+    expect(wait.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
+    const told = await events.next((event) => JSON.stringify(event).includes('/1.0/backups/backup0'), 20_000);
+    expect(told.type).toBe('operation');
+    events.close();
+    const plain = await daemon.ok('DELETE', '/1.0/containers/two/backups/backup0');
+    expect(plain.resources?.['backups']).toEqual(['/1.0/containers/two/backups/backup0']);
+  });
+});
+
+test('a template that is there is replaced by POST, as lxc config template edit sends it', async () => {
+  const at = '/1.0/containers/two/metadata/templates?path=a.tpl';
+  for (const text of ['first', 'second']) expect((await lxd('POST', at, Buffer.from(text))).status).toBe(200);
+  expect((await lxd('GET', at)).bytes.toString()).toBe('second');
+  expect((await daemon.call('POST', at, Buffer.from('third'))).status).toBe(409);
+});
+
+test('the server is one of LXD, by its words, and promises only what is served', async () => {
+  const { metadata } = await lxd('GET', '/1.0');
+  expect(metadata).toMatchObject({ auth: 'trusted', auth_methods: ['tls'], environment: { server: 'lxd' } });
+  expect(metadata.api_extensions).toEqual(lxdExtensions);
+  expect(lxdExtensions).toEqual(expect.arrayContaining(['resource_limits', 'unix_priv_drop', 'api_filtering']));
+  // Clients speak of containers and of no projects as long as these are missing.
+  for (const name of ['instances', 'instance_types', 'clustering']) expect(lxdExtensions).not.toContain(name);
+  expect((await daemon.get('/1.0')).environment.server).toBe('gantry');
+});
+
+test('processors are told core by core and thread by thread', async () => {
+  const { metadata } = await lxd('GET', '/1.0/resources');
+  const threads = metadata.cpu.sockets.flatMap((socket: { cores: { threads: { id: number }[] }[] }) =>
+    socket.cores.flatMap((core) => core.threads.map(({ id }) => id)),
+  );
+  expect(new Set(threads).size).toBe(threads.length);
+  expect(threads.length).toBeGreaterThan(0);
+});
+
+test('operations are listed by status', async () => {
+  const { body } = await lxd('POST', '/1.0/containers/one/exec', { command: ['true'] });
+  await lxd('GET', `${body.operation}/wait`);
+  expect((await lxd('GET', '/1.0/operations')).metadata.success).toContain(body.operation);
+  const [first] = (await lxd('GET', '/1.0/operations?recursion=1')).metadata.success;
+  expect(first.status).toBe('Success');
+});
+
+describe('filters', () => {
+  const names = async (filter: string, recursion = 1): Promise<unknown> => {
+    const { metadata } = await lxd(
+      'GET',
+      `/1.0/containers?recursion=${recursion}&filter=${encodeURIComponent(filter)}`,
+    );
+    return recursion === 0 ? metadata : metadata.map(({ name }: { name: string }) => name);
+  };
+  test.each([
+    ['', ['one', 'two']],
+    ['status eq running', ['one']],
+    ['not status eq running', ['two']],
+    ['status ne Running and type eq container', ['two']],
+    ['config.user.kind eq two or name eq "one"', ['one', 'two']],
+    ['expanded_config.user.kind eq TWO', ['two']],
+    ['no.such.thing eq x', []],
+    ['ephemeral eq false and name eq one', ['one']],
+  ])('%j', async (filter, expected) => {
+    expect(await names(filter)).toEqual(expected);
+  });
+
+  test('of URLs and of images', async () => {
+    expect(await names('name eq one', 0)).toEqual(['/1.0/containers/one']);
+    expect((await lxd('GET', '/1.0/images?filter=public+eq+true')).metadata).toEqual([]);
+  });
+
+  test.each(['status', 'status eq', 'status like x', 'a eq b c eq d', 'not', 'a eq b and', 'eq eq', '"'.repeat(3)])(
+    '%j is refused with its place',
+    async (filter) => {
+      const answer = await lxd('GET', `/1.0/containers?recursion=1&filter=${encodeURIComponent(filter)}`);
+      expect([answer.status, answer.body.error]).toEqual([400, expect.stringMatching(/filter/)]);
+    },
+  );
+
+  test('that are endless are refused', () => {
+    expect(() => parseFilter(Array.from({ length: 500 }, () => 'a eq b').join(' or '))).toThrow(/more than 100 terms/);
+  });
+});
+
+test('null stands for what a client left out', async () => {
+  const body = { name: 'nulls', description: null, config: null, devices: null, source: { type: 'none', alias: null } };
+  const { body: answer } = await lxd('POST', '/1.0/containers', body);
+  expect((await lxd('GET', `${answer.operation}/wait`)).metadata.err).toBe('');
+  const wrong = await lxd('POST', '/1.0/containers', { name: 'wrong', source: null });
+  expect([wrong.status, wrong.body.error]).toEqual([400, expect.stringMatching(/source/)]);
+});

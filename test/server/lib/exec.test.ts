@@ -1,0 +1,80 @@
+// Running host programs: all output is there, limits hold, and a grandchild that keeps the pipes open delays nobody for long.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { exec, ExecError } from '../../../server/lib/exec.ts';
+import { mortal } from '../../../server/lib/die-with-parent.ts';
+import { until } from '../../support/until.ts';
+
+describe('exec', () => {
+  test('returns everything that was written, also with many programs at once', async () => {
+    const runs = Array.from({ length: 64 }, (_, index) =>
+      exec(['sh', '-c', `echo out ${index}; echo err ${index} >&2`]),
+    );
+    for (const [index, result] of (await Promise.all(runs)).entries()) {
+      expect(result).toEqual({ code: 0, stdout: `out ${index}\n`, stderr: `err ${index}\n` });
+    }
+  });
+
+  test('does not wait for a grandchild that holds the pipes', async () => {
+    const before = performance.now();
+    const { stdout } = await exec(['sh', '-c', 'sleep 5 & echo started']);
+    expect(stdout).toBe('started\n');
+    expect(performance.now() - before).toBeLessThan(4000);
+  });
+
+  test('names program, code and what it said when it fails', async () => {
+    const failed = exec(['sh', '-c', 'echo no such thing >&2; exit 3']);
+    await expect(failed).rejects.toThrow('sh failed with code 3: no such thing');
+    await expect(failed).rejects.toBeInstanceOf(ExecError);
+  });
+
+  test('accepts other codes when told so', async () => {
+    expect((await exec(['sh', '-c', 'exit 2'], { okCodes: [0, 2] })).code).toBe(2);
+  });
+
+  test('kills a program at its time limit', async () => {
+    await expect(exec(['sleep', '20'], { timeoutMs: 100 })).rejects.toThrow('sleep did not finish in 100 ms');
+  });
+
+  test('kills a program when its signal aborts', async () => {
+    const abort = new AbortController();
+    const running = exec(['sleep', '20'], {}, abort.signal);
+    abort.abort();
+    await expect(running).rejects.toBeInstanceOf(ExecError);
+  });
+
+  test('says that a program is missing', async () => {
+    await expect(exec(['/nonexistent/program'])).rejects.toThrow('cannot run /nonexistent/program');
+  });
+
+  test('keeps no more output than asked for', async () => {
+    const { stdout } = await exec(['sh', '-c', 'head -c 100000 /dev/zero | tr "\\0" x'], { maxBytes: 10 });
+    expect(stdout).toBe('x'.repeat(10));
+  });
+
+  test('that is mortal ends with the process that started it, however that ends', async () => {
+    if (mortal(['true']).length === 1)
+      return console.log('skipped: programs that end with us: setpriv cannot do it here');
+    const [file = '', ...args] = mortal(['sh', '-c', 'echo $$; exec sleep 60']);
+    const parent = spawn(
+      process.execPath,
+      ['-e', `require('child_process').spawn(${JSON.stringify(file)}, ${JSON.stringify(args)}, { stdio: 'inherit' })`],
+      { stdio: ['ignore', 'pipe', 'ignore'] },
+    );
+    const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(said.toString());
+    expect(() => process.kill(pid, 0)).not.toThrow();
+    parent.kill('SIGKILL');
+    await until(() => {
+      try {
+        // A zombie that nobody has buried yet is dead, too.
+        return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+      } catch {
+        return true;
+      }
+    }, 20_000);
+    expect((await exec(['sh', '-c', 'exit 3'], { isMortal: true, okCodes: [3] })).code).toBe(3);
+  });
+});

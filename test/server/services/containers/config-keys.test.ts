@@ -1,0 +1,92 @@
+// Config keys over the real daemon on the simulation: a change that cannot be made is not recorded, and what keys mean at daemon start.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createContainer,
+  makeDaemon,
+  seed,
+  setState,
+  statusOf,
+  withDaemon,
+  type TestDaemon,
+} from '../../../support/daemons/daemon.ts';
+import { until } from '../../../support/until.ts';
+
+describe('a change of a running container', () => {
+  let daemon: TestDaemon;
+  let count = 0;
+  const running = async (config: Record<string, string>): Promise<string> => {
+    const name = `k${++count}`;
+    await createContainer(daemon, name, { config });
+    await setState(daemon, name, 'start');
+    return name;
+  };
+  beforeAll(async () => {
+    daemon = await makeDaemon();
+    await seed(daemon);
+  });
+  afterAll(() => daemon.cleanUp());
+
+  it.each(['PUT', 'PATCH'])(
+    'by %s that the runtime refuses is taken back whole, devices and limits',
+    async (method) => {
+      const name = await running({ 'limits.processes': '50', 'user.note': 'old' });
+      const path = `/1.0/containers/${name}`;
+      const before = await daemon.get(path);
+      daemon.sim.faults.inject({ operation: 'updateLimits', container: name, error: 'no', times: 1 });
+      const body = {
+        profiles: ['default'],
+        config: { 'limits.processes': '60', 'user.note': 'new' },
+        devices: { extra: { type: 'disk', source: '/etc', path: '/mnt/etc' } },
+      };
+      if (method === 'PUT') expect((await daemon.run('PUT', path, body)).status).toBe('Failure');
+      else expect((await daemon.call('PATCH', path, body)).status).toBeGreaterThanOrEqual(400);
+      expect(await daemon.get(path)).toEqual(before);
+      expect(daemon.sim.limits(name)).toEqual({ 'limits.processes': '50' });
+      expect(Object.keys(daemon.sim.live?.plugged(name) ?? {})).not.toContain('extra');
+    },
+  );
+
+  it('reaches the runtime for every live key, and not for others', async () => {
+    const name = await running({});
+    const seen: string[] = [];
+    const runtime = daemon.host.runtime;
+    const original = runtime.updateLimits.bind(runtime);
+    runtime.updateLimits = (of, config) => {
+      seen.push(Object.keys(config).join());
+      return original(of, config);
+    };
+    try {
+      const live = {
+        'limits.network.priority': '5',
+        'linux.kernel_modules': 'overlay',
+        'limits.hugepages.2MB': '4MiB',
+      };
+      for (const [key, value] of Object.entries(live)) {
+        await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { [key]: value } });
+        expect(seen.at(-1)).toContain(key);
+      }
+      await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'boot.stop.priority': '3', 'user.x': 'y' } });
+      expect(seen).toHaveLength(3);
+    } finally {
+      runtime.updateLimits = original;
+    }
+  });
+});
+
+it('at daemon start, boot.autostart.priority says who is first and boot.autostart.delay how long the next one waits', () =>
+  withDaemon({}, async (daemon) => {
+    await seed(daemon);
+    const configs = {
+      second: { 'boot.autostart': 'true' },
+      first: { 'boot.autostart': 'true', 'boot.autostart.priority': '7', 'boot.autostart.delay': '1' },
+      never: { 'boot.autostart': 'false' },
+    };
+    for (const [name, config] of Object.entries(configs)) await createContainer(daemon, name, { config });
+    await daemon.restart();
+    await until(async () => (await statusOf(daemon, 'second')) === 'Running', 30_000);
+    const startOf = async (name: string): Promise<number> =>
+      Date.parse((await daemon.get(`/1.0/containers/${name}`)).last_used_at as string);
+    await until(async () => (await startOf('second')) > 0);
+    expect((await startOf('second')) - (await startOf('first'))).toBeGreaterThanOrEqual(990);
+    expect(await statusOf(daemon, 'never')).toBe('Stopped');
+  }));

@@ -1,0 +1,595 @@
+// Containers over the real daemon on the simulation: creation, naming, changing, renaming, deleting (spec 2.5, 4.2).
+import { existsSync, readdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createContainer,
+  emptySource,
+  lifecycleOf,
+  makeDaemon,
+  seed,
+  setState,
+  statusOf,
+  type Json,
+  type TestDaemon,
+} from '../../../support/daemons/daemon.ts';
+import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
+
+let daemon: TestDaemon;
+const images: string[] = [];
+
+async function upload(metadata: string): Promise<string> {
+  const bytes = tarOf({ name: 'metadata.yaml', content: metadata, mode: 0o644 }, rootfsDirectory, {
+    name: 'rootfs/hello',
+    content: metadata,
+    mode: 0o644,
+  });
+  const { metadata: result } = await daemon.ok('POST', '/1.0/images', bytes);
+  return String(result?.['fingerprint']);
+}
+
+beforeAll(async () => {
+  daemon = await makeDaemon();
+  await seed(daemon);
+  images.push(
+    await upload(`architecture: x86_64\ncreation_date: 1700000000\nproperties: {os: alpha, release: "1"}\n`),
+    await upload(`architecture: x86_64\ncreation_date: 1800000000\nproperties: {os: alpha, release: "2"}\n`),
+  );
+  await daemon.call('POST', '/1.0/images/aliases', { name: 'alpha/one', target: images[0] });
+});
+afterAll(() => daemon.cleanUp());
+
+let count = 0;
+const fresh = (): string => `c${(count += 1)}`;
+const get = (name: string): Promise<Json> => daemon.get(`/1.0/containers/${name}`);
+const details = (body: Json): string[] => (body.metadata.details as { path: string }[]).map((each) => each.path);
+const volume = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name);
+
+describe('creating a container', () => {
+  test('from nothing makes a record, an empty root file system and the object the spec shows', async () => {
+    const operation = await createContainer(daemon, 'none1', { description: 'first', config: { 'user.a': 'b' } });
+    expect(operation).toMatchObject({
+      class: 'task',
+      may_cancel: false,
+      resources: { containers: ['/1.0/containers/none1'] },
+    });
+    const container = await get('none1');
+    expect(container).toMatchObject({
+      name: 'none1',
+      architecture: 'x86_64',
+      profiles: ['default'],
+      ephemeral: false,
+      config: { 'user.a': 'b' },
+      devices: {},
+      expanded_devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+      last_used_at: '1970-01-01T00:00:00Z',
+      stateful: false,
+      status: 'Stopped',
+      status_code: 102,
+      description: 'first',
+    });
+    expect(container.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/);
+    expect(readdirSync(join(volume('none1'), 'rootfs'))).toEqual([]);
+  });
+
+  test.each([
+    ['an alias with a slash', () => ({ alias: 'alpha/one' }), 0],
+    ['a fingerprint', () => ({ fingerprint: images[1] }), 1],
+    ['the first characters of a fingerprint', () => ({ fingerprint: images[0]?.slice(0, 12) }), 0],
+    ['properties: the most recent match is used', () => ({ properties: { os: 'alpha' } }), 1],
+    ['properties that only one image has', () => ({ properties: { os: 'alpha', release: '1' } }), 0],
+  ])('from an image named by %s', async (_how, source, index) => {
+    const name = fresh();
+    await createContainer(daemon, name, { source: { type: 'image', ...source() } });
+    const container = await get(name);
+    expect(container.config['volatile.base_image']).toBe(images[index]);
+    expect(container.config['image.os']).toBe('alpha');
+    expect(existsSync(join(volume(name), 'rootfs/hello'))).toBe(true);
+  });
+
+  test.each([
+    ['an unknown alias', { alias: 'nothing' }, 404],
+    ['an unknown fingerprint', { fingerprint: 'abcdef' }, 404],
+    ['properties no image has', { properties: { os: 'beta' } }, 400],
+    ['neither alias, fingerprint nor properties', {}, 400],
+    ['a remote server over plain http', { alias: 'x', mode: 'pull', server: 'http://example.org' }, 400],
+  ])('from an image with %s is refused at once', async (_what, source, status) => {
+    const answer = await daemon.call('POST', '/1.0/containers', { name: 'bad', source: { type: 'image', ...source } });
+    expect(answer.status).toBe(status);
+    expect((await daemon.call('GET', '/1.0/containers/bad')).status).toBe(404);
+  });
+
+  test.each([
+    [{ type: 'copy' }, 400, ['source.source']],
+    [{ type: 'copy', source: 'nobody' }, 404, []],
+    [{ type: 'migration' }, 400, ['source.operation', 'source.secrets.control', 'source.secrets.fs']],
+    [{ type: 'migration', mode: 'relay' }, 501, []],
+    [{ type: 'teleport' }, 400, ['source.type']],
+    [{}, 400, ['source.type']],
+    [undefined, 400, ['source']],
+    ['none', 400, ['source']],
+  ])('the source %j is refused', async (source, status, paths) => {
+    const answer = await daemon.call('POST', '/1.0/containers', { name: 'bad', source });
+    expect([answer.status, details(answer.body)]).toEqual([status, paths]);
+  });
+
+  test('as a copy takes config, devices, profiles and files, but no volatile keys but the base image', async () => {
+    await createContainer(daemon, 'origin', {
+      source: { type: 'image', alias: 'alpha/one' },
+      config: { 'user.a': '1', 'user.b': '2' },
+      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+    });
+    await createContainer(daemon, 'copied', { source: { type: 'copy', source: 'origin' }, config: { 'user.b': '3' } });
+    const [origin, copied] = [await get('origin'), await get('copied')];
+    expect(copied.config).toMatchObject({ 'user.a': '1', 'user.b': '3', 'volatile.base_image': images[0] });
+    expect(copied.devices).toEqual(origin.devices);
+    expect(copied.config['volatile.eth0.hwaddr']).toMatch(/^00:16:3e:/);
+    expect(copied.config['volatile.eth0.hwaddr']).not.toBe(origin.config['volatile.eth0.hwaddr']);
+    expect(existsSync(join(volume('copied'), 'rootfs/hello'))).toBe(true);
+  });
+
+  test('profiles absent or null mean [default], [] means none', async () => {
+    const [absent, nothing] = [fresh(), fresh()];
+    await createContainer(daemon, absent);
+    await createContainer(daemon, nothing, { profiles: null });
+    expect((await get(absent)).profiles).toEqual(['default']);
+    expect((await get(nothing)).profiles).toEqual(['default']);
+    const none = await daemon.call('POST', '/1.0/containers', { name: fresh(), profiles: [], source: emptySource });
+    expect([none.status, details(none.body)]).toEqual([400, ['devices']]);
+    const own = fresh();
+    await createContainer(daemon, own, {
+      profiles: [],
+      devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+    });
+    expect((await get(own)).profiles).toEqual([]);
+  });
+
+  test('an absent or empty name is made up', async () => {
+    for (const body of [{ source: emptySource }, { name: '', source: emptySource }]) {
+      const { resources } = await daemon.ok('POST', '/1.0/containers', body);
+      expect(resources?.['containers']?.[0]).toMatch(/^\/1\.0\/containers\/[a-z]+-[a-z]+/);
+    }
+  });
+
+  test('an instance type becomes limits, which given config overrides', async () => {
+    const name = fresh();
+    await createContainer(daemon, name, { instance_type: 'c2-m4', config: { 'limits.cpu': '1' } });
+    expect((await get(name)).config).toMatchObject({ 'limits.cpu': '1', 'limits.memory': '4096MB' });
+    const bad = await daemon.call('POST', '/1.0/containers', { source: emptySource, instance_type: 'huge' });
+    expect([bad.status, details(bad.body)]).toEqual([400, ['instance_type']]);
+  });
+
+  test('a name of 64 characters is allowed', async () => {
+    const name = 'n'.repeat(64);
+    await createContainer(daemon, name);
+    expect((await get(name)).name).toBe(name);
+  });
+
+  test.each(['n'.repeat(65), 'a/b', 'a:b', 'a,b', 'a b', 'grün', '..', '.', '-x', 'a\u0000b', 'a\nb'])(
+    'the name %j is refused',
+    async (name) => {
+      const answer = await daemon.call('POST', '/1.0/containers', { name, source: emptySource });
+      expect(answer.status).toBe(400);
+      expect(answer.body.metadata.code).toBe('invalidName');
+      expect(details(answer.body)).toEqual(['name']);
+    },
+  );
+
+  test('every problem of a body is told with its path, and nothing is made', async () => {
+    const answer = await daemon.call('POST', '/1.0/containers', {
+      name: 'bad',
+      source: emptySource,
+      profiles: ['defualt'],
+      config: { 'limits.memroy': '1GB', 'limits.cpu': 'many' },
+      devices: { eth0: { type: 'nic' }, x: { type: 'fish' } },
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error_code).toBe(400);
+    const paths = details(answer.body);
+    expect(paths).toEqual(expect.arrayContaining(['profiles.0', 'config.limits.memroy', 'config.limits.cpu']));
+    expect(paths.some((path) => path.startsWith('devices.eth0'))).toBe(true);
+    expect(paths.some((path) => path.startsWith('devices.x'))).toBe(true);
+    expect(answer.body.metadata.message).toMatch(/did you mean default\?/);
+    expect(answer.body.metadata.message).toMatch(/limits\.memory/);
+    expect((await daemon.call('GET', '/1.0/containers/bad')).status).toBe(404);
+  });
+
+  test('an existing name answers 409', async () => {
+    await createContainer(daemon, 'taken');
+    const answer = await daemon.call('POST', '/1.0/containers', { name: 'taken', source: emptySource });
+    expect([answer.status, answer.body.metadata.code]).toEqual([409, 'exists']);
+  });
+
+  test('of twenty creations of one name at once exactly one succeeds', async () => {
+    const name = fresh();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => daemon.call('POST', '/1.0/containers', { name, source: emptySource })),
+    );
+    const ended = await Promise.all(
+      answers.filter((answer) => answer.status === 202).map((answer) => daemon.wait(answer.body.operation as string)),
+    );
+    expect(ended.filter((operation) => operation.status === 'Success')).toHaveLength(1);
+    for (const operation of ended) if (operation.status !== 'Success') expect(operation.err).toMatch(/already exists/);
+    expect((await get(name)).status).toBe('Stopped');
+  });
+
+  test('fifty creations at once all succeed, each with an address of its own', async () => {
+    const names = Array.from({ length: 50 }, fresh);
+    const nic = { eth0: { type: 'nic', nictype: 'p2p' } };
+    await Promise.all(names.map((name) => createContainer(daemon, name, { devices: nic })));
+    const addresses = await Promise.all(
+      names.map(async (name) => (await get(name)).config['volatile.eth0.hwaddr'] as string),
+    );
+    expect(new Set(addresses).size).toBe(50);
+  });
+
+  test('an image deleted while a container is made of it leaves no unpacked copy', async () => {
+    const fingerprint = await upload(`${goodMetadata}properties: {once: "yes"}\n`);
+    const name = fresh();
+    const [created] = await Promise.all([
+      daemon.run('POST', '/1.0/containers', { name, source: { type: 'image', fingerprint } }),
+      daemon.run('DELETE', `/1.0/images/${fingerprint}`),
+    ]);
+    expect(readdirSync(join(daemon.dir, 'storage-pools/default/images'))).not.toContain(fingerprint);
+    expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(created.status === 'Success' ? 200 : 404);
+  });
+});
+
+describe('changing a container', () => {
+  test('PUT replaces the whole; what is left out is emptied; volatile and image keys stay', async () => {
+    const name = fresh();
+    await createContainer(daemon, name, {
+      source: { type: 'image', alias: 'alpha/one' },
+      description: 'old',
+      config: { 'user.a': '1' },
+      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+    });
+    const before = await get(name);
+    await daemon.ok('PUT', `/1.0/containers/${name}`, { profiles: ['default'], config: { 'user.b': '2' } });
+    const after = await get(name);
+    expect(after).toMatchObject({ description: '', devices: {}, ephemeral: false, profiles: ['default'] });
+    expect(after.config['user.a']).toBeUndefined();
+    expect(after.config).toMatchObject({ 'user.b': '2', 'image.os': 'alpha', 'volatile.base_image': images[0] });
+    expect(after.created_at).toBe(before.created_at);
+  });
+
+  test('what GET shows can be sent back by PUT unchanged', async () => {
+    const name = fresh();
+    await createContainer(daemon, name, {
+      source: { type: 'image', alias: 'alpha/one' },
+      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+    });
+    const before = await get(name);
+    await daemon.ok('PUT', `/1.0/containers/${name}`, before);
+    expect(await get(name)).toEqual(before);
+  });
+
+  test('the volatile keys of a device go with the device', async () => {
+    const name = fresh();
+    await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
+    const before = await get(name);
+    await daemon.ok('PUT', `/1.0/containers/${name}`, { ...before, devices: {} });
+    expect(Object.keys((await get(name)).config).filter((key) => key.startsWith('volatile.eth0.'))).toEqual([]);
+  });
+
+  test('a hardware address set by hand must be one', async () => {
+    const name = fresh();
+    await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
+    const path = `/1.0/containers/${name}`;
+    const good = await daemon.call('PATCH', path, { config: { 'volatile.eth0.hwaddr': '00:16:3e:01:02:03' } });
+    expect(good.status).toBe(200);
+    expect((await get(name)).config['volatile.eth0.hwaddr']).toBe('00:16:3e:01:02:03');
+    const bad = await daemon.call('PATCH', path, { config: { 'volatile.eth0.hwaddr': 'rubbish' } });
+    expect([bad.status, details(bad.body)]).toEqual([400, ['config.volatile.eth0.hwaddr']]);
+  });
+
+  test('PATCH changes only what is given; an empty value unsets; a named device is replaced whole', async () => {
+    const name = fresh();
+    await createContainer(daemon, name, {
+      description: 'stays',
+      config: { 'user.a': '1', 'user.b': '2' },
+      devices: { eth0: { type: 'nic', nictype: 'p2p', mtu: '1400' }, eth1: { type: 'nic', nictype: 'p2p' } },
+    });
+    const answer = await daemon.call('PATCH', `/1.0/containers/${name}`, {
+      config: { 'user.a': '', 'user.c': '3' },
+      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+    });
+    expect(answer.status).toBe(200);
+    const after = await get(name);
+    expect(after).toMatchObject({
+      description: 'stays',
+      profiles: ['default'],
+      config: { 'user.b': '2', 'user.c': '3' },
+    });
+    expect(after.config['user.a']).toBeUndefined();
+    expect(after.devices).toEqual({ eth0: { type: 'nic', nictype: 'p2p' }, eth1: { type: 'nic', nictype: 'p2p' } });
+    await daemon.call('PATCH', `/1.0/containers/${name}`, { devices: { eth1: {} } });
+    expect(Object.keys((await get(name)).devices as object)).toEqual(['eth0']);
+  });
+
+  test('profiles null in a PATCH keeps them; [] clears them and is refused without a root disk', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    expect((await daemon.call('PATCH', `/1.0/containers/${name}`, { profiles: null })).status).toBe(200);
+    expect((await get(name)).profiles).toEqual(['default']);
+    const cleared = await daemon.call('PATCH', `/1.0/containers/${name}`, { profiles: [] });
+    expect([cleared.status, details(cleared.body)]).toEqual([400, ['devices']]);
+  });
+
+  test('a bad PUT is refused before its operation starts, with paths', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    const body = { profiles: ['default', 'default', 'nobody'], config: { nonsense: 'x' }, architecture: 'z80' };
+    const answer = await daemon.call('PUT', `/1.0/containers/${name}`, { ...body, architecture: undefined });
+    expect([answer.status, details(answer.body)]).toEqual([400, ['profiles.1', 'profiles.2', 'config.nonsense']]);
+    const architecture = await daemon.call('PUT', `/1.0/containers/${name}`, body);
+    expect([architecture.status, details(architecture.body)]).toEqual([400, ['architecture']]);
+    expect((await daemon.call('PUT', '/1.0/containers/nobody', {})).status).toBe(404);
+    expect((await daemon.call('PATCH', '/1.0/containers/nobody', {})).status).toBe(404);
+  });
+
+  test('a restore of a snapshot that is not there is refused by PUT, and any by PATCH', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    expect([404, 501]).toContain((await daemon.call('PUT', `/1.0/containers/${name}`, { restore: 's' })).status);
+    expect((await daemon.call('PATCH', `/1.0/containers/${name}`, { restore: 's' })).status).toBe(400);
+  });
+
+  test('the root disk cannot move to another pool', async () => {
+    await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
+    const name = fresh();
+    await createContainer(daemon, name);
+    const devices = { root: { type: 'disk', path: '/', pool: 'other' } };
+    const answer = await daemon.call('PATCH', `/1.0/containers/${name}`, { devices });
+    expect([answer.status, details(answer.body)]).toEqual([400, ['devices']]);
+    expect(answer.body.metadata.message).toMatch(/cannot move/);
+  });
+
+  test('If-Match with the ETag of GET passes, an older one answers 412 and changes nothing', async () => {
+    const name = fresh();
+    const path = `/1.0/containers/${name}`;
+    await createContainer(daemon, name);
+    const etag = String((await daemon.call('GET', path)).headers.etag);
+    expect((await daemon.call('PATCH', path, { description: 'one' }, { 'if-match': etag })).status).toBe(200);
+    for (const [method, body] of [
+      ['PATCH', { description: 'two' }],
+      ['PUT', { profiles: ['default'], description: 'two' }],
+    ] as const) {
+      const stale = await daemon.call(method, path, body, { 'if-match': etag });
+      expect([stale.status, stale.body.metadata.code]).toEqual([412, 'preconditionFailed']);
+    }
+    expect((await get(name)).description).toBe('one');
+    for (const form of [
+      (tag: string) => `"${tag}"`,
+      (tag: string) => `W/"${tag}"`,
+      (tag: string) => `"x", "${tag}"`,
+      () => '*',
+    ]) {
+      const now = String((await daemon.call('GET', path)).headers.etag);
+      expect((await daemon.call('PATCH', path, { description: `d${now}` }, { 'if-match': form(now) })).status).toBe(
+        200,
+      );
+    }
+  });
+
+  test('the ETag ignores volatile keys and states', async () => {
+    const name = fresh();
+    const path = `/1.0/containers/${name}`;
+    await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
+    const etag = (await daemon.call('GET', path)).headers.etag;
+    await setState(daemon, name, 'start');
+    expect((await daemon.call('GET', path)).headers.etag).toBe(etag);
+    await setState(daemon, name, 'stop', { force: true });
+    expect((await daemon.call('GET', path)).headers.etag).toBe(etag);
+  });
+
+  test('twenty PATCHes of different keys at once are all kept', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    const keys = Array.from({ length: 20 }, (_, index) => `user.k${index}`);
+    const answers = await Promise.all(
+      keys.map((key) => daemon.call('PATCH', `/1.0/containers/${name}`, { config: { [key]: '1' } })),
+    );
+    expect(answers.map((answer) => answer.status)).toEqual(keys.map(() => 200));
+    expect(Object.keys((await get(name)).config as object).filter((key) => key.startsWith('user.k'))).toHaveLength(20);
+  });
+
+  test('live limits reach a running container, from its own config and from a profile', async () => {
+    await daemon.call('POST', '/1.0/profiles', { name: 'limited', config: { 'limits.processes': '50' } });
+    const name = fresh();
+    await createContainer(daemon, name, { profiles: ['default', 'limited'] });
+    await setState(daemon, name, 'start');
+    expect(daemon.sim.limits(name)).toMatchObject({ 'limits.processes': '50' });
+    await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'limits.memory': '64MB' } });
+    expect(daemon.sim.limits(name)).toMatchObject({ 'limits.memory': '64MB' });
+    await daemon.call('PUT', '/1.0/profiles/limited', { config: { 'limits.processes': '60' } });
+    expect(daemon.sim.limits(name)).toMatchObject({ 'limits.processes': '60', 'limits.memory': '64MB' });
+  });
+});
+
+describe('renaming a container', () => {
+  test('moves record and files and keeps its config', async () => {
+    const [from, to] = [fresh(), fresh()];
+    await createContainer(daemon, from, {
+      config: { 'user.a': '1' },
+      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+    });
+    const before = await get(from);
+    const listening = await daemon.listen('lifecycle');
+    await daemon.ok('POST', `/1.0/containers/${from}`, { name: to });
+    expect((await daemon.call('GET', `/1.0/containers/${from}`)).status).toBe(404);
+    expect(await get(to)).toEqual({ ...before, name: to });
+    expect([existsSync(volume(from)), existsSync(volume(to))]).toEqual([false, true]);
+    const event = await listening.next((each) => lifecycleOf(each).action === 'container-renamed');
+    expect(event.metadata).toMatchObject({ source: `/1.0/containers/${from}`, context: { new_name: to } });
+    listening.close();
+  });
+
+  test('onto an existing name answers 409, also onto its own', async () => {
+    const [one, two] = [fresh(), fresh()];
+    await createContainer(daemon, one);
+    await createContainer(daemon, two);
+    expect((await daemon.call('POST', `/1.0/containers/${one}`, { name: two })).status).toBe(409);
+    expect((await daemon.call('POST', `/1.0/containers/${one}`, { name: one })).status).toBe(409);
+  });
+
+  test('to a bad name or without one answers 400, of a missing one 404', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    for (const body of [{ name: 'a/b' }, { name: '' }, {}]) {
+      expect((await daemon.call('POST', `/1.0/containers/${name}`, body)).status).toBe(400);
+    }
+    expect((await daemon.call('POST', '/1.0/containers/nobody', { name: 'x' })).status).toBe(404);
+  });
+
+  test('of a running one is refused', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    await setState(daemon, name, 'start');
+    const answer = await daemon.call('POST', `/1.0/containers/${name}`, { name: fresh() });
+    expect([answer.status, answer.body.metadata.code]).toEqual([400, 'running']);
+  });
+
+  test('takes its reservations on a network along', async () => {
+    await daemon.call('POST', '/1.0/networks', {
+      name: 'gtyaren',
+      config: { 'ipv4.address': '10.214.7.1/24', 'ipv6.address': 'none' },
+    });
+    const [from, to] = [fresh(), fresh()];
+    const nic = { type: 'nic', nictype: 'bridged', parent: 'gtyaren', 'ipv4.address': '10.214.7.9' };
+    await createContainer(daemon, from, { devices: { eth0: nic } });
+    await daemon.ok('POST', `/1.0/containers/${from}`, { name: to });
+    expect((await daemon.get('/1.0/networks/gtyaren/leases')) as Json[]).toMatchObject([
+      { hostname: to, address: '10.214.7.9' },
+    ]);
+    await setState(daemon, to, 'start');
+    await daemon.get(`/1.0/containers/${to}/state`);
+    expect(daemon.simNetwork.lookup('gtyaren', to)).toEqual(['10.214.7.9']);
+    expect(daemon.simNetwork.lookup('gtyaren', from)).toEqual([]);
+    await setState(daemon, to, 'stop', { force: true });
+  });
+});
+
+describe('deleting a container', () => {
+  test('takes record and files; a second one answers 404', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    await daemon.ok('DELETE', `/1.0/containers/${name}`);
+    expect(existsSync(volume(name))).toBe(false);
+    expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
+    expect((await daemon.call('DELETE', `/1.0/containers/${name}`)).status).toBe(404);
+  });
+
+  test('is refused while it runs or is frozen', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    await setState(daemon, name, 'start');
+    expect((await daemon.call('DELETE', `/1.0/containers/${name}`)).status).toBe(400);
+    await setState(daemon, name, 'freeze');
+    expect((await daemon.call('DELETE', `/1.0/containers/${name}`)).status).toBe(400);
+    expect(await statusOf(daemon, name)).toBe('Frozen');
+  });
+
+  test('is refused with security.protection.delete, also from a profile', async () => {
+    await daemon.call('POST', '/1.0/profiles', { name: 'safe', config: { 'security.protection.delete': 'true' } });
+    const [own, inherited] = [fresh(), fresh()];
+    await createContainer(daemon, own, { config: { 'security.protection.delete': 'true' } });
+    await createContainer(daemon, inherited, { profiles: ['default', 'safe'] });
+    for (const name of [own, inherited]) {
+      const answer = await daemon.call('DELETE', `/1.0/containers/${name}`);
+      expect(answer.status).toBe(403);
+      expect(answer.body.metadata.message).toMatch(/protected/);
+    }
+    await daemon.call('PATCH', `/1.0/containers/${own}`, { config: { 'security.protection.delete': '' } });
+    await daemon.ok('DELETE', `/1.0/containers/${own}`);
+  });
+
+  test('does not happen to a protected ephemeral container that stops, until it may', async () => {
+    const name = fresh();
+    await createContainer(daemon, name, { ephemeral: true, config: { 'security.protection.delete': 'true' } });
+    for (const how of [{ force: true }, {}]) {
+      await setState(daemon, name, 'start');
+      expect((await setState(daemon, name, 'stop', how)).err).toBe('');
+      expect(await statusOf(daemon, name)).toBe('Stopped');
+    }
+    await daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'security.protection.delete': '' } });
+    await setState(daemon, name, 'start');
+    await setState(daemon, name, 'stop', { force: true });
+    expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
+  });
+
+  test('ten times at once succeeds once; the others fail or find nothing', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => daemon.call('DELETE', `/1.0/containers/${name}`)),
+    );
+    const ended = await Promise.all(
+      answers.filter((answer) => answer.status === 202).map((answer) => daemon.wait(answer.body.operation as string)),
+    );
+    expect(ended.filter((operation) => operation.status === 'Success')).toHaveLength(1);
+    expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
+  });
+
+  test('succeeds although its network is not up', async () => {
+    await daemon.call('POST', '/1.0/networks', {
+      name: 'gtyadown',
+      config: { 'ipv4.address': '10.214.6.1/24', 'ipv6.address': 'none' },
+    });
+    const name = fresh();
+    await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'bridged', parent: 'gtyadown' } } });
+    await daemon.host.network.down('gtyadown');
+    await daemon.ok('DELETE', `/1.0/containers/${name}`);
+  });
+});
+
+describe('listing containers', () => {
+  test('recursion=0 shows URLs, 1 objects, 2 also state, snapshots and backups', async () => {
+    const name = fresh();
+    await createContainer(daemon, name);
+    await setState(daemon, name, 'start');
+    expect(await daemon.get('/1.0/containers?recursion=0')).toContain(`/1.0/containers/${name}`);
+    const find = (list: Json): Json => (list as Json[]).find((each) => each.name === name);
+    const one = find(await daemon.get('/1.0/containers?recursion=1'));
+    expect(one).toEqual(await get(name));
+    expect(one.state).toBeUndefined();
+    const two = find(await daemon.get('/1.0/containers?recursion=2'));
+    expect(two).toMatchObject({
+      ...one,
+      snapshots: null,
+      backups: null,
+      state: { status: 'Running', status_code: 103 },
+    });
+    expect(two.state.pid).toBeGreaterThan(0);
+    expect(two.state.processes).toBeGreaterThan(0);
+  });
+
+  test('profiles apply in order, later ones win, own settings last; whole devices replace', async () => {
+    await daemon.call('POST', '/1.0/profiles', {
+      name: 'pa',
+      config: { 'user.k': 'a', 'user.a': 'a' },
+      devices: { eth0: { type: 'nic', nictype: 'p2p', mtu: '1400' } },
+    });
+    await daemon.call('POST', '/1.0/profiles', {
+      name: 'pb',
+      config: { 'user.k': 'b', 'user.l': 'b' },
+      devices: { eth0: { type: 'nic', nictype: 'p2p' } },
+    });
+    const [ab, ba] = [fresh(), fresh()];
+    await createContainer(daemon, ab, { profiles: ['default', 'pa', 'pb'], config: { 'user.l': 'own' } });
+    await createContainer(daemon, ba, { profiles: ['default', 'pb', 'pa'] });
+    expect((await get(ab)).expanded_config).toMatchObject({ 'user.k': 'b', 'user.a': 'a', 'user.l': 'own' });
+    expect((await get(ab)).expanded_devices.eth0).toEqual({ type: 'nic', nictype: 'p2p' });
+    expect((await get(ba)).expanded_config).toMatchObject({ 'user.k': 'a', 'user.l': 'b' });
+    expect((await get(ba)).expanded_devices.eth0).toEqual({ type: 'nic', nictype: 'p2p', mtu: '1400' });
+  });
+});
+
+test('a directory that somebody put where the volume would be is refused and left alone', async () => {
+  await mkdir(join(volume('foreign'), 'data'), { recursive: true });
+  const operation = await daemon.run('POST', '/1.0/containers', { name: 'foreign', source: emptySource });
+  expect([operation.status, operation.err]).toEqual(['Failure', expect.stringMatching(/already exists/)]);
+  expect(existsSync(join(volume('foreign'), 'data'))).toBe(true);
+  expect((await daemon.call('GET', '/1.0/containers/foreign')).status).toBe(404);
+});

@@ -1,0 +1,135 @@
+// Running containers go on at another server with their run state, or go on where they were: between two simulated runtimes.
+import { randomBytes } from 'node:crypto';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { copyContainer, moveContainer, type CopyOptions } from '../../../../server/client/index.ts';
+import { createContainer, statusOf } from '../../../support/daemons/daemon.ts';
+import { twoDaemons, volumeDir, type TwoDaemons } from '../../../support/daemons/two-daemons.ts';
+import { until } from '../../../support/until.ts';
+
+let two: TwoDaemons;
+beforeAll(async () => {
+  two = await twoDaemons();
+});
+afterAll(() => two.cleanUp());
+afterEach(async () => {
+  for (const { daemon } of [two.a, two.b]) daemon.sim.faults.clear();
+  await limit('0');
+});
+
+const limit = (rate: string) =>
+  two.a.daemon.call('PATCH', '/1.0/storage-pools/default', { config: { 'rsync.bwlimit': rate } });
+let count = 0;
+async function running(): Promise<string> {
+  const name = `c${(count += 1)}`;
+  await createContainer(two.a.daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
+  writeFileSync(join(volumeDir(two.a, name), 'rootfs/file'), randomBytes(400_000));
+  await two.a.daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 's' });
+  await two.a.daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
+  return name;
+}
+const copy = (name: string, options: CopyOptions = {}): Promise<void> =>
+  copyContainer({ client: two.a.remote, name }, { client: two.b.remote, name }, options);
+
+async function expectStillHere(name: string): Promise<void> {
+  await until(async () => (await statusOf(two.a.daemon, name)) === 'Running');
+  expect((await two.a.daemon.get(`/1.0/containers/${name}`)).stateful).toBe(false);
+  expect((await two.b.daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
+  expect(existsSync(volumeDir(two.b, name))).toBe(false);
+}
+
+test.each(['pull', 'push', 'relay'] as const)('a running container moves and goes on: %s', async (mode) => {
+  const name = await running();
+  const { config } = await two.a.daemon.get(`/1.0/containers/${name}`);
+  await moveContainer({ client: two.a.remote, name }, { client: two.b.remote, name }, { mode });
+  expect((await two.a.daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
+  const moved = await two.b.daemon.get(`/1.0/containers/${name}`);
+  expect(moved).toMatchObject({ status: 'Running', stateful: false });
+  expect(moved.config['volatile.eth0.hwaddr']).toBe(config['volatile.eth0.hwaddr']);
+  expect(existsSync(join(volumeDir(two.b, name), 'state'))).toBe(false);
+  expect(await two.b.daemon.get(`/1.0/containers/${name}/snapshots`)).toHaveLength(1);
+});
+
+test('a live copy leaves the original stopped, without the run state that goes on elsewhere', async () => {
+  const name = await running();
+  await copy(name);
+  expect(await statusOf(two.a.daemon, name)).toBe('Stopped');
+  expect((await two.a.daemon.get(`/1.0/containers/${name}`)).stateful).toBe(false);
+  expect(existsSync(join(volumeDir(two.a, name), 'state'))).toBe(false);
+  expect(await statusOf(two.b.daemon, name)).toBe('Running');
+});
+
+test('where run state cannot be kept, at either side, the reason is told and nothing happens', async () => {
+  const name = await running();
+  two.b.daemon.sim.faults.refuseStateful('CRIU is not installed');
+  await expect(copy(name)).rejects.toThrow(/CRIU is not installed/);
+  await expectStillHere(name);
+  two.b.daemon.sim.faults.clear();
+  two.a.daemon.sim.faults.refuseStateful('the kernel has a strange vdso');
+  await expect(copy(name)).rejects.toThrow(/strange vdso.*live: false/);
+  await expectStillHere(name);
+  const { status } = await two.a.daemon.call('POST', `/1.0/containers/${name}`, { migration: true });
+  expect(status).toBe(400);
+  await copy(name, { live: false });
+  expect(await statusOf(two.b.daemon, name)).toBe('Stopped');
+});
+
+test('a state that cannot be stored, or gone on from, leaves the container where it is', async () => {
+  const name = await running();
+  two.a.daemon.sim.faults.inject({
+    operation: 'checkpoint',
+    container: name,
+    error: 'a socket is in the way',
+    times: 1,
+  });
+  await expect(copy(name)).rejects.toThrow(/socket is in the way|store the run state/);
+  await expectStillHere(name);
+  two.b.daemon.sim.faults.inject({ operation: 'restore', container: name, error: 'a process id is taken', times: 1 });
+  await expect(copy(name)).rejects.toThrow(/process id is taken/);
+  await expectStillHere(name);
+});
+
+/** What the guest writes after its files were sent travels while it stands still. */
+function writeBeforeCheckpoint(name: string, bytes: number): void {
+  const { stateful } = two.a.daemon.sim;
+  if (stateful === undefined) throw new Error('the simulation keeps run state');
+  const checkpoint = stateful.checkpoint.bind(stateful);
+  stateful.checkpoint = async (...all) => {
+    stateful.checkpoint = checkpoint;
+    writeFileSync(join(volumeDir(two.a, name), 'rootfs/late'), randomBytes(bytes));
+    await checkpoint(...all);
+  };
+}
+
+test('what is written while its files travel arrives too', async () => {
+  const name = await running();
+  writeBeforeCheckpoint(name, 10_000);
+  await copy(name);
+  expect(statSync(join(volumeDir(two.b, name), 'rootfs/late')).size).toBe(10_000);
+});
+
+test.each(['source', 'target'] as const)(
+  'the %s is cancelled while it stands still: it goes on where it was',
+  async (side) => {
+    const name = await running();
+    writeBeforeCheckpoint(name, 3_000_000);
+    await limit('300kB');
+    const copied = copy(name, { containerOnly: true });
+    copied.catch(() => {});
+    await until(async () => (await two.a.daemon.get(`/1.0/containers/${name}`)).stateful === true, 20_000);
+    const { daemon } = side === 'source' ? two.a : two.b;
+    for (const url of await daemon.get('/1.0/operations')) await daemon.call('DELETE', url as string);
+    await expect(copied).rejects.toThrow(/cancelled/i);
+    await expectStillHere(name);
+  },
+);
+
+test('ephemeral and frozen containers are told to stop first', async () => {
+  await createContainer(two.a.daemon, 'brief', { ephemeral: true });
+  await two.a.daemon.ok('PUT', '/1.0/containers/brief/state', { action: 'start' });
+  await expect(copy('brief')).rejects.toThrow('ephemeral');
+  const name = await running();
+  await two.a.daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'freeze' });
+  await expect(copy(name)).rejects.toThrow('frozen');
+});

@@ -1,0 +1,122 @@
+// Addresses of nics over the real daemon: each belongs to one nic of a network, and to that network. Simulated host.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createContainer,
+  makeDaemon,
+  seed,
+  setState,
+  type Json,
+  type TestDaemon,
+} from '../../support/daemons/daemon.ts';
+
+describe('addresses of nics', () => {
+  let daemon: TestDaemon;
+  const network = 'gtyn0';
+  beforeAll(async () => {
+    daemon = await makeDaemon();
+    await seed(daemon);
+    const config = { 'ipv4.address': '10.214.201.1/24', 'ipv6.address': 'fd42:201::1/64' };
+    expect((await daemon.call('POST', '/1.0/networks', { name: network, config })).status).toBe(200);
+  });
+  afterAll(() => daemon.cleanUp());
+
+  let count = 0;
+  const nic = (more: object = {}): object => ({
+    eth0: { type: 'nic', nictype: 'bridged', parent: network, name: 'eth0', ...more },
+  });
+  const made = async (more: object = {}): Promise<string> => {
+    const name = `n${(count += 1)}`;
+    await createContainer(daemon, name, more);
+    return name;
+  };
+  const patch = (name: string, devices: object): ReturnType<TestDaemon['call']> =>
+    daemon.call('PATCH', `/1.0/containers/${name}`, { devices });
+  const refusal = async (name: string, more: object): Promise<unknown> => {
+    const { status, body } = await patch(name, nic(more));
+    const [first] = (body.metadata.details ?? []) as { path: string; message: string }[];
+    return [status, first?.path, first?.message];
+  };
+
+  test('that another container has, that are outside the subnet, or the network’s own, are refused where they are written', async () => {
+    const owner = await made({ devices: nic({ 'ipv4.address': '10.214.201.9', 'ipv6.address': 'fd42:201::9' }) });
+    const hwaddr = (await daemon.get(`/1.0/containers/${owner}`)).config['volatile.eth0.hwaddr'] as string;
+    const other = await made();
+    const has = expect.stringContaining(`the nic eth0 of container ${owner} on network ${network} has it`);
+    for (const [property, value, message] of [
+      ['ipv4.address', '10.214.201.9', has],
+      ['ipv6.address', 'FD42:201:0::9', has],
+      ['hwaddr', hwaddr.toUpperCase(), has],
+      ['ipv4.address', '10.1.1.1', expect.stringContaining('not in the subnet')],
+      ['ipv4.address', '10.214.201.1', expect.stringContaining('itself')],
+      ['ipv4.address', '10.214.201.255', expect.stringContaining('no machine can have')],
+    ] as const) {
+      expect(await refusal(other, { [property]: value })).toEqual([400, `devices.eth0.${property}`, message]);
+    }
+    expect((await daemon.get(`/1.0/containers/${other}`)).devices).toEqual({});
+    expect((await patch(other, nic({ 'ipv4.address': '10.214.201.10' }))).status).toBe(200);
+    // Its own may stay as it is, whatever else changes.
+    expect((await patch(owner, nic({ 'ipv4.address': '10.214.201.9', 'limits.max': '1Mbit' }))).status).toBe(200);
+  });
+
+  test('of a copy are those of the original: only one of them can be up, and a stopped copy takes no lease away', async () => {
+    const name = await made({ devices: nic({ 'ipv4.address': '10.214.201.20' }) });
+    expect((await setState(daemon, name, 'start')).err).toBe('');
+    // Before the original by name.
+    const copy = `a${name}`;
+    await daemon.ok('POST', '/1.0/containers', { name: copy, source: { type: 'copy', source: name } });
+    const leases = (await daemon.get(`/1.0/networks/${network}/leases`)) as Json[];
+    expect(leases.filter(({ address }) => address === '10.214.201.20').map(({ hostname }) => hostname)).toEqual([name]);
+    const refused = await setState(daemon, copy, 'start');
+    expect([refused.status, refused.err]).toEqual([
+      'Failure',
+      expect.stringContaining(`of container ${name} on network`),
+    ]);
+    await setState(daemon, name, 'stop', { force: true });
+    expect((await setState(daemon, copy, 'start')).err).toBe('');
+    expect((await setState(daemon, name, 'start')).err).toContain(`of container ${copy} on network`);
+    await setState(daemon, copy, 'stop', { force: true });
+  });
+
+  test('in a profile of two containers go to the one that is up; the other says so', async () => {
+    const profile = `fixed${(count += 1)}`;
+    await daemon.call('POST', '/1.0/profiles', { name: profile, devices: nic({ 'ipv4.address': '10.214.201.30' }) });
+    const profiles = ['default', profile];
+    const [one, two] = [await made({ profiles }), await made({ profiles })];
+    expect((await setState(daemon, one, 'start')).err).toBe('');
+    expect((await setState(daemon, two, 'start')).err).toContain(`container ${one}`);
+    await setState(daemon, one, 'stop', { force: true });
+  });
+
+  test('an empty property is no property: it is neither kept nor in the way of a start', async () => {
+    const name = await made({ devices: nic({ 'ipv4.address': '10.214.201.40' }) });
+    await patch(name, nic({ 'ipv4.address': '', 'limits.max': '' }));
+    expect((await daemon.get(`/1.0/containers/${name}`)).devices).toEqual(nic());
+    expect((await setState(daemon, name, 'start')).err).toBe('');
+    await setState(daemon, name, 'stop', { force: true });
+  });
+});
+
+describe('keys that the server keeps', () => {
+  test('new ones that it does not know, and other words of the image, are refused; old copies of known ones are ignored', async () => {
+    const daemon = await makeDaemon();
+    try {
+      await seed(daemon);
+      await createContainer(daemon, 'c');
+      const patch = (config: object) => daemon.call('PATCH', '/1.0/containers/c', { config });
+      for (const key of ['volatile.x', 'image.os']) {
+        const answer = await patch({ [key]: 'mine' });
+        expect([key, answer.status, answer.body.metadata.message]).toEqual([
+          key,
+          400,
+          expect.stringContaining(`config.${key}`),
+        ]);
+      }
+      expect((await patch({ 'volatile.last_state.power': 'RUNNING' })).status).toBe(200);
+      const { config } = await daemon.get('/1.0/containers/c');
+      expect([config['volatile.last_state.power'], config['volatile.x']]).toEqual([undefined, undefined]);
+      expect((await patch(config as object)).status).toBe(200);
+    } finally {
+      await daemon.cleanUp();
+    }
+  });
+});

@@ -1,0 +1,177 @@
+// kill -9 in the middle of snapshots, restores, copies and moves: the next daemon knows every directory, subvolume, loop and
+// mount that is there, and what it knows is whole.
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtemp, realpath } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { call, type Json } from '../../../support/daemons/daemon.ts';
+import {
+  bundleDaemon,
+  read,
+  settle,
+  startChild,
+  type Bundle,
+  type ChildDaemon,
+} from '../../../support/daemons/child-process.ts';
+import { loopsBelow, mountsBelow, unmountBelow } from '../../../support/drivers/storage-btrfs.ts';
+import { until } from '../../../support/until.ts';
+
+const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
+if (noBtrfs !== undefined) console.log(`skipped: kill -9 with btrfs: ${noBtrfs}`);
+const drivers = noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'];
+
+let bundle: Bundle;
+beforeAll(() => {
+  bundle = bundleDaemon();
+});
+afterAll(() => bundle.remove());
+
+describe.each(drivers)('on a pool of driver %s', (driver) => {
+  let dir = '';
+  let daemon: ChildDaemon | undefined;
+  const pool = (name: string, ...rest: string[]): string => join(dir, 'storage-pools', name, ...rest);
+  const start = async (): Promise<ChildDaemon> => (daemon = await startChild(bundle, dir, 'sim'));
+  const custom = (name: string): string => `/1.0/storage-pools/p/volumes/custom/${name}`;
+
+  beforeAll(async () => {
+    dir = await realpath(await mkdtemp(join(tmpdir(), 'gtya-kill-')));
+    const first = await start();
+    const config = driver === 'btrfs' ? { size: '512MiB' } : {};
+    await call(first, 'POST', '/1.0/storage-pools', { name: 'p', driver, config });
+    await call(first, 'POST', '/1.0/storage-pools', { name: 'q', driver: 'dir' });
+    await call(first, 'PUT', '/1.0/profiles/default', { devices: { root: { type: 'disk', path: '/', pool: 'p' } } });
+    await settle(first, 'POST', '/1.0/containers', { name: 'c', source: { type: 'none' } });
+    fill(pool('p', 'containers', 'c', 'rootfs'), 'then');
+    await settle(first, 'POST', '/1.0/containers/c/snapshots', { name: 's' });
+    fill(pool('p', 'containers', 'c', 'rootfs'), 'now');
+    await call(first, 'POST', '/1.0/storage-pools/p/volumes/custom', { name: 'v' });
+    fill(pool('p', 'custom', 'v'), 'then');
+    await settle(first, 'POST', `${custom('v')}/snapshots`, { name: 's' });
+  });
+  afterAll(async () => {
+    await daemon?.kill('SIGKILL').catch(() => {});
+    unmountBelow(dir);
+    rmSync(dir, { recursive: true, force: true });
+    await until(() => loopsBelow(dir).length === 0);
+  });
+
+  /** Enough files that every step takes a while; all say the same. */
+  function fill(tree: string, word: string): void {
+    for (let folder = 0; folder < 8; folder += 1) {
+      mkdirSync(join(tree, `d${folder}`), { recursive: true });
+      for (let file = 0; file < 25; file += 1) writeFileSync(join(tree, `d${folder}`, `f${file}`), word);
+    }
+  }
+
+  /** What all files of the tree say; throws when they differ or some are missing. */
+  function wordOf(tree: string): string {
+    const words = new Set<string>();
+    for (let folder = 0; folder < 8; folder += 1)
+      for (let file = 0; file < 25; file += 1) words.add(readFileSync(join(tree, `d${folder}`, `f${file}`), 'utf8'));
+    expect([...words]).toHaveLength(1);
+    return [...words][0] ?? '';
+  }
+
+  const list = (path: string): string[] => (existsSync(path) ? readdirSync(path).toSorted() : []);
+
+  async function expectKnown(at: ChildDaemon): Promise<void> {
+    const containers = (await read(at, '/1.0/containers?recursion=2')) as Json[];
+    expect(list(pool('p', 'containers'))).toEqual(containers.map((each) => each.name as string).toSorted());
+    const snapshots = containers.flatMap((each) =>
+      ((each.snapshots ?? []) as Json[]).map((snapshot) => `${each.name}/${snapshot.name}`),
+    );
+    const kept = (place: string, folder: string): string[] =>
+      list(pool(place, folder)).flatMap((owner) => list(pool(place, folder, owner)).map((name) => `${owner}/${name}`));
+    expect(kept('p', 'containers-snapshots')).toEqual(snapshots.toSorted());
+    for (const place of ['p', 'q']) {
+      const urls = (await read(at, `/1.0/storage-pools/${place}/volumes/custom`)) as string[];
+      const names = urls.map((url) => url.split('/custom/')[1] ?? '');
+      expect(list(pool(place, 'custom'))).toEqual(names.filter((name) => !name.includes('/')).toSorted());
+      expect(kept(place, 'custom-snapshots')).toEqual(
+        names
+          .filter((name) => name.includes('/'))
+          .map((name) => name.replace('/snapshots/', '/'))
+          .toSorted(),
+      );
+      // What was deleted is unlinked after the answer.
+      await until(() => list(pool(place, 'tmp')).length === 0, 15_000);
+      expect(list(pool(place, 'replaced'))).toEqual([]);
+    }
+    for (const { name } of containers)
+      expect(['then', 'now']).toContain(wordOf(pool('p', 'containers', name, 'rootfs')));
+    for (const each of snapshots)
+      expect(['then', 'now']).toContain(wordOf(pool('p', 'containers-snapshots', ...each.split('/'), 'rootfs')));
+    if (driver !== 'btrfs') return;
+    expect([mountsBelow(dir).length, loopsBelow(dir).length]).toEqual([1, 1]);
+    const listed = execFileSync('btrfs', ['subvolume', 'list', pool('p')], { encoding: 'utf8' });
+    const folders = ['containers', 'custom'].flatMap((folder) => list(pool('p', folder)));
+    expect(listed.trim().split('\n')).toHaveLength(
+      folders.length + kept('p', 'containers-snapshots').length + kept('p', 'custom-snapshots').length,
+    );
+  }
+
+  interface Work {
+    readonly method: string;
+    readonly path: string;
+    readonly body?: object;
+  }
+  type Prepare = (at: ChildDaemon, round: number) => Work | Promise<Work>;
+  const works: Readonly<Record<string, Prepare>> = {
+    'a snapshot': (_at, round) => ({
+      method: 'POST',
+      path: '/1.0/containers/c/snapshots',
+      body: { name: `k${round}` },
+    }),
+    'a restore': () => ({ method: 'PUT', path: '/1.0/containers/c', body: { restore: 's' } }),
+    'a copy with its snapshots': (_at, round) => ({
+      method: 'POST',
+      path: '/1.0/containers',
+      body: { name: `k${round}`, source: { type: 'copy', source: 'c' } },
+    }),
+    'a copy of a volume to another pool': (_at, round) => ({
+      method: 'POST',
+      path: '/1.0/storage-pools/q/volumes/custom',
+      body: { name: `k${round}`, source: { name: 'v', pool: 'p' } },
+    }),
+    'the deletion of a snapshot': async (at, round) => {
+      const path = '/1.0/containers/c/snapshots';
+      await settle(at, 'POST', path, { name: `d${round}` });
+      return { method: 'DELETE', path: `${path}/d${round}` };
+    },
+    'the move of a volume there or back': async (at) => {
+      const isHome = (await call(at, 'GET', '/1.0/storage-pools/p/volumes/custom/v')).status === 200;
+      const [from, to] = isHome ? ['p', 'q'] : ['q', 'p'];
+      const path = `/1.0/storage-pools/${from}/volumes/custom/v`;
+      expect(wordOf(pool(from ?? '', 'custom', 'v'))).toBe('then');
+      return { method: 'POST', path, body: { name: 'v', pool: to } };
+    },
+  };
+
+  test.each(Object.entries(works))('%s', async (_what, prepare) => {
+    for (const [round, delay] of [2, 10, 25, 60].entries()) {
+      const running = daemon ?? (await start());
+      const { method, path, body } = await prepare(running, round);
+      const sent = call(running, method, path, body).catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, delay));
+      await running.kill('SIGKILL');
+      await sent;
+      await expectKnown(await start());
+    }
+  });
+
+  test('afterwards everything still works: the pool is emptied and deleted', async () => {
+    const running = daemon ?? (await start());
+    for (const url of (await read(running, '/1.0/containers')) as string[]) {
+      const { operation } = await settle(running, 'DELETE', url);
+      expect(operation?.err).toBe('');
+    }
+    for (const url of (await read(running, '/1.0/storage-pools/p/volumes/custom')) as string[])
+      if (!url.includes('/snapshots/')) await settle(running, 'DELETE', url);
+    await call(running, 'PUT', '/1.0/profiles/default', { devices: {} });
+    expect((await call(running, 'DELETE', '/1.0/storage-pools/p')).status).toBe(200);
+    expect(mountsBelow(dir)).toEqual([]);
+  });
+});

@@ -1,8 +1,0 @@
-// Runs the store suite on every backend.
-import { storeConformance } from '../conformance/store.ts';
-import { openMemory, openSqlite } from '../support/store-open.ts';
-
-storeConformance('memory', openMemory);
-storeConformance('sqlite', openSqlite);
-storeConformance('sqlite without a mirror', () => openSqlite(0));
-storeConformance('sqlite outgrowing its mirror', () => openSqlite(2_000));

@@ -1,0 +1,56 @@
+// What tests of the examples share: programs on the path of a shell, a README typed line by line, the golden plan beside it.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { buildPrograms, repository, runProcess, type Programs } from './programs.ts';
+import { expectOutput, readTranscript, withoutChance } from './transcript.ts';
+
+export const exampleFolder = (name: string): string => join(repository, 'examples', name);
+
+/** With `gantry` and `gantryd` in ROOT/path, as a shell finds them. */
+export function buildShellPrograms(): Programs {
+  const programs = buildPrograms();
+  mkdirSync(join(programs.root, 'path'), { recursive: true });
+  for (const name of ['gantry', 'gantryd'] as const) {
+    const script = `#!/bin/sh\nexec ${process.execPath} ${programs[name]} "$@"\n`;
+    writeFileSync(join(programs.root, 'path', name), script, { mode: 0o755 });
+  }
+  return programs;
+}
+
+export interface TypedExample {
+  /** The directory below examples/. */
+  readonly name: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What is printed, as the README has it. */
+  readonly printed?: (text: string) => string;
+  readonly before?: (command: string) => Promise<void>;
+}
+
+/** Every command of the README ends with 0 and prints what stands below it; its first plan is the golden one. */
+export async function typeExample(programs: Programs, example: TypedExample): Promise<void> {
+  const { name, printed = (text) => text, before } = example;
+  const env = { PATH: `${programs.root}/path:${process.env['PATH'] ?? ''}`, ...example.env };
+  const typed = readTranscript(readFileSync(join(exampleFolder(name), 'README.md'), 'utf8'));
+  let isFirst = true;
+  for (const { command, output } of typed) {
+    await before?.(command);
+    const here = programs.replaced.here(command);
+    const ran = await runProcess(['sh', '-c', `exec 2>&1; ${here}`], { cwd: programs.root, env });
+    expect(ran.code, `$ ${command}\n${ran.stdout}`).toBe(0);
+    const told = printed(programs.replaced.documented(ran.stdout));
+    expectOutput(command, output, told);
+    if (isFirst && command.startsWith('gantry plan ')) {
+      expectGoldenPlan(name, told);
+      isFirst = false;
+    }
+  }
+  expect(isFirst, `the README of ${name} shows a plan`).toBe(false);
+}
+
+function expectGoldenPlan(name: string, plan: string): void {
+  const golden = join(exampleFolder(name), 'golden-plan.txt');
+  const text = withoutChance(plan);
+  if (process.env['UPDATE'] === '1' || !existsSync(golden)) writeFileSync(golden, text);
+  expect(text, `examples/${name}/golden-plan.txt; UPDATE=1 rewrites it`).toBe(readFileSync(golden, 'utf8'));
+}

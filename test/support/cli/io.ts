@@ -1,0 +1,75 @@
+// A process for the CLI to run in: collected output, scripted input, interrupts on demand.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import type { CliIo } from '../../../reconciler/cli/output/process-io.ts';
+import { runCli } from '../../../reconciler/cli/program/run.ts';
+
+export interface CliRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliSetting {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Typed on a terminal; without it stdin is no terminal. */
+  readonly typed?: string;
+  /** All of stdin, which then ends and is no terminal. */
+  readonly piped?: string;
+  readonly stderrTty?: boolean;
+  readonly userId?: number;
+  /** A clock that is wrong. */
+  readonly nowMs?: () => number;
+  /** Told what is written to stdout, as it is written. */
+  readonly onStdout?: (text: string) => void;
+  readonly onStderr?: (text: string) => void;
+  /** Given a function that interrupts the run. */
+  readonly interrupts?: (interrupt: () => void) => void;
+}
+
+export async function cli(argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> {
+  const stdout = collector(setting.onStdout);
+  const stderr = collector(setting.onStderr);
+  const stdin = new PassThrough();
+  if (setting.typed !== undefined) stdin.write(setting.typed);
+  if (setting.piped !== undefined) stdin.end(setting.piped);
+  const io: CliIo = {
+    argv,
+    env: { XDG_STATE_HOME: stateHome(), ...setting.env },
+    stdin: Object.assign(stdin, { isTTY: setting.typed !== undefined }),
+    stdout: stdout.stream,
+    stderr: Object.assign(stderr.stream, { isTTY: setting.stderrTty === true, columns: 80 }),
+    userId: setting.userId ?? 0,
+    nowMs: setting.nowMs ?? Date.now,
+    onInterrupt: (listener) => {
+      setting.interrupts?.(listener);
+      return () => {};
+    },
+  };
+  const code = await runCli(io);
+  return { code, stdout: stdout.text(), stderr: stderr.text() };
+}
+
+/** Journals of tests belong nowhere else. */
+let state: string | undefined;
+function stateHome(): string {
+  if (state !== undefined) return state;
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-state-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return (state = folder);
+}
+
+function collector(tell?: (text: string) => void): { readonly stream: Writable; readonly text: () => string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      // Nothing arrives at the other end of a pipe when nothing is written, as by a flush.
+      if (chunk.length > 0) tell?.(chunk.toString('utf8'));
+      done();
+    },
+  });
+  return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
+}

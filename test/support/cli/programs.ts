@@ -1,0 +1,170 @@
+// The shipped programs, bundled as `npm run build` bundles them, in a directory of their own that any user can read; runs them
+// as processes, also on a terminal. Starts no daemon: that is e2e-gantryd.ts.
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { replaceTaken, type Replacements } from '../hosts/free-resources.ts';
+
+export const repository = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
+export interface Programs {
+  /** Holds package.json, examples/ and dist/ as a checkout does after the build. */
+  readonly root: string;
+  readonly gantry: string;
+  readonly gantryd: string;
+  /** The examples in `root` have subnets and ports that are free on this machine. */
+  readonly replaced: Replacements;
+  remove(): void;
+}
+
+export function buildPrograms(): Programs {
+  const root = mkdtempSync(join(realpathSync(tmpdir()), 'gte-'));
+  chmodSync(root, 0o755);
+  const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+    scripts: { bundle: string };
+  };
+  const bin = join(root, 'dist', 'bin');
+  mkdirSync(bin, { recursive: true });
+  cpSync(join(repository, 'package.json'), join(root, 'package.json'));
+  cpSync(join(repository, 'examples'), join(root, 'examples'), { recursive: true });
+  const replaced = freeExamples(join(root, 'examples'));
+  symlinkSync(join(repository, 'node_modules'), join(root, 'node_modules'));
+  const env = { ...process.env, PATH: `${join(repository, 'node_modules', '.bin')}:${process.env['PATH'] ?? ''}` };
+  const bundle = manifest.scripts.bundle.replaceAll('dist/bin', bin);
+  execFileSync('sh', ['-c', bundle], { cwd: repository, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const demo = ['examples/quickstart/demo.ts', `--outfile=${join(root, 'dist/examples/quickstart/demo.js')}`];
+  execFileSync('esbuild', [...demo, '--log-level=warning'], { cwd: repository, env, stdio: 'inherit' });
+  writeFileSync(join(root, 'dist', 'package.json'), '{"type":"module"}\n');
+  return {
+    root,
+    gantry: join(bin, 'gantry.js'),
+    gantryd: join(bin, 'gantryd.js'),
+    replaced,
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+function freeExamples(folder: string): Replacements {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(yaml|yml|json|tf|ts)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name));
+  const texts = files.map((file) => readFileSync(file, 'utf8'));
+  const replaced = replaceTaken(texts);
+  for (const [index, file] of files.entries()) writeFileSync(file, replaced.here(texts[index] ?? ''));
+  return replaced;
+}
+
+export interface Ran {
+  readonly code: number;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly elapsedMs: number;
+}
+
+export interface RunSetting {
+  readonly cwd?: string;
+  /** Over a small environment without colours, credentials or CI marks. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string;
+  readonly user?: number;
+  /** Given the process as soon as it runs. */
+  readonly started?: (child: ChildProcess) => void;
+  /** Given all output so far whenever there is more. */
+  readonly heard?: (text: string, child: ChildProcess) => void;
+}
+
+export function plainEnv(): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+    HOME: tmpdir(),
+    TMPDIR: tmpdir(),
+    TERM: 'xterm',
+    LANG: 'C.UTF-8',
+  };
+}
+
+export function runProcess(argv: readonly string[], setting: RunSetting = {}): Promise<Ran> {
+  const startedAt = performance.now();
+  const child = spawn(argv[0] ?? '', argv.slice(1), {
+    ...(setting.cwd === undefined ? {} : { cwd: setting.cwd }),
+    env: { ...plainEnv(), ...setting.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    ...(setting.user === undefined ? {} : { uid: setting.user, gid: setting.user }),
+  });
+  setting.started?.(child);
+  let [stdout, stderr] = ['', ''];
+  const heard = (): void => setting.heard?.(stdout + stderr, child);
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    stdout += chunk;
+    heard();
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr += chunk;
+    heard();
+  });
+  // Programs may end without reading all of it.
+  child.stdin.on('error', () => {});
+  if (setting.stdin !== undefined) child.stdin.end(setting.stdin);
+  else if (setting.heard === undefined) child.stdin.end();
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) =>
+      resolve({ code: code ?? -1, signal, stdout, stderr, elapsedMs: performance.now() - startedAt }),
+    );
+  });
+}
+
+export const runGantry = (programs: Programs, args: readonly string[], setting: RunSetting = {}): Promise<Ran> =>
+  runProcess([process.execPath, programs.gantry, ...args], setting);
+
+export interface TerminalSetting extends Omit<RunSetting, 'heard' | 'stdin'> {
+  /** Typed when the output so far ends with the text (colours left out). */
+  readonly answers?: readonly (readonly [prompt: string, answer: string])[];
+  /** Done between reading the prompt and typing. */
+  readonly beforeAnswer?: () => Promise<void>;
+  readonly columns?: number;
+}
+
+/** Runs gantry on a terminal of its own, made by `script`; both output streams are in `stdout`. */
+export function runOnTerminal(
+  programs: Programs,
+  args: readonly string[],
+  setting: TerminalSetting = {},
+): Promise<Ran> {
+  const answers = [...(setting.answers ?? [])];
+  const words = [process.execPath, programs.gantry, ...args].map(
+    (word) => `'${word.replaceAll("'", String.raw`'\''`)}'`,
+  );
+  const command = `stty cols ${setting.columns ?? 100} rows 40; exec ${words.join(' ')}`;
+  let typedUpTo = 0;
+  return runProcess(['script', '-qec', command, '/dev/null'], {
+    ...setting,
+    env: { SHELL: '/bin/sh', ...setting.env },
+    heard(text, child) {
+      const [next] = answers;
+      if (next === undefined || !text.slice(typedUpTo).includes(next[0])) return;
+      typedUpTo = text.length;
+      answers.shift();
+      void (setting.beforeAnswer?.() ?? Promise.resolve()).then(() => child.stdin?.write(next[1]));
+    },
+  });
+}
+
+/** Without the escapes that colour and move. */
+export const withoutEscapes = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex
+  text.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replaceAll('\r', '');

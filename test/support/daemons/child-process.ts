@@ -1,0 +1,114 @@
+// The daemon as a process of its own, as it ships (bundled), so that a test can kill it at any moment.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
+import type { Operation } from '../../../server/api/operation.ts';
+import { call, type Json } from './daemon.ts';
+
+export interface Bundle {
+  readonly entry: string;
+  remove(): void;
+}
+
+/** Built like `npm run bundle` does, into a folder of its own: tests must not run what somebody built last week. */
+export function bundleDaemon(): Bundle {
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  // Below node_modules, so that native add-ons are found from there.
+  const cache = join(root, 'node_modules/.cache');
+  mkdirSync(cache, { recursive: true });
+  const outdir = mkdtempSync(join(cache, 'gantryd-'));
+  buildSync({
+    absWorkingDir: root,
+    entryPoints: {
+      gantryd: 'server/daemon/main.ts',
+      'sqlite-worker': 'server/store/sqlite-worker.ts',
+      'parse-worker': 'server/drivers/parse-worker.ts',
+    },
+    outdir,
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    target: 'node20',
+    format: 'esm',
+    external: ['koffi', '@photostructure/sqlite'],
+    banner: { js: 'import{createRequire as __cr}from"node:module";const require=__cr(import.meta.url);' },
+    logLevel: 'warning',
+  });
+  return { entry: join(outdir, 'gantryd.js'), remove: () => rmSync(outdir, { recursive: true, force: true }) };
+}
+
+export interface ChildDaemon {
+  readonly socketPath: string;
+  readonly pid: number;
+  /** Lines of standard error so far. */
+  readonly log: string[];
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+
+export class DaemonFailed extends Error {}
+
+/** Resolves when it says that it is ready. Throws DaemonFailed with what it said when it ends instead. */
+export async function startChild(
+  bundle: Pick<Bundle, 'entry'>,
+  stateDir: string,
+  runtime: 'sim' | 'lxc',
+  more: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ChildDaemon> {
+  const env: NodeJS.ProcessEnv = { ...process.env, ...environment };
+  delete env['GANTRY_SQLITE_WORKER'];
+  delete env['GANTRY_PARSE_WORKER'];
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [bundle.entry, '--state-dir', stateDir, '--runtime', runtime, ...more],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env,
+    },
+  );
+  const log: string[] = [];
+  createInterface({ input: child.stderr! }).on('line', (line) => log.push(line));
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+  });
+  const ready = new Promise<Json>((resolve) =>
+    createInterface({ input: child.stdout! }).once('line', (line) => resolve(JSON.parse(line))),
+  );
+  const first = await Promise.race([ready, exited.then(() => undefined)]);
+  if (first === undefined) throw new DaemonFailed(log.join('\n'));
+  return {
+    socketPath: first.socket as string,
+    pid: child.pid!,
+    log,
+    exited,
+    kill: async (signal) => {
+      child.kill(signal);
+      await exited;
+    },
+  };
+}
+
+/** Sends and, for a background operation, waits for its end. */
+export async function settle(
+  daemon: Pick<ChildDaemon, 'socketPath'>,
+  method: string,
+  path: string,
+  body?: object | Buffer,
+): Promise<{ status: number; operation?: Operation; metadata: Json }> {
+  const answer = await call(daemon, method, path, body);
+  if (answer.status !== 202 || answer.body?.type !== 'async')
+    return { status: answer.status, metadata: answer.metadata };
+  const ended = await call(daemon, 'GET', `${answer.body.operation}/wait`);
+  if (ended.status !== 200) throw new Error(`waiting for ${path} answered ${ended.status}`);
+  return { status: 202, operation: ended.metadata as Operation, metadata: ended.metadata };
+}
+
+export async function read(daemon: Pick<ChildDaemon, 'socketPath'>, path: string): Promise<Json> {
+  const answer = await call(daemon, 'GET', path);
+  if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.bytes.toString()}`);
+  return answer.metadata;
+}

@@ -1,0 +1,37 @@
+// A daemon's clock that stands still until told: tests own the minutes.
+import { renderNanos, type Clock } from '../../../server/lib/clock.ts';
+import type { MinuteTimer } from '../../../server/services/server/scheduler.ts';
+
+export interface TestMinutes {
+  readonly time: { readonly clock: Clock; readonly minutes: MinuteTimer };
+  /** Moves the clock on and lets the daemon see that a minute has passed. */
+  pass(ms: number): void;
+  now(): number;
+}
+
+export function testMinutes(start: string): TestMinutes {
+  let now = Date.parse(start);
+  let stamp = BigInt(now) * 1_000_000n;
+  const ticks = new Set<() => void>();
+  return {
+    time: {
+      clock: {
+        nowMs: () => now,
+        timestamp: () => {
+          const wanted = BigInt(now) * 1_000_000n;
+          stamp = wanted > stamp ? wanted : stamp + 1n;
+          return renderNanos(stamp);
+        },
+      },
+      minutes: (tick) => {
+        ticks.add(tick);
+        return { stop: () => ticks.delete(tick) };
+      },
+    },
+    pass(ms) {
+      now += ms;
+      for (const tick of ticks) tick();
+    },
+    now: () => now,
+  };
+}

@@ -1,0 +1,40 @@
+// A gantryd on the simulation that keeps nothing and is there at once: for properties that take a fresh one for every case.
+import type { World } from '../../../server/api/server/server-contents.ts';
+import { createClient, type Client } from '../../../server/client/client.ts';
+import { startTwin } from '../../../server/daemon/dry-run-daemon.ts';
+
+export interface MemoryDaemon {
+  readonly host: string;
+  readonly socketPath: string;
+  readonly client: Client;
+  close(): Promise<void>;
+}
+
+const empty: World = {
+  config: {},
+  containers: [],
+  snapshots: {},
+  profiles: [],
+  networks: [],
+  pools: [],
+  volumes: [],
+  images: [],
+  aliases: [],
+  certificates: [],
+  host: { poolDrivers: ['dir', 'btrfs'] },
+};
+
+export async function openMemoryDaemon(): Promise<MemoryDaemon> {
+  const twin = await startTwin(empty);
+  const host = `unix://${twin.socketPath}`;
+  const client = createClient(host);
+  return {
+    host,
+    socketPath: twin.socketPath,
+    client,
+    close: async () => {
+      await client.close();
+      await twin.stop();
+    },
+  };
+}

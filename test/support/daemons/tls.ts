@@ -1,0 +1,69 @@
+// Client certificates and requests over real TLS connections, for tests of who may do what.
+import { createHash, X509Certificate } from 'node:crypto';
+import { request as httpsRequest } from 'node:https';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { makeSelfSigned, type KeyAndCertificate } from '../../../server/lib/self-signed.ts';
+import { answerOf, collect, type Answer } from './daemon.ts';
+
+export interface ClientCertificate extends KeyAndCertificate {
+  readonly fingerprint: string;
+}
+
+const hour = 3_600_000;
+
+export async function makeClient(
+  commonName = 'client',
+  validMs: readonly [number, number] = [-hour, hour],
+): Promise<ClientCertificate> {
+  const pair = await makeSelfSigned({
+    commonName,
+    organization: 'tests',
+    subjectAltNames: [],
+    notBefore: new Date(Date.now() + validMs[0]),
+    notAfter: new Date(Date.now() + validMs[1]),
+    usage: 'client',
+  });
+  return { ...pair, fingerprint: createHash('sha256').update(new X509Certificate(pair.certPem).raw).digest('hex') };
+}
+
+export interface TlsOptions {
+  readonly client?: ClientCertificate | undefined;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly maxVersion?: 'TLSv1.1' | 'TLSv1.2';
+}
+
+export function callTls(
+  address: string,
+  method: string,
+  path: string,
+  body?: object | Buffer,
+  options: TlsOptions = {},
+): Promise<Answer> {
+  const { hostname, port } = new URL(`https://${address}`);
+  const { client, headers, maxVersion } = options;
+  const bytes = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+  const type = body === undefined || Buffer.isBuffer(body) ? {} : { 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const request = httpsRequest(
+      {
+        host: hostname.replaceAll(/[[\]]/g, ''),
+        port,
+        method,
+        path,
+        agent: false,
+        rejectUnauthorized: false,
+        headers: { ...type, ...headers },
+        ...(client === undefined ? {} : { cert: client.certPem, key: client.keyPem }),
+        ...(maxVersion === undefined ? {} : { minVersion: maxVersion, maxVersion, ciphers: 'DEFAULT@SECLEVEL=0' }),
+      },
+      (response) => {
+        collect(response).then(
+          (read) => resolve(answerOf(response.statusCode ?? 0, response.headers, read)),
+          (error: unknown) => reject(error as Error),
+        );
+      },
+    );
+    request.on('error', reject);
+    request.end(bytes);
+  });
+}

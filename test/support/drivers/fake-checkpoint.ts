@@ -1,0 +1,63 @@
+// Stand-ins for criu and lxc-checkpoint that need no CRIU: a dump kills the container's init, a restore starts the container anew.
+// What the driver around them does is real. Tests nothing itself.
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CheckpointPrograms } from '../../../server/drivers/runtime/checkpoint/criu.ts';
+
+export interface FakeCheckpoint {
+  readonly programs: CheckpointPrograms;
+  /** The next runs of the tool of that kind fail as a real one does: with these lines in CRIU's log. */
+  fail(kind: 'dump' | 'restore', ...log: readonly string[]): void;
+  works(): void;
+  /** Seconds that a dump takes. */
+  slow(seconds: number): void;
+}
+
+const stats = String.raw`\x17\x92\x4f\x58\x5f\x4e\x1d\x4b\x08\x00\x00\x00\x0a\x06\x28\x64\x30\x4b\x38\x19`;
+
+const criu = (dir: string): string => `#!/bin/sh
+[ "$1" = check ] && exit 0
+[ "$1" = --version ] && echo 'Version: 4.0' && exit 0
+while [ $# -gt 0 ]; do case "$1" in --images-dir) images="$2"; shift;; --log-file) log="$2"; shift;; esac; shift; done
+cp "$CRIU_CONFIG_FILE" "$images/settings"
+[ -e ${dir}/fail-dump ] && { cat ${dir}/fail-dump > "$images/$log"; exit 1; }
+printf '${stats}' > "$images/stats-dump"
+`;
+
+const lxcCheckpoint = (dir: string): string => `#!/bin/sh
+kind=dump
+while [ $# -gt 0 ]; do case "$1" in
+  -P) path="$2"; shift;; -n) name="$2"; shift;; -D) images="$2"; shift;; -o) log="$2"; shift;;
+  --stop) stop=1;; --restore) kind=restore;; --action-script=*) script="\${1#*=}";;
+esac; shift; done
+cp "$CRIU_CONFIG_FILE" "$images/settings"
+if [ -e ${dir}/fail-$kind ]; then cat ${dir}/fail-$kind > "$images/$kind.log"; echo x > "$log"; exit 1; fi
+if [ $kind = restore ]; then exec env -i lxc-start -P "$path" -n "$name" -d; fi
+[ -e ${dir}/slow ] && sleep "$(cat ${dir}/slow)"
+pid=$(lxc-info -P "$path" -n "$name" -p -H)
+[ -n "$script" ] && CRTOOLS_SCRIPT_ACTION=post-dump "$script"
+echo memory > "$images/pages-1.img"
+[ -n "$stop" ] && kill -9 "$pid"
+printf '${stats}' > "$images/stats-dump"
+`;
+
+export function fakeCheckpoint(dir: string): FakeCheckpoint {
+  mkdirSync(dir, { recursive: true });
+  const program = (name: string, text: string): string => {
+    const file = join(dir, name);
+    writeFileSync(file, text);
+    chmodSync(file, 0o755);
+    return file;
+  };
+  for (const tool of ['iptables-save', 'iptables-restore', 'ip6tables-save', 'ip6tables-restore']) {
+    program(tool, '#!/bin/sh\n');
+  }
+  return {
+    programs: { criu: program('criu', criu(dir)), lxcCheckpoint: program('lxc-checkpoint', lxcCheckpoint(dir)) },
+    fail: (kind, ...log) => writeFileSync(join(dir, `fail-${kind}`), `${log.join('\n')}\n`),
+    works: () => {
+      for (const file of ['fail-dump', 'fail-restore', 'slow']) rmSync(join(dir, file), { force: true });
+    },
+    slow: (seconds) => writeFileSync(join(dir, 'slow'), seconds.toString()),
+  };
+}

@@ -1,0 +1,102 @@
+// How the network conformance suite drives real bridges: clients are network namespaces with a real DHCP client.
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { Resolver } from 'node:dns/promises';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openBridgeNetwork } from '../../../server/drivers/network/bridge.ts';
+import { openNetworkFiles } from '../../../server/drivers/network/network-files.ts';
+import { exec } from '../../../server/lib/exec.ts';
+import { silentLog } from '../../../server/lib/log.ts';
+import type { NetworkHarness } from '../../conformance/network.ts';
+import { joinNetns } from './network-namespace.ts';
+
+const runDir = '/run/gantry/networks';
+
+export interface BridgeHarness extends NetworkHarness {
+  readonly dir: string;
+  /** At most 7 characters; every interface and namespace of this harness begins with it. */
+  readonly prefix: string;
+  dnsmasqPid(network: string): number;
+}
+
+/** `half`: test files that run at the same time use different halves of 10.213.0.0/16. */
+export async function makeBridgeHarness(half: 0 | 1 = 0): Promise<BridgeHarness> {
+  const dir = await mkdtemp(join(tmpdir(), 'gtyn-bridge-'));
+  const files = openNetworkFiles(dir, runDir);
+  const prefix = `gtyn${Math.floor(Math.random() * 36 ** 3)
+    .toString(36)
+    .padStart(3, '0')}`;
+  let octet = Math.floor(Math.random() * 64) * 2;
+  let count = 0;
+  const used: string[] = [];
+  const foreign: string[] = [];
+  const dnsmasqPid = (network: string): number => Number(readFileSync(files.pidFile(network), 'utf8').trim());
+  return {
+    dir,
+    prefix,
+    dnsmasqPid,
+    open: () => openBridgeNetwork({ dir, log: silentLog, runDir }),
+    fresh() {
+      count += 1;
+      do octet = (octet + 2) % 128;
+      while (isUsed(octet + 128 * half) || isUsed(octet + 1 + 128 * half));
+      const third = octet + 128 * half;
+      const name = `${prefix}n${count}`;
+      used.push(name);
+      return { name, ipv4: `10.213.${third}`, otherIpv4: `10.213.${third + 1}`, ipv6: `fd42:213:${third}` };
+    },
+    join: (network, client) => joinNetns(prefix, network, client),
+    resolve: (network, hostname) => resolveAt(network, `${hostname}.gantry`),
+    serviceId: (network) => String(dnsmasqPid(network)),
+    remains: (network) => remainsOf(dir, files.pidFile(network), network),
+    sabotage: () => ({ 'raw.dnsmasq': 'no-such-option=1' }),
+    async foreignInterface() {
+      const name = `${prefix}f${foreign.length}`;
+      await exec(['ip', 'link', 'add', 'name', name, 'type', 'bridge']);
+      foreign.push(name);
+      return name;
+    },
+    async cleanup() {
+      const driver = openBridgeNetwork({ dir, log: silentLog, runDir });
+      for (const name of used) await driver.down(name);
+      for (const name of foreign) await exec(['ip', 'link', 'del', 'dev', name], { okCodes: [0, 1] });
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+function isUsed(third: number): boolean {
+  const all = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []);
+  return all.some((entry) => entry.address.startsWith(`10.213.${third}.`));
+}
+
+/** What the DNS server on the bridge says; empty when it says that there is no such name or that it does not know. */
+export async function resolveAt(network: string, name: string): Promise<readonly string[]> {
+  const { stdout } = await exec(['ip', '-4', '-o', 'addr', 'show', 'dev', network]);
+  const server = /inet ([0-9.]+)\//.exec(stdout)?.[1] ?? '';
+  const resolver = new Resolver({ timeout: 1000, tries: 1 });
+  resolver.setServers([server]);
+  const unknown = ['ENOTFOUND', 'ENODATA', 'ESERVFAIL', 'EREFUSED', 'ETIMEOUT'];
+  return resolver.resolve4(name).catch((error: NodeJS.ErrnoException) => {
+    if (unknown.includes(error.code ?? '')) return [];
+    throw error;
+  });
+}
+
+async function remainsOf(dir: string, pidFile: string, network: string): Promise<string[]> {
+  const out: string[] = [];
+  const links = JSON.parse((await exec(['ip', '-j', 'link', 'show'])).stdout) as { ifname: string }[];
+  for (const { ifname } of links)
+    if (ifname === network || ifname.startsWith(`${network}-`)) out.push(`link ${ifname}`);
+  const tables = (await exec(['nft', 'list', 'tables'])).stdout.split('\n');
+  out.push(...tables.filter((line) => line.endsWith(` gantry_${network}`)));
+  for (const entry of await readdir('/proc')) {
+    if (!/^[0-9]+$/.test(entry)) continue;
+    const argv = (await readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => '')).split('\0');
+    if (argv.includes(`--pid-file=${pidFile}`)) out.push(`process ${entry}`);
+  }
+  if (existsSync(pidFile)) out.push(pidFile);
+  if (existsSync(join(dir, network))) out.push(join(dir, network));
+  return out;
+}

@@ -1,0 +1,64 @@
+// A daemon as a process of its own that tells how often its event loop was held while something was sent to it.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { bundleDaemon, read, settle, startChild, type ChildDaemon } from '../daemons/child-process.ts';
+import { call, seed } from '../daemons/daemon.ts';
+
+export interface HeldDaemon {
+  readonly dir: string;
+  readonly daemon: ChildDaemon;
+  /** Where it speaks the dialect of LXD. */
+  readonly lxdSocket: string;
+  /** Fails when the loop was held above the daemon's own limit in each of several tries. */
+  expectFree(send: () => Promise<unknown>): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Figures {
+  readonly longest_ms: number;
+  readonly over_limit: number;
+}
+
+/** Code that is slow is slow each time; a pause of the host or of the collector of garbage is there once. */
+const tries = 3;
+
+/** With a pool, and a container `default`, on the simulated runtime. */
+export async function openHeldDaemon(): Promise<HeldDaemon> {
+  const dir = await mkdtemp(join(tmpdir(), 'gtya-held-'));
+  const bundle = bundleDaemon();
+  const lxdSocket = join(dir, 'lxd/unix.socket');
+  const daemon = await startChild(bundle, dir, 'sim', ['--lxd-socket', lxdSocket]);
+  await seed({ call: (...args) => call(daemon, ...args) });
+  await settle(daemon, 'POST', '/1.0/containers', { name: 'default', source: { type: 'none' } });
+
+  /** After the tick that sees what was before. */
+  async function figures(): Promise<Figures> {
+    await sleep(30);
+    return (await read(daemon, '/1.0')).environment.event_loop as Figures;
+  }
+
+  return {
+    dir,
+    daemon,
+    lxdSocket,
+    async expectFree(send) {
+      const holds: string[] = [];
+      for (let count = 0; count < tries; count += 1) {
+        const before = await figures();
+        const seen = daemon.log.length;
+        await send();
+        if ((await figures()).over_limit === before.over_limit) return;
+        holds.push(...daemon.log.slice(seen).filter((line) => line.includes('event loop was held')));
+      }
+      expect.fail(`the event loop was held in each of ${tries} tries: ${holds.join('\n')}`);
+    },
+    async close() {
+      await daemon.kill('SIGTERM');
+      bundle.remove();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

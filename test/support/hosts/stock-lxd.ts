@@ -1,0 +1,121 @@
+// A stock LXD server for tests, where one is installed: private to the test, in a directory of its own, ended by its pid. Knows
+// nothing of what tests do with it.
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { call, type Answer, type Sent } from '../daemons/daemon.ts';
+import { until } from '../until.ts';
+
+/** Why no LXD can be started here; undefined when it can. */
+export function stockLxdMissing(): string | undefined {
+  if (process.getuid?.() !== 0) return 'it needs root';
+  if (spawnSync('lxd', ['--version']).status !== 0) return 'lxd is not installed';
+  return undefined;
+}
+
+export interface StockLxd {
+  /** LXD_DIR. */
+  readonly dir: string;
+  readonly socketPath: string;
+  call(method: string, path: string, body?: Sent, headers?: Record<string, string>): Promise<Answer>;
+  /** `metadata` of an answer that must be 200. */
+  // oxlint-disable-next-line typescript/no-explicit-any
+  get(path: string): Promise<any>;
+  /** Deletes containers, profiles and networks, ends the server, takes away its mounts and files. */
+  cleanUp(): Promise<void>;
+}
+
+export async function startStockLxd(): Promise<StockLxd> {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-lxd-'));
+  // The root of a container has to pass through.
+  chmodSync(folder, 0o711);
+  const dir = join(folder, 'lxd');
+  mkdirSync(dir);
+  const env = { ...process.env, LXD_DIR: dir };
+  const child = spawn('lxd', ['--logfile', join(folder, 'log')], { env, stdio: 'ignore', detached: true });
+  const socketPath = join(dir, 'unix.socket');
+  const send: StockLxd['call'] = (method, path, body, headers) =>
+    sendPatiently({ socketPath }, method, path, body, headers);
+  const get: StockLxd['get'] = async (path) => {
+    const answer = await send('GET', path);
+    if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.bytes.toString()}`);
+    return answer.metadata;
+  };
+  const isUp = (): Promise<boolean> =>
+    get('/1.0').then(
+      () => true,
+      () => false,
+    );
+  const cleanUp = async (): Promise<void> => {
+    try {
+      if (child.exitCode === null && child.signalCode === null) await empty(send, get);
+    } finally {
+      await end(child);
+      unmountBelow(folder);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+  try {
+    await until(async () => existsSync(socketPath) && (await isUp()), 60_000);
+  } catch (error) {
+    await cleanUp().catch(() => {});
+    throw error;
+  }
+  return { dir, socketPath, call: send, get, cleanUp };
+}
+
+/**
+ * A file is sent when the server begins to read it. On a busy machine its database may be too slow for a request, which is then
+ * answered before: that one is sent again for a while.
+ */
+async function sendPatiently(
+  wire: { readonly socketPath: string },
+  method: string,
+  path: string,
+  body: Sent,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  if (!Buffer.isBuffer(body)) return call(wire, method, path, body, headers);
+  const deadline = Date.now() + busyMs;
+  for (;;) {
+    const answer = await call(wire, method, path, body, { ...headers, expect: '100-continue' });
+    if (answer.status < 500 || Date.now() > deadline) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+const busyMs = 30_000;
+
+/** What would outlive the server on the host: processes of containers and bridges of networks. */
+async function empty(send: StockLxd['call'], get: StockLxd['get']): Promise<void> {
+  const run = async (method: string, path: string, body?: object): Promise<void> => {
+    const answer = await send(method, path, body);
+    if (answer.status === 202) await send('GET', `${String(answer.body.operation)}/wait`);
+  };
+  for (const url of (await get('/1.0/containers')) as string[]) {
+    await run('PUT', `${url}/state`, { action: 'stop', force: true, timeout: 30 });
+    await run('PATCH', url, { config: { 'security.protection.delete': '' } });
+    await run('DELETE', url);
+  }
+  for (const url of (await get('/1.0/profiles')) as string[]) {
+    await run(url.endsWith('/default') ? 'PUT' : 'DELETE', url, url.endsWith('/default') ? {} : undefined);
+  }
+  for (const { name, managed } of (await get('/1.0/networks?recursion=1')) as { name: string; managed: boolean }[]) {
+    if (managed) await run('DELETE', `/1.0/networks/${name}`);
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
+
+function unmountBelow(folder: string): void {
+  for (const line of readFileSync('/proc/mounts', 'utf8').split('\n').reverse()) {
+    const target = line.split(' ')[1] ?? '';
+    if (target.startsWith(`${folder}/`)) spawnSync('umount', ['-l', target]);
+  }
+}

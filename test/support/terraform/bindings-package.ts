@@ -1,0 +1,50 @@
+// The package as an app has it in its node_modules: compiled bindings and examples with package.json, and the CDKs beside it.
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { repository, runProcess, type Ran } from '../cli/programs.ts';
+
+export type Flavour = 'cdktf' | 'cdktn';
+
+export interface BindingsPackage {
+  /** A directory for apps: what they import is in its node_modules. */
+  readonly root: string;
+  /** Runs the example in a new directory of this name; the directory it has synthesized into. */
+  synthExample(flavour: Flavour, name: string, env: Readonly<Record<string, string>>): Promise<string>;
+  /** Compiles what `argv` says, with our compiler. */
+  compile(...argv: string[]): Promise<Ran>;
+  remove(): void;
+}
+
+export async function installBindings(): Promise<BindingsPackage> {
+  const root = mkdtempSync(join(realpathSync(tmpdir()), 'gtb-'));
+  const compile = (...argv: string[]): Promise<Ran> =>
+    runProcess([process.execPath, join(repository, 'node_modules/typescript/bin/tsc'), ...argv], { cwd: root });
+  const modules = join(root, 'node_modules');
+  const dist = join(modules, 'gantry/dist');
+  mkdirSync(dist, { recursive: true });
+  for (const name of ['cdktf', 'cdktn', 'constructs', '@types']) {
+    symlinkSync(join(repository, 'node_modules', name), join(modules, name));
+  }
+  cpSync(join(repository, 'package.json'), join(modules, 'gantry/package.json'));
+  const project = join(repository, 'provider/bindings/tsconfig.json');
+  const built = await compile('-p', project, '--noEmit', 'false', '--outDir', dist);
+  expect(built.stdout + built.stderr).toBe('');
+  for (const flavour of ['cdktf', 'cdktn']) {
+    const marker = join('provider/bindings', flavour, 'package.json');
+    cpSync(join(repository, marker), join(dist, marker));
+  }
+  return {
+    root,
+    compile,
+    async synthExample(flavour, name, env) {
+      const cwd = join(root, name);
+      mkdirSync(cwd);
+      const ran = await runProcess([process.execPath, join(dist, 'examples', flavour, 'main.js')], { cwd, env });
+      expect(ran, ran.stderr).toMatchObject({ code: 0 });
+      return join(cwd, 'cdktf.out');
+    },
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
+}

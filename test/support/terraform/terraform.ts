@@ -1,0 +1,188 @@
+// Real Terraform in a directory of its own, with this provider from a mirror that is made for the test run.
+import { spawnSync, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { ProviderServer } from '../../../provider/framework/server.ts';
+import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
+import { bundleProvider } from '../../../provider/packaging/bundle.ts';
+import { releaseFiles, writeRelease } from '../../../provider/packaging/release.ts';
+import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
+import { providerMethods } from '../../../provider/wire/rpcs.ts';
+import { repository, runProcess, type Ran } from '../cli/programs.ts';
+
+/** Why Terraform cannot be run here; printed once a test file. */
+export function terraformMissing(what: string): string | undefined {
+  const ran = spawnSync('terraform', ['version'], { env: { ...process.env, CHECKPOINT_DISABLE: '1' } });
+  const missing = ran.status === 0 ? undefined : 'terraform is not on the PATH';
+  if (missing !== undefined) console.log(`skipped: ${what}, since ${missing}`);
+  return missing;
+}
+
+export interface Release {
+  /** Zips, sums, manifest, mirror/. */
+  readonly directory: string;
+  readonly version: string;
+  remove(): void;
+}
+
+export async function makeRelease(): Promise<Release> {
+  const directory = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-release-'));
+  const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
+  const license = readFileSync(join(repository, 'LICENSE'));
+  writeRelease(releaseFiles({ version, license, programs: await bundleProvider(repository) }), directory);
+  return { directory, version, remove: () => rmSync(directory, { recursive: true, force: true }) };
+}
+
+/** The provider inside this process, which Terraform is told to attach to: no start, no TLS, no installation. */
+export interface Attached {
+  readonly env: Readonly<Record<string, string>>;
+  stop(): void;
+}
+
+export async function serveHere(): Promise<Attached> {
+  const server = new ProviderServer(gantryProvider({ env: {}, log() {} }));
+  const plugin = await startPlugin({
+    methods: providerMethods(server),
+    env: { [cookie.name]: cookie.value },
+    log() {},
+    print() {},
+    close: () => server.close(),
+    exit() {},
+    parentPid: () => process.ppid,
+    now: () => new Date(),
+  });
+  const attach = {
+    [providerSource]: {
+      Protocol: 'grpc',
+      ProtocolVersion: 6,
+      Pid: process.pid,
+      Test: true,
+      Addr: { Network: 'unix', String: plugin.socketPath },
+    },
+  };
+  return { env: { TF_REATTACH_PROVIDERS: JSON.stringify(attach) }, stop: () => plugin.stop() };
+}
+
+export interface TerraformOptions {
+  /** Of the daemon: `unix:///...`. */
+  readonly address?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Packages as zips instead of unpacked. */
+  readonly packed?: boolean;
+}
+
+const required = 'terraform {\n  required_providers {\n    gantry = { source = "gantry/gantry" }\n  }\n}\n';
+
+/** What a run said, without colours and the blank lines around. */
+export interface TerraformRan extends Ran {
+  readonly output: string;
+}
+
+/** One working directory. `remove` at the end; it destroys nothing by itself. */
+export class Terraform {
+  readonly dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-'));
+  readonly env: Record<string, string>;
+
+  readonly #address: string | undefined;
+
+  /** From a release it has to be installed by `init`; what is attached is there already. */
+  constructor(from: Release | Attached, options: TerraformOptions = {}) {
+    const rc = join(this.dir, 'rc.hcl');
+    writeFileSync(rc, 'env' in from ? '' : this.#mirrorConfig(from, options));
+    this.#address = options.address;
+    this.env = {
+      ...('env' in from ? from.env : {}),
+      TF_CLI_CONFIG_FILE: rc,
+      CHECKPOINT_DISABLE: '1',
+      TF_IN_AUTOMATION: '1',
+      ...(options.address === undefined ? {} : { GANTRY_ADDRESS: options.address }),
+      ...options.env,
+    };
+  }
+
+  #mirrorConfig(release: Release, { packed }: TerraformOptions): string {
+    const mirror = packed === true ? this.#packedMirror(release) : join(release.directory, 'mirror');
+    return `provider_installation {\n  filesystem_mirror {\n    path = ${JSON.stringify(mirror)}\n  }\n}\n`;
+  }
+
+  #packedMirror(release: Release): string {
+    const folder = join(this.dir, 'packed/registry.terraform.io/gantry/gantry');
+    mkdirSync(folder, { recursive: true });
+    const name = `terraform-provider-gantry_${release.version}_linux_amd64.zip`;
+    writeFileSync(join(folder, name), readFileSync(join(release.directory, name)));
+    return join(this.dir, 'packed');
+  }
+
+  /** Replaces the whole configuration. The provider block is there unless the text has one. */
+  write(hcl: string): void {
+    // One that is attached has our environment, not Terraform's.
+    const address =
+      this.#address === undefined || !('TF_REATTACH_PROVIDERS' in this.env) ? '' : `\n  address = "${this.#address}"\n`;
+    const provider = hcl.includes('provider "gantry"') ? '' : `provider "gantry" {${address}}\n`;
+    writeFileSync(join(this.dir, 'main.tf'), `${required}${provider}${hcl}`);
+  }
+
+  async run(
+    args: readonly string[],
+    more: {
+      readonly started?: (child: ChildProcess) => void;
+      readonly heard?: (text: string, child: ChildProcess) => void;
+    } = {},
+  ): Promise<TerraformRan> {
+    const plain = ['version', 'state', 'providers'].includes(args[0] ?? '');
+    const words = plain ? args : [args[0] ?? '', '-no-color', ...args.slice(1)];
+    const ran = await runProcess(['terraform', ...words], { cwd: this.dir, env: this.env, ...more });
+    return { ...ran, output: `${ran.stdout}${ran.stderr}` };
+  }
+
+  async #good(args: readonly string[]): Promise<string> {
+    const { code, output } = await this.run(args);
+    expect(code, `terraform ${args.join(' ')}\n${output}`).toBe(0);
+    return output;
+  }
+
+  init = (): Promise<string> => this.#good(['init', '-input=false']);
+  apply = (...more: string[]): Promise<string> => this.#good(['apply', '-auto-approve', '-input=false', ...more]);
+  destroy = (...more: string[]): Promise<string> => this.#good(['destroy', '-auto-approve', '-input=false', ...more]);
+  import = (address: string, id: string): Promise<string> => this.#good(['import', '-input=false', address, id]);
+  forget = (...addresses: string[]): Promise<string> => this.#good(['state', 'rm', ...addresses]);
+
+  /** Exit code 2 of -detailed-exitcode: there are changes. */
+  async plan(...more: string[]): Promise<{ readonly changes: boolean; readonly output: string }> {
+    const { code, output } = await this.run(['plan', '-detailed-exitcode', '-input=false', ...more]);
+    expect([0, 2], output).toContain(code);
+    return { changes: code === 2, output };
+  }
+
+  async expectNoChanges(): Promise<void> {
+    const { changes, output } = await this.plan();
+    expect(changes, output).toBe(false);
+  }
+
+  /** What terraform says when it must fail, in one line. */
+  async fails(...args: string[]): Promise<string> {
+    const { code, output } = await this.run([...args]);
+    expect(code, output).toBe(1);
+    return output.replaceAll(/[\s│╷╵]+/g, ' ');
+  }
+
+  /** Attributes of a resource in the state. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it freely
+  async state(address: string): Promise<any> {
+    const { values } = JSON.parse(await this.#good(['show', '-json'])) as {
+      values?: { root_module: { resources: readonly { address: string; values: unknown }[] } };
+    };
+    return values?.root_module.resources.find((each) => each.address === address)?.values;
+  }
+
+  async outputs(): Promise<Readonly<Record<string, unknown>>> {
+    const found = JSON.parse(await this.#good(['output', '-json'])) as Record<string, { value: unknown }>;
+    return Object.fromEntries(Object.entries(found).map(([name, { value }]) => [name, value]));
+  }
+
+  remove(): void {
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+}
