@@ -50,7 +50,7 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
     exposeHeadRoutes: false,
     // Names have up to 64 characters, percent-encoded three times that; aliases 255.
     routerOptions: { maxParamLength: 1024, caseSensitive: true },
-    // Bodies are checked against the contract by body.ts and answers rendered by dialects; fastify's own two compilers
+    // Bodies are checked against the contract by request-body.ts and answers rendered by dialects; fastify's own two compilers
     // would be loaded at start (some megabytes) and never asked.
     schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
     frameworkErrors: (error, request, reply) => {

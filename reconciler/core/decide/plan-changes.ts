@@ -1,4 +1,4 @@
-// Makes the plan that turns the observed world into the declared one. Decisions about single objects are in decide.ts.
+// Makes the plan that turns the observed world into the declared one. Decisions about single objects are in decide-object.ts.
 import { capabilityProblems } from './missing-capabilities.ts';
 import { clashes, rootlessContainers } from '../clashes/index.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';

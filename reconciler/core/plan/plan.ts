@@ -1,5 +1,5 @@
 // The plan as data: every object with what differs, and the steps to make it so, in an order that leaves the executor no
-// choice but parallelism. Made only by plan-changes.ts and plan-destroy.ts, judged by check.ts.
+// choice but parallelism. Made only by plan-changes.ts and plan-destroy.ts, judged by check-plan.ts.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Effect } from '../../../server/api/schema/field.ts';
 import type { Change } from '../documents/change.ts';
@@ -258,12 +258,12 @@ export interface PlanInput {
  * Functions of this room over these types:
  *   planChanges(input: PlanInput): Plan                                   plan-changes.ts
  *   planDestroy(input: PlanInput): Plan                                   plan-destroy.ts
- *   checkPlan(plan: Plan, observed: Observed): readonly Problem[]         check.ts
+ *   checkPlan(plan: Plan, observed: Observed): readonly Problem[]         check-plan.ts
  *   hasChanges(plan: Plan): boolean                                       summary.ts
  *   renderPlan(plan: Plan, options: { color: Color }): string           render-plan.ts
  *   planJson(plan: Plan): PlanJson                                        plan-json.ts (Terraform's `show -json` keys)
- *   putBody(kind: KindName, live: object, edits: readonly Change[]): JsonObject   edit.ts
- *   isStale(live: object, step: UpdateStep): boolean                      edit.ts
+ *   putBody(kind: KindName, live: object, edits: readonly Change[]): JsonObject   apply-edits.ts
+ *   isStale(live: object, step: UpdateStep): boolean                      apply-edits.ts
  *   renderDiagnostics(diagnostics, { color: Color }): string            render-diagnostics.ts
  * and of the manifest room:
  *   loadManifests(input: LoadInput, signal?: AbortSignal): Promise<Loaded>   manifest/load.ts

@@ -1,4 +1,4 @@
-// Reads `manage.ignore` and the days on which such rules end. What a rule covers is core/ignore.ts.
+// Reads `manage.ignore` and the days on which such rules end. What a rule covers is core/ownership/ignored-paths.ts.
 import type { IgnoreRule, Json, JsonObject } from '../../core/documents/document.ts';
 import { kinds, type KindName } from '../../../server/api/kinds.ts';
 import { nearestName } from '../../../server/api/text/nearest-word.ts';

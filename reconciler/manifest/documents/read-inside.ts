@@ -1,4 +1,4 @@
-// Reads `files:`, `exec:` and `snapshots:` of a container document into the form of core/inside.ts, or says what is wrong with them.
+// Reads `files:`, `exec:` and `snapshots:` of a container document into the form of core/documents/inside.ts, or says what is wrong with them.
 // Their shape was checked against the schema before; files that lie here are read by read-contents.ts.
 import { snapshotName } from '../../../server/api/names.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';

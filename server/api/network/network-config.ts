@@ -1,5 +1,5 @@
 // The config keys of managed networks: one table of facts (key, type, default, doc, effect) and the pure check of a value
-// against its type. Rules across several keys are in network-validate.ts.
+// against its type. Rules across several keys are in validate-network-config.ts.
 import type { Effect } from '../schema/field.ts';
 import { containsIp, isHostAddress, isHwaddr, parseCidr, parseIp, parseIpRange } from '../text/ip.ts';
 import type { Cidr, IpFamily } from '../text/ip.ts';

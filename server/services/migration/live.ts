@@ -1,5 +1,5 @@
 // Containers that travel with their run state: stopped with it at the source, gone on from at the target. The state lies in the
-// container's volume and is carried with that; what keeps it is the runtime's (services/containers/stateful.ts).
+// container's volume and is carried with that; what keeps it is the runtime's (services/containers/life/checkpoint.ts).
 import { AppError, errors } from '../../api/errors.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Caller } from '../caller.ts';

@@ -1,5 +1,5 @@
 // Traps of Terraform on the simulation: arguments that are empty or null, copies, imports that must not replace, same names twice, and
-// that looking for drift finds none. What Terraform does in the usual case is in terraform.test.ts.
+// that looking for drift finds none. What Terraform does in the usual case is in workflow.test.ts.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 // The guest socket of containers: what it answers, what it tells of changes, and when it is there. On simulated containers; with
-// real ones in guest-lxc.test.ts.
+// real ones in socket-lxc.test.ts.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';

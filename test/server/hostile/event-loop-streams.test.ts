@@ -1,4 +1,4 @@
-// The same as held-loop.test.ts for what is no body: frames of websockets, headers and queries, filters, templates of images,
+// The same as event-loop-bodies.test.ts for what is no body: frames of websockets, headers and queries, filters, templates of images,
 // answers of image servers, requests of guests.
 import { readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';

@@ -318,7 +318,7 @@ const expectedStatus = (row: Endpoint): number =>
 describe('every endpoint of this release', () => {
   test('is called by this table', () => {
     const uncovered = built.filter((row) => !(row.id in good)).map((row) => row.id);
-    // Takes an upgrade with a secret, frame by frame in api-exec.test.ts.
+    // Takes an upgrade with a secret, frame by frame in test/server/services/containers/exec.test.ts.
     expect(uncovered.filter((id) => id !== 'operations.websocket')).toEqual([]);
     expect(Object.keys(good).filter((id) => !built.some((row) => row.id === id))).toEqual([]);
   });
@@ -342,7 +342,7 @@ describe('every endpoint of this release', () => {
         expect(answer.headers.location).toBe(answer.body.operation);
         expect(answer.body.operation).toBe(`/1.0/operations/${answer.metadata.id}`);
         const final = row.id === 'images.secret' ? undefined : await daemon.wait(answer.body.operation as string);
-        // Uploaded here: how it goes with a source is in api-images-remote.test.ts.
+        // Uploaded here: how it goes with a source is in remote-images.test.ts.
         const wanted = row.id === 'images.refresh' ? /has no source/ : /^$/;
         expect(final?.err ?? '').toMatch(wanted);
         return;

@@ -1,5 +1,5 @@
 // The shipped programs, bundled as `npm run build` bundles them, in a directory of their own that any user can read; runs them
-// as processes, also on a terminal. Starts no daemon: that is e2e-gantryd.ts.
+// as processes, also on a terminal. Starts no daemon: that is gantryd.ts.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import {
   chmodSync,
@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { replaceTaken, type Replacements } from '../hosts/free-resources.ts';
 
-export const repository = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+export const repository = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
 export interface Programs {
   /** Holds package.json, examples/ and dist/ as a checkout does after the build. */

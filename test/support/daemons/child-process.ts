@@ -15,7 +15,7 @@ export interface Bundle {
 
 /** Built like `npm run bundle` does, into a folder of its own: tests must not run what somebody built last week. */
 export function bundleDaemon(): Bundle {
-  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const root = fileURLToPath(new URL('../../..', import.meta.url));
   // Below node_modules, so that native add-ons are found from there.
   const cache = join(root, 'node_modules/.cache');
   mkdirSync(cache, { recursive: true });

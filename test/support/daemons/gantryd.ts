@@ -1,4 +1,4 @@
-// gantryd as a process: started, killed, restarted on one state directory. What it leaves on the host is e2e-remains.ts.
+// gantryd as a process: started, killed, restarted on one state directory. What it leaves on the host is remains.ts.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ interface Ready {
   readonly runtime: string;
 }
 
-/** Start with `startGantryd`; end with `remove` of e2e-remains.ts, or `stop` when nothing was made on the host. */
+/** Start with `startGantryd`; end with `remove` of remains.ts, or `stop` when nothing was made on the host. */
 export class Gantryd {
   readonly dir: string;
   readonly socketPath: string;

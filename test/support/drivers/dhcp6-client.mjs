@@ -1,5 +1,5 @@
 // A minimal DHCPv6 client, run inside a network namespace: asks once with rapid commit and prints the address it got.
-// usage: node network-dhcp6-client.mjs INTERFACE HWADDR
+// usage: node dhcp6-client.mjs INTERFACE HWADDR
 import { createSocket } from 'node:dgram';
 
 const [, , device, hwaddr] = process.argv;

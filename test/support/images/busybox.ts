@@ -1,4 +1,4 @@
-// Builds small bootable images out of the busybox root file system; hostile images are image-hostile.ts.
+// Builds small bootable images out of the busybox root file system; hostile images are hostile.ts.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Reads and edits the lease file of a dnsmasq; what the lines mean is said in dnsmasq.ts.
+// Reads and edits the lease file of a dnsmasq; what the lines mean is said in format.ts.
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseLeases } from './format.ts';

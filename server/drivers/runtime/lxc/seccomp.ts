@@ -24,7 +24,7 @@ function syscallKey(config: Config, key: (typeof syscallNames)[number][0]): stri
 /** Whether 32-bit system calls are refused. */
 export const deniesCompat = (config: Config): boolean => isTrue(syscallKey(config, 'security.syscalls.deny_compat'));
 
-/** LXC's format: version, kind of list, then one call a line. security.syscalls.deny_compat: native-only.ts. */
+/** LXC's format: version, kind of list, then one call a line. security.syscalls.deny_compat: native-abi-filter.ts. */
 export function renderSeccomp(config: Config): string {
   const raw = config['raw.seccomp'] ?? '';
   const allowed = syscallKey(config, 'security.syscalls.allow');

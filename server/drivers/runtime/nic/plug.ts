@@ -1,4 +1,4 @@
-// Runs `ip`, `tc` and `nft` for the interfaces of containers: plugs, unplugs, shapes, filters. What they are told is in nic-commands.ts.
+// Runs `ip`, `tc` and `nft` for the interfaces of containers: plugs, unplugs, shapes, filters. What they are told is in commands.ts.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText, type Log } from '../../../lib/log.ts';

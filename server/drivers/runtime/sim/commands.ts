@@ -1,4 +1,4 @@
-// The handful of commands that a simulated container understands. Starts no process; the shell around them is sim-shell.ts.
+// The handful of commands that a simulated container understands. Starts no process; the shell around them is shell.ts.
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, posix, sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// A process of a simulated container: streams, signals and the manners of a terminal. What it does is sim-shell.ts and sim-exec.ts.
+// A process of a simulated container: streams, signals and the manners of a terminal. What it does is shell.ts and commands.ts.
 import { PassThrough, Writable } from 'node:stream';
 import { once } from 'node:events';
 import type { RuntimeCommand, RuntimeProcess, TerminalSize } from '../driver.ts';

@@ -1,4 +1,4 @@
-// Running a command in a container (spec 4.4): what is asked for is checked and settled here; carrying bytes is exec-streams.ts.
+// Running a command in a container (spec 4.4): what is asked for is checked and settled here; carrying bytes is streams.ts.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';

@@ -1,5 +1,5 @@
 // Run state of containers (memory, processes) in the directory `state` beside their root file system: stored by a stateful stop,
-// gone on from by a stateful start, thrown away by any other. When each happens is state.ts.
+// gone on from by a stateful start, thrown away by any other. When each happens is start-stop.ts.
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
