@@ -128,9 +128,7 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   // Before the store, which cannot be opened without any room.
   const room = isCopy ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   closers.push(() => room?.close());
-  const store =
-    options.copy ??
-    (await openSqliteStore({ path: join(dirs.database, 'state.db'), mirrorBytes: 0, history: noHistory }));
+  const store = options.copy ?? (await openSqliteStore({ path: join(dirs.database, 'state.db'), history: noHistory }));
   closers.push(() => store.close());
   const records = await Records.open(store);
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir: options.stateDir, log });

@@ -5,7 +5,6 @@ import { checkKey, checkRange, checkRev, checkTtl, checkTxn, opKey } from './key
 import { LeaseBook, type LeaseClock, systemLeaseClock } from './leases.ts';
 import { writeSnapshot } from './snapshot.ts';
 import { SqliteLink } from './sqlite-link.ts';
-import { SqliteMirror } from './sqlite-mirror.ts';
 import { unpackRecords } from './sqlite-packing.ts';
 import type { Effect, HistoryLimits, WireTxn } from './sqlite-protocol.ts';
 import { SqliteWriteQueue } from './sqlite-write-queue.ts';
@@ -17,7 +16,6 @@ import {
   type RangeOptions,
   type Rev,
   type Store,
-  StoreError,
   type StoreEvent,
   type StoreRecord,
   type StoreStatus,
@@ -31,12 +29,8 @@ export interface SqliteStoreOptions {
   /** How long to wait for a process that is just closing the same store. */
   readonly lockTimeoutMs?: number;
   readonly history?: Partial<HistoryLimits>;
-  /** While all records fit into this, reads are answered from memory; 0: always from the file. */
-  readonly mirrorBytes?: number;
 }
 
-const defaultMirrorBytes = 32 * 1024 * 1024;
-const mirrorPageRecords = 256;
 const defaultHistory: HistoryLimits = { minRevisions: 1_000, maxAgeMs: 10 * 60_000, maxRevisions: 10_000 };
 
 /** Throws Locked when another process has the file open, Corrupt when it cannot be read. */
@@ -47,8 +41,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   try {
     const history = { ...defaultHistory, ...options.history };
     const start = await link.call('open', { path, lockTimeoutMs, history });
-    const mirror = await loadMirror(link, options.mirrorBytes ?? defaultMirrorBytes);
-    store = new SqliteStore({ link, start, mirror, clock: options.clock ?? systemLeaseClock });
+    store = new SqliteStore({ link, start, clock: options.clock ?? systemLeaseClock });
     return store;
   } catch (error) {
     await link.terminate();
@@ -56,25 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-async function loadMirror(link: SqliteLink, maxBytes: number): Promise<SqliteMirror> {
-  const mirror = new SqliteMirror(maxBytes);
-  if (maxBytes === 0) mirror.giveUp();
-  try {
-    for (let after: string | undefined; mirror.isComplete;) {
-      const { packed } = await link.call('range', { prefix: '', limit: mirrorPageRecords, after });
-      mirror.load(unpackRecords(packed));
-      after = packed.keys.at(-1);
-      if (packed.keys.length < mirrorPageRecords) break;
-    }
-  } catch (error) {
-    if (!(error instanceof StoreError && error.code === 'Corrupt')) throw error;
-    // Some record is damaged: every read must go to the file, so that only the readers of that one are told.
-    mirror.giveUp();
-  }
-  return mirror;
-}
-
-/** The worker's file stands beside this one once compiled or bundled; run from TypeScript, someone must have compiled it. */
+/** The worker's file stands beside this one once compiled or bundled; run from TypeScript, GANTRY_SQLITE_WORKER names the compiled one. */
 function workerUrl(): URL {
   const compiled = process.env['GANTRY_SQLITE_WORKER'];
   if (compiled !== undefined && import.meta.url.endsWith('.ts')) return new URL(compiled);
@@ -84,24 +59,19 @@ function workerUrl(): URL {
 interface SqliteStoreDeps {
   readonly link: SqliteLink;
   readonly start: { readonly rev: Rev; readonly compactRev: Rev };
-  readonly mirror: SqliteMirror;
   readonly clock: LeaseClock;
 }
 
 class SqliteStore implements Store {
   readonly #link: SqliteLink;
-  readonly #mirror: SqliteMirror;
   readonly #queue: SqliteWriteQueue;
   readonly #hub: WatchHub;
   readonly #book: LeaseBook;
-  #rev: Rev;
   #compactRev: Rev;
   #closing: Promise<void> | undefined;
 
-  constructor({ link, start, mirror, clock }: SqliteStoreDeps) {
+  constructor({ link, start, clock }: SqliteStoreDeps) {
     this.#link = link;
-    this.#mirror = mirror;
-    this.#rev = start.rev;
     this.#compactRev = start.compactRev;
     this.#book = new LeaseBook({ clock, drop: (id) => this.#dropLease(id) });
     this.#hub = new WatchHub({
@@ -111,7 +81,7 @@ class SqliteStore implements Store {
     });
     this.#queue = new SqliteWriteQueue({
       link,
-      onCommitted: (txn, { rev, effects }) => this.#announce(rev, () => eventsOf(txn, rev, effects)),
+      onCommitted: (txn, { rev, effects }) => this.#hub.publish(rev, () => eventsOf(txn, rev, effects)),
       onCompactRev: (compactRev) => {
         this.#compactRev = compactRev;
       },
@@ -121,13 +91,12 @@ class SqliteStore implements Store {
   async get(key: string): Promise<StoreRecord | undefined> {
     this.#assertOpen();
     checkKey(key);
-    return this.#mirror.isComplete ? this.#mirror.get(key) : await this.#link.call('get', { key });
+    return await this.#link.call('get', { key });
   }
 
   async range(prefix: string, options: RangeOptions = {}): Promise<{ rev: Rev; records: StoreRecord[] }> {
     this.#assertOpen();
     checkRange(prefix, options);
-    if (this.#mirror.isComplete) return { rev: this.#rev, records: this.#mirror.range(prefix, options) };
     const { rev, packed } = await this.#link.call('range', { prefix, limit: options.limit, after: options.after });
     return { rev, records: unpackRecords(packed) };
   }
@@ -190,7 +159,6 @@ class SqliteStore implements Store {
 
   /** The worker is gone: nothing more can be read or written. */
   noteDeath(error: Error): void {
-    this.#mirror.giveUp();
     this.#book.forgetAll();
     this.#hub.end(error);
   }
@@ -208,22 +176,13 @@ class SqliteStore implements Store {
     }
   }
 
-  /** Runs as each reply arrives, before the writer is answered: whoever has an answer finds it in the mirror. */
-  #announce(rev: Rev, makeEvents: () => StoreEvent[]): void {
-    this.#rev = rev;
-    const events = this.#mirror.isComplete ? makeEvents() : undefined;
-    if (events !== undefined) this.#mirror.apply(events);
-    this.#hub.publish(rev, () => events ?? makeEvents());
-  }
-
   #assertOpen(): void {
     if (this.#closing !== undefined) throw storeErrors.closed();
   }
 
   async #dropLease(id: string): Promise<void> {
     await this.#link.call('dropLease', { id }, ({ rev, deleted }) => {
-      if (deleted.length === 0) return;
-      this.#announce(rev, () => deleted.map((key) => ({ type: 'del', key, modRev: rev })));
+      if (deleted.length > 0) this.#hub.publish(rev, () => deleted.map((key) => ({ type: 'del', key, modRev: rev })));
     });
   }
 }

@@ -4,5 +4,3 @@ import { openMemory, openSqlite } from '../../support/store/open.ts';
 
 storeConformance('memory', openMemory);
 storeConformance('sqlite', openSqlite);
-storeConformance('sqlite without a mirror', () => openSqlite(0));
-storeConformance('sqlite outgrowing its mirror', () => openSqlite(2_000));

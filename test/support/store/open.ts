@@ -11,14 +11,13 @@ export async function openMemory(): Promise<StoreUnderTest> {
   return { store, clock, dispose: () => store.close() };
 }
 
-export async function openSqlite(mirrorBytes?: number): Promise<StoreUnderTest> {
-  const options = mirrorBytes === undefined ? {} : { mirrorBytes };
+export async function openSqlite(): Promise<StoreUnderTest> {
   const clock = scriptedClock();
   const dir = tempDir();
-  let store = await openSqliteStore({ path: dir.file, clock, ...options });
+  let store = await openSqliteStore({ path: dir.file, clock });
   const reopen = async (): Promise<typeof store> => {
     await store.close();
-    store = await openSqliteStore({ path: dir.file, clock, ...options });
+    store = await openSqliteStore({ path: dir.file, clock });
     return store;
   };
   const dispose = async (): Promise<void> => {
