@@ -1,7 +1,7 @@
 // Which devices pass, what is said about those that do not, and what changing them costs.
 import { describe, expect, it } from 'vitest';
 import {
-  deviceTypes,
+  deviceSchemas,
   effectOfDeviceChange,
   parseProxyAddress,
   rootDisk,
@@ -138,7 +138,7 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
 ];
 
 describe('devices', () => {
-  for (const type of Object.keys(deviceTypes)) {
+  for (const type of Object.keys(deviceSchemas)) {
     it(`${type}: every form that the contract names passes`, () => {
       expect(accepted[type]?.length).toBeGreaterThan(0);
       for (const device of accepted[type] ?? [])
@@ -150,7 +150,7 @@ describe('devices', () => {
   }
 
   it('every default of the tables passes its own check', () => {
-    for (const [name, type] of Object.entries(deviceTypes)) {
+    for (const [name, type] of Object.entries(deviceSchemas)) {
       for (const [property, fact] of Object.entries(type.properties)) {
         if ('default' in fact && fact.default !== undefined) {
           expect(fact.check(fact.default), `${name}.${property}`).toBeUndefined();

@@ -1,7 +1,7 @@
 // Values that are legal and seldom written so: sizes in all units, booleans in all forms, addresses in long form, texts with white space
 // and line ends. Made from the tables that judge manifests, so that a new key is tried without being named here.
 import { containerConfigKeys, type ConfigKey } from '../../server/api/container/container-config-keys.ts';
-import { deviceTypes } from '../../server/api/devices/index.ts';
+import { deviceSchemas } from '../../server/api/devices/index.ts';
 
 /** As they stand in YAML: flow scalars. */
 const booleans = [
@@ -113,7 +113,7 @@ const bases: Readonly<Record<string, string>> = {
 /** Every property of devices that can stand beside little else; the whole device as YAML. */
 export const oddDevices = (): readonly (OddValue & { readonly device: string })[] =>
   Object.entries(bases).flatMap(([type, base]) => {
-    const { properties } = deviceTypes[type as keyof typeof deviceTypes];
+    const { properties } = deviceSchemas[type as keyof typeof deviceSchemas];
     return Object.entries(properties).flatMap(([name, row]) => {
       if (new RegExp(`(^|, )${name}:`).test(base) || needsMore.has(name)) return [];
       const fit = candidates.filter((text) => isOneLine(text) && isFine(row.check, text));

@@ -1,6 +1,6 @@
 // What a manifest may say, in words: a kind, a field, a config key, a device property, from the same tables that judge it. Pure.
 import { containerConfigKey, containerConfigKeys } from '../../../server/api/container/container-config.ts';
-import { deviceTypes, type DeviceTypeName } from '../../../server/api/devices/index.ts';
+import { deviceSchemas, type DeviceTypeName } from '../../../server/api/devices/index.ts';
 import { hostsSchema } from '../../../server/api/schema/hosts-schema.ts';
 import { kindNames, kinds, type KindName, type KindRow } from '../../../server/api/kinds.ts';
 import { documentSchema, type JsonSchema } from '../../../server/api/schema/manifest-schema.ts';
@@ -257,13 +257,13 @@ function configMembers(kind: KindName): Explanation['members'] {
 }
 
 const deviceMembers = (): Explanation['members'] =>
-  Object.entries(deviceTypes).map(([name, { doc }]) => ({ name: `NAME (type: ${name})`, type: 'map', doc }));
+  Object.entries(deviceSchemas).map(([name, { doc }]) => ({ name: `NAME (type: ${name})`, type: 'map', doc }));
 
 /** `devices.nic`, `devices.nic.parent`: the type of the device stands where its name would. */
 function explainDevice(path: string, [word = '', ...below]: readonly string[]): Explanation | Unknown {
-  const names = Object.keys(deviceTypes);
+  const names = Object.keys(deviceSchemas);
   if (!names.includes(word)) return { known: names, word };
-  const { doc, properties, hotplug } = deviceTypes[word as DeviceTypeName];
+  const { doc, properties, hotplug } = deviceSchemas[word as DeviceTypeName];
   if (below.length === 0) {
     const members = Object.entries(properties).map(([name, property]) => ({ name, type: 'text', doc: property.doc }));
     const plug = hotplug ? 'live: it comes and goes while the container runs' : costs.restart;

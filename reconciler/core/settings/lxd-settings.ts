@@ -3,8 +3,8 @@
 import { containerConfigKey } from '../../../server/api/container/container-config.ts';
 import { lackOfExtension } from '../../../server/api/server/capability.ts';
 import {
-  deviceType,
-  deviceTypes,
+  deviceSchema,
+  deviceSchemas,
   resolveDevice,
   type DeviceConfig,
   type Devices,
@@ -101,7 +101,7 @@ export const foreignNames = (kind: KindName): readonly string[] => {
 
 function foreignProperty(device: DeviceConfig, property: string): Omit<LxdKey, 'effect'> | undefined {
   const resolved = resolveDevice(device);
-  const type = deviceType(resolved['type']);
+  const type = deviceSchema(resolved['type']);
   if (type === undefined || property === 'type') return undefined;
   const row = Object.hasOwn(type.properties, property) ? type.properties[property] : undefined;
   const kind = type.kind === undefined ? undefined : resolved[type.kind];
@@ -178,7 +178,7 @@ const newerKeys = new Map(
 
 /** Properties of that kind, by device type. */
 const newerProperties = new Map(
-  Object.entries(deviceTypes).map(([type, { properties }]) => [
+  Object.entries(deviceSchemas).map(([type, { properties }]) => [
     type,
     lxdPropertyNames(type).flatMap((property) => {
       const since = Object.hasOwn(properties, property) ? lxdProperty(type, property)?.since : undefined;

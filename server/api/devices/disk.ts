@@ -1,8 +1,8 @@
 // Device type disk: the root file system, storage volumes and host directories. Mounting is the work of the drivers.
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
-import { isSet, live, problem } from './device-type.ts';
-import type { DeviceConfig, Devices, DeviceType } from './device-type.ts';
+import { isSet, live, problem } from './device-schema.ts';
+import type { DeviceConfig, Devices, DeviceSchema } from './device-schema.ts';
 import { mountFlags, mountOptions } from './mount-flags.ts';
 
 const propagations = [
@@ -16,9 +16,12 @@ const propagations = [
   'runbindable',
 ] as const;
 
-export const disk: DeviceType = {
+export const disk: DeviceSchema = {
   doc: 'The root file system (path /), a storage volume, or a file or directory of the host.',
   hotplug: true,
+  adjustable: /^(limits\.(read|write|max)|optional|required)$/,
+  unique: ['path'],
+  hostAccess: (device) => (isSet(device, 'pool') || isRoot(device) ? undefined : hostPath(device)),
   properties: {
     path: live(is.absolutePath, 'Where it is mounted in the container.', { required: true }),
     source: live(is.any, 'Path on the host, or with pool the name of a volume. Not for the root.'),
@@ -41,6 +44,8 @@ export const disk: DeviceType = {
   },
   rules: (device) => (isRoot(device) ? rootRules(device) : mountRules(device)),
 };
+
+const hostPath = ({ source = '' }: DeviceConfig): string => `the path ${source.slice(0, 100)} of the host`;
 
 /** Whether a start is refused while the source is missing. */
 export const isRequired = (device: DeviceConfig): boolean =>

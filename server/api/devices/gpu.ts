@@ -1,17 +1,19 @@
 // Device type gpu: graphics cards of the host.
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
-import { hardwareId, isSet, live, nodeOwner, problem } from './device-type.ts';
-import type { DeviceConfig, DeviceType } from './device-type.ts';
+import { hardwareId, isSet, live, nodeOwner, problem, typeAccess } from './device-schema.ts';
+import type { DeviceConfig, DeviceSchema } from './device-schema.ts';
 
 const pciAddress = is.matches(
   /^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/i,
   'must be a PCI address such as 0000:03:00.0',
 );
 
-export const gpu: DeviceType = {
+export const gpu: DeviceSchema = {
   doc: 'Graphics cards of the host; without any choice all of them.',
   hotplug: true,
+  adjustable: /^(vendorid|productid|id|pci|uid|gid|mode)$/,
+  hostAccess: typeAccess,
   properties: {
     vendorid: live(hardwareId, 'Vendor id. Unset: any.'),
     productid: live(hardwareId, 'Product id. Unset: any.'),

@@ -3,8 +3,8 @@ import { deviceName } from '../names.ts';
 import { hint } from '../text/nearest-word.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
 import { judge, oneLine, shown } from '../text/value-checks.ts';
-import { isSet, problem } from './device-type.ts';
-import type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
+import { isSet, problem, typeAccess } from './device-schema.ts';
+import type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceSchema } from './device-schema.ts';
 import { disk, isRoot, rootDisks } from './disk.ts';
 import { gpu } from './gpu.ts';
 import { infiniband } from './infiniband.ts';
@@ -14,13 +14,13 @@ import { proxy } from './proxy.ts';
 import { unixBlock, unixChar } from './unix.ts';
 import { usb } from './usb.ts';
 
-export type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceType } from './device-type.ts';
+export type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceSchema } from './device-schema.ts';
 export { isRequired, isRoot, rootDisk } from './disk.ts';
 export { flagsOf, type MountFlag } from './mount-flags.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
 
-export const deviceTypes = {
+export const deviceSchemas = {
   none,
   nic,
   disk,
@@ -30,20 +30,15 @@ export const deviceTypes = {
   gpu,
   infiniband,
   proxy,
-} as const satisfies Record<string, DeviceType>;
+} as const satisfies Record<string, DeviceSchema>;
 
-export type DeviceTypeName = keyof typeof deviceTypes;
+export type DeviceTypeName = keyof typeof deviceSchemas;
 
-export interface DeviceContext {
-  /** The devices of a profile. No rule differs today: profiles hold whole devices too. */
-  readonly profile?: boolean;
-}
-
-export const deviceType = (name: string | undefined): DeviceType | undefined =>
-  name !== undefined && Object.hasOwn(deviceTypes, name) ? deviceTypes[name as DeviceTypeName] : undefined;
+export const deviceSchema = (name: string | undefined): DeviceSchema | undefined =>
+  name !== undefined && Object.hasOwn(deviceSchemas, name) ? deviceSchemas[name as DeviceTypeName] : undefined;
 
 /** Every problem, with paths `devices.<name>.<property>`. Empty properties mean unset. */
-export function validateDevices(devices: Devices, _context: DeviceContext = {}): Problem[] {
+export function validateDevices(devices: Devices): Problem[] {
   const counted = countProblems('devices', devices);
   if (counted.length > 0) return [...counted];
   const problems: Problem[] = [];
@@ -60,14 +55,14 @@ export function validateDevices(devices: Devices, _context: DeviceContext = {}):
 
 /** The device with what follows from its properties written out, for those who act on it. */
 export const resolveDevice = (device: DeviceConfig): DeviceConfig =>
-  deviceType(device['type'])?.resolve?.(device) ?? device;
+  deviceSchema(device['type'])?.resolve?.(device) ?? device;
 
 function deviceProblems(given: DeviceConfig): Problem[] {
   const device = resolveDevice(given);
   const typeName = device['type'] ?? '';
-  const type = deviceType(typeName);
+  const type = deviceSchema(typeName);
   if (type === undefined) {
-    const known = Object.keys(deviceTypes);
+    const known = Object.keys(deviceSchemas);
     if (typeName === '') return [problem('type', `is required: one of ${known.join(', ')}`)];
     return [problem('type', `is ${shown(typeName)}, must be one of ${known.join(', ')}${hint(typeName, known)}`)];
   }
@@ -76,7 +71,7 @@ function deviceProblems(given: DeviceConfig): Problem[] {
   return [...single, ...(type.rules?.(device) ?? []).filter((found) => !wrong.has(found.path))];
 }
 
-function unknownProperties(type: DeviceType, typeName: string, device: DeviceConfig): Problem[] {
+function unknownProperties(type: DeviceSchema, typeName: string, device: DeviceConfig): Problem[] {
   const known = Object.keys(type.properties);
   return Object.keys(device)
     .filter((property) => property !== 'type' && !Object.hasOwn(type.properties, property))
@@ -84,7 +79,7 @@ function unknownProperties(type: DeviceType, typeName: string, device: DeviceCon
     .map((property) => problem(property, `is not a property of ${typeName} devices${hint(property, known)}`));
 }
 
-function propertyProblems(type: DeviceType, device: DeviceConfig): Problem[] {
+function propertyProblems(type: DeviceSchema, device: DeviceConfig): Problem[] {
   const problems: Problem[] = [];
   const kind = type.kind === undefined ? undefined : device[type.kind];
   for (const [name, property] of Object.entries(type.properties)) {
@@ -126,7 +121,7 @@ function clashes(devices: Devices): Problem[] {
   for (const name of Object.keys(devices).toSorted()) {
     const device = devices[name] ?? {};
     if (isRoot(device)) continue;
-    for (const property of uniqueOf(device['type'] ?? '')) {
+    for (const property of deviceSchema(device['type'])?.unique ?? []) {
       if (!isSet(device, property)) continue;
       const place = `${device['type']} ${property} ${device[property]}`;
       const owner = owners.get(place);
@@ -137,23 +132,17 @@ function clashes(devices: Devices): Problem[] {
   return problems;
 }
 
-const uniqueProperties = { disk: ['path'], nic: ['name', 'host_name', 'hwaddr'] } as const;
-
-/** Type names come from users: `constructor` must not find what every object has. */
-const uniqueOf = (type: string): readonly string[] =>
-  Object.hasOwn(uniqueProperties, type) ? uniqueProperties[type as keyof typeof uniqueProperties] : [];
-
 /** What turning one device into the other costs a running container; undefined stands for "not there". */
 export function effectOfDeviceChange(
   before: DeviceConfig | undefined,
   after: DeviceConfig | undefined,
 ): DeviceEffect | 'none' {
   const [old, next] = [normal(before), normal(after)];
-  const changed = [...new Set([...Object.keys(old), ...Object.keys(next)])].filter((name) => old[name] !== next[name]);
+  const changed = changedProperties(old, next);
   if (changed.length === 0) return 'none';
   if (isRoot(old) || isRoot(next)) return rootEffect(old, next, changed);
   if (old['type'] !== next['type']) return hotplugs(old) && hotplugs(next) ? 'live' : 'restart';
-  const properties = deviceType(next['type'])?.properties ?? {};
+  const properties = deviceSchema(next['type'])?.properties ?? {};
   const effects = changed.map((name) => properties[name]?.effect ?? 'live');
   return effects.includes('restart') || !hotplugs(next) ? 'restart' : 'live';
 }
@@ -164,11 +153,30 @@ function rootEffect(before: DeviceConfig, after: DeviceConfig, changed: readonly
   return changed.every((name) => name === 'size' || name.startsWith('limits.')) ? 'live' : 'restart';
 }
 
-const hotplugs = (device: DeviceConfig): boolean => deviceType(device['type'])?.hotplug ?? true;
+/** Whether the change of a running device can be applied without unplugging it. */
+export function isAdjustable(before: DeviceConfig, after: DeviceConfig): boolean {
+  const adjustable = deviceSchema(after['type'])?.adjustable;
+  return adjustable !== undefined && changedProperties(before, after).every((name) => adjustable.test(name));
+}
+
+export const changedProperties = (before: DeviceConfig, after: DeviceConfig): readonly string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+    (name) => (before[name] ?? '') !== (after[name] ?? ''),
+  );
+
+/** The access to the host that a device of a backup grants, as text. A type that this release does not know counts as access. */
+export function hostAccess(device: DeviceConfig): string | undefined {
+  const { type = '' } = device;
+  if (type === '') return undefined;
+  const schema = deviceSchema(type);
+  return schema === undefined ? typeAccess(device) : schema.hostAccess?.(device);
+}
+
+const hotplugs = (device: DeviceConfig): boolean => deviceSchema(device['type'])?.hotplug ?? true;
 
 /** Without what says nothing: unset properties, and values that are the default. */
 function normal(device: DeviceConfig | undefined): DeviceConfig {
-  const properties = deviceType(device?.['type'])?.properties ?? {};
+  const properties = deviceSchema(device?.['type'])?.properties ?? {};
   return Object.fromEntries(
     Object.entries(device ?? {}).filter(([name, value]) => value !== '' && properties[name]?.default !== value),
   );

@@ -1,16 +1,17 @@
 // Device type infiniband: InfiniBand interfaces of the host.
 import * as is from '../text/value-checks.ts';
-import { atRestart } from './device-type.ts';
-import type { DeviceType } from './device-type.ts';
+import { atRestart, typeAccess } from './device-schema.ts';
+import type { DeviceSchema } from './device-schema.ts';
 
 const hwaddr = is.matches(
   /^[0-9a-f]{2}(?:(?::[0-9a-f]{2}){7}|(?::[0-9a-f]{2}){19})$/i,
   'must be an InfiniBand address of 8 or 20 bytes',
 );
 
-export const infiniband: DeviceType = {
+export const infiniband: DeviceSchema = {
   doc: 'An InfiniBand interface.',
   hotplug: false,
+  hostAccess: typeAccess,
   properties: {
     nictype: atRestart(is.oneOf('physical', 'sriov'), 'The whole interface, or a virtual function of it.', {
       required: true,

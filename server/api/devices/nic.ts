@@ -3,8 +3,8 @@ import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 import { parseCidr, type IpFamily } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
-import { isSet, live, problem } from './device-type.ts';
-import type { DeviceConfig, DeviceType } from './device-type.ts';
+import { isSet, live, problem } from './device-schema.ts';
+import type { DeviceConfig, DeviceSchema } from './device-schema.ts';
 
 export const nicTypes = ['bridged', 'macvlan', 'p2p', 'physical', 'sriov'] as const;
 const parented = ['bridged', 'macvlan', 'physical', 'sriov'];
@@ -21,9 +21,13 @@ const routes = (family: IpFamily): Check =>
       : `must be an IPv${family} subnet with a prefix length of at least 1 (${example})`;
   });
 
-export const nic: DeviceType = {
+export const nic: DeviceSchema = {
   doc: 'A network interface.',
   hotplug: true,
+  adjustable: /^(limits\.(ingress|egress|max)|security\.mac_filtering|ipv[46]\.(address|routes)|maas\..*)$/,
+  unique: ['name', 'host_name', 'hwaddr'],
+  hostAccess: ({ nictype = '' }) =>
+    ['physical', 'sriov'].includes(nictype) ? `an interface of the host (${nictype})` : undefined,
   kind: 'nictype',
   properties: {
     network: live(is.interfaceName, 'Managed network to be bridged to: says nictype and parent.', bridged),

@@ -2,8 +2,8 @@
 import { parseIp } from '../text/ip.ts';
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
-import { isSet, live, problem } from './device-type.ts';
-import type { DeviceConfig, DeviceType } from './device-type.ts';
+import { isSet, live, problem, typeAccess } from './device-schema.ts';
+import type { DeviceConfig, DeviceSchema } from './device-schema.ts';
 
 export type ProxyAddress =
   | { readonly protocol: 'tcp' | 'udp'; readonly host: string; readonly ports: readonly number[] }
@@ -85,9 +85,10 @@ export const listensInside = (device: DeviceConfig): boolean =>
 
 const socketFile = 'only when listening on a unix socket that has a file';
 
-export const proxy: DeviceType = {
+export const proxy: DeviceSchema = {
   doc: 'Forwards connections between the host and the container.',
   hotplug: true,
+  hostAccess: typeAccess,
   properties: {
     listen: live(address, 'Where to listen.', { required: true }),
     connect: live(address, 'Where to connect to for each connection.', { required: true }),

@@ -1,12 +1,14 @@
 // Device types unix-char and unix-block: device nodes of the host.
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
-import { isSet, live, nodeOwner, problem } from './device-type.ts';
-import type { DeviceConfig, DeviceType } from './device-type.ts';
+import { isSet, live, nodeOwner, problem, typeAccess } from './device-schema.ts';
+import type { DeviceConfig, DeviceSchema } from './device-schema.ts';
 
-const unix = (doc: string): DeviceType => ({
+const unix = (doc: string): DeviceSchema => ({
   doc,
   hotplug: true,
+  adjustable: /^(uid|gid|mode|required)$/,
+  hostAccess: typeAccess,
   properties: {
     source: live(is.absolutePath, 'Node on the host. Unset: the same as path.'),
     path: live(is.absolutePath, 'Node in the container. Unset: the same as source.'),

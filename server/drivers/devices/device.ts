@@ -42,7 +42,11 @@ export interface DeviceRun extends DeviceParts {
   readonly warnings: readonly string[];
 }
 
-export interface DeviceType {
+export interface DeviceHandler {
+  /** False for devices that need nothing of the host, which a dry run can start. Absent: every device needs its host. */
+  readonly needsHost?: (properties: ConfigMap) => boolean;
+  /** Whether nodes appear and disappear with the hardware of the host. Absent: never. */
+  readonly followsHardware?: (properties: ConfigMap) => boolean;
   /** Called right before a start or a plugging-in. Throws DriverError Invalid, NotFound or NotSupported, naming property and
    *  value, when the host lacks what it needs. Idempotent, makes nothing. */
   start(context: DeviceContext): Promise<DeviceRun>;

@@ -4,10 +4,10 @@ import { flagsOf, isRequired } from '../../api/devices/index.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import type { DiskRate } from '../device-parts.ts';
-import { nothing, type DeviceContext, type DeviceRun, type DeviceType, type HostVolume } from './device.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler, type HostVolume } from './device.ts';
 import { diskRates } from './disk-rates.ts';
 
-export const diskDevice: DeviceType = {
+export const diskDevice: DeviceHandler = {
   async start(context: DeviceContext): Promise<DeviceRun> {
     const { path = '', source = '', pool } = context.properties;
     if (path === '/') return { ...nothing, ...(await ratesOf(context, context.rootfs)) };

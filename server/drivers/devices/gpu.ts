@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NodeRun } from '../device-parts.ts';
-import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import { type HostPaths, linkName, list, readText } from './host-paths.ts';
 import { nodeRun, sameId, set } from './nodes.ts';
 
@@ -18,7 +18,8 @@ export interface GpuCard {
   readonly nvidia: number | undefined;
 }
 
-export const gpuDevice: DeviceType = {
+export const gpuDevice: DeviceHandler = {
+  followsHardware: () => true,
   start: async (context: DeviceContext): Promise<DeviceRun> => {
     const { device, properties, host } = context;
     const chosen = gpuCards(host).filter((card) => fits(card, properties));

@@ -1,6 +1,8 @@
-// The table of device types that a container can be started with; types missing here are validated but not startable.
+// The handler of each device type.
+import type { DeviceTypeName } from '../../api/devices/index.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { diskDevice } from './disk.ts';
-import type { DeviceType } from './device.ts';
+import type { DeviceHandler } from './device.ts';
 import { gpuDevice } from './gpu.ts';
 import { infinibandDevice } from './infiniband.ts';
 import { nicDevice } from './nic.ts';
@@ -9,7 +11,7 @@ import { proxyDevice } from './proxy/proxy.ts';
 import { unixDevice } from './unix.ts';
 import { usbDevice } from './usb.ts';
 
-export const deviceTypes: Readonly<Record<string, DeviceType>> = {
+const deviceHandlers = {
   none: noneDevice,
   disk: diskDevice,
   nic: nicDevice,
@@ -19,4 +21,8 @@ export const deviceTypes: Readonly<Record<string, DeviceType>> = {
   gpu: gpuDevice,
   infiniband: infinibandDevice,
   proxy: proxyDevice,
-};
+} as const satisfies Record<DeviceTypeName, DeviceHandler>;
+
+/** Properties of a recorded device may name a type that this release does not know: undefined. */
+export const deviceHandler = ({ type = '' }: ConfigMap): DeviceHandler | undefined =>
+  Object.hasOwn(deviceHandlers, type) ? deviceHandlers[type as DeviceTypeName] : undefined;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../driver-error.ts';
 import type { NodeRun } from '../device-parts.ts';
-import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import { type HostPaths, interfaceDir, list, readText } from './host-paths.ts';
 import { nodeRun, set } from './nodes.ts';
 import { chooseVirtualFunction } from './sriov.ts';
@@ -11,7 +11,7 @@ import { chooseVirtualFunction } from './sriov.ts';
 /** ARP hardware type of IP over InfiniBand. */
 const infinibandType = '32';
 
-export const infinibandDevice: DeviceType = {
+export const infinibandDevice: DeviceHandler = {
   start: async (context: DeviceContext): Promise<DeviceRun> => {
     const { device, properties, host } = context;
     const { nictype } = properties;

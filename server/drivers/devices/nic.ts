@@ -8,11 +8,12 @@ import { splitList } from '../../api/network/network-config.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NicRun } from '../device-parts.ts';
-import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import { interfaceDir } from './host-paths.ts';
 import { chooseVirtualFunction } from './sriov.ts';
 
-export const nicDevice: DeviceType = {
+export const nicDevice: DeviceHandler = {
+  needsHost: ({ nictype = '' }) => !['bridged', 'p2p'].includes(nictype),
   start: async (context: DeviceContext): Promise<DeviceRun> => {
     const { nictype } = context.properties;
     const name = set(context.properties, 'name') ?? set(context.volatile, 'name') ?? freeName(context.takenNames);

@@ -1,6 +1,6 @@
 // The device that is not there: masks a device of a profile. Also the template for a new device type.
-import { nothing, type DeviceType } from './device.ts';
+import { nothing, type DeviceHandler } from './device.ts';
 
-export const noneDevice: DeviceType = {
+export const noneDevice: DeviceHandler = {
   start: () => Promise.resolve(nothing),
 };

@@ -1,17 +1,19 @@
 // Device nodes of the host in containers: unix-char and unix-block.
 import { dirname } from 'node:path';
 import { unixPaths } from '../../api/devices/index.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
-import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import type { NodeNumbers } from './host-paths.ts';
 import { nodeRun, set } from './nodes.ts';
 
-export const unixDevice = (kind: NodeNumbers['kind']): DeviceType => ({
+export const unixDevice = (kind: NodeNumbers['kind']): DeviceHandler => ({
+  followsHardware: (properties) => !isRequired(properties),
   start: async (context: DeviceContext): Promise<DeviceRun> => {
     const { device, properties } = context;
     const { source, path } = unixPaths(properties);
-    const required = isTrue(set(properties['required']) ?? 'true');
+    const required = isRequired(properties);
     const numbers = numbersOf(context, kind, source, required);
     return {
       ...nothing,
@@ -20,6 +22,8 @@ export const unixDevice = (kind: NodeNumbers['kind']): DeviceType => ({
     };
   },
 });
+
+const isRequired = (properties: ConfigMap): boolean => isTrue(set(properties['required']) ?? 'true');
 
 /** Both numbers set name a node that need not exist on the host. */
 function given({ properties }: DeviceContext): { readonly major: number; readonly minor: number } | undefined {

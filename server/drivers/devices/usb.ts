@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
-import { nothing, type DeviceContext, type DeviceRun, type DeviceType } from './device.ts';
+import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler } from './device.ts';
 import { type HostPaths, list, readText } from './host-paths.ts';
 import { nodeRun, sameId, set } from './nodes.ts';
 
@@ -15,7 +15,8 @@ export interface UsbDevice {
   readonly minor: number;
 }
 
-export const usbDevice: DeviceType = {
+export const usbDevice: DeviceHandler = {
+  followsHardware: () => true,
   start: async ({ device, properties, host }: DeviceContext): Promise<DeviceRun> => {
     const found = usbDevices(host).filter(
       (one) => sameId(properties['vendorid'], one.vendorId) && sameId(properties['productid'], one.productId),

@@ -1,18 +1,13 @@
 // What a backup brings that reaches out of its container onto the host: a stranger may have made it. Pure.
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
-import { isRoot } from '../../api/devices/index.ts';
+import { hostAccess } from '../../api/devices/index.ts';
 import type { SavedMachine, SavedParts } from './index-yaml.ts';
-
-type Config = Readonly<Record<string, string>>;
 
 /** Keys that loosen what separates a container from its host when they are true. */
 const loosening = ['security.privileged', 'security.nesting', 'security.devlxd.images'];
 /** Keys that do so by any value: they hold configuration of the host's programs, or act on its kernel. */
 const powerful = /^(?:raw\..+|linux\.kernel_modules|security\.syscalls\..+)$/;
-/** Devices of the host. */
-const deviceTypes = ['unix-char', 'unix-block', 'unix-hotplug', 'usb', 'gpu', 'infiniband', 'proxy', 'pci', 'tpm'];
-const interfacesOfHost = ['physical', 'sriov'];
 
 /** Short texts such as `device data: the path / of the host`; empty when it stays within the container. No values of keys. */
 export function hostAccessOf({ container, snapshots }: SavedParts): readonly string[] {
@@ -30,17 +25,10 @@ function accessOf({ config, devices }: SavedMachine): readonly string[] {
   return [
     ...keys.map(([key]) => `the key ${key}`),
     ...Object.entries(devices).flatMap(([name, device]) => {
-      const what = deviceAccess(device);
+      const what = hostAccess(device);
       return what === undefined ? [] : [`the device ${name}: ${what}`];
     }),
   ];
-}
-
-function deviceAccess(device: Config): string | undefined {
-  const { type = '', source = '', pool = '', nictype = '' } = device;
-  if (type === 'disk' && !isRoot(device) && pool === '') return `the path ${source.slice(0, 100)} of the host`;
-  if (type === 'nic' && interfacesOfHost.includes(nictype)) return `an interface of the host (${nictype})`;
-  return deviceTypes.includes(type) ? `type ${type}` : undefined;
 }
 
 /** Throws AppError badRequest unless it is allowed. */

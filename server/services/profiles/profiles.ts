@@ -229,7 +229,7 @@ function checkProfile(name: string, document: ProfileDocument, previous?: Profil
   const problems = [
     ...validateContainerConfig(document.config, { profile: true }),
     ...rawLxcProblems(document.config, previous?.config),
-    ...validateDevices(document.devices, { profile: true }),
+    ...validateDevices(document.devices),
   ];
   if (problems.length > 0) throw errors.invalid(`profile ${name}`, problems);
 }

@@ -1,6 +1,6 @@
 // Decides what must be done to the devices of a running container when they change. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
-import { effectOfDeviceChange, isRoot } from '../../../api/devices/index.ts';
+import { changedProperties, effectOfDeviceChange, isAdjustable, isRoot } from '../../../api/devices/index.ts';
 
 export type DeviceStep =
   | { readonly kind: 'unplug'; readonly device: string }
@@ -30,7 +30,7 @@ function stepsOf(device: string, old: ConfigMap | undefined, next: ConfigMap | u
   if (effect !== 'live') return [{ kind: 'wait', device }];
   if (old === undefined) return [{ kind: 'plug', device }];
   if (next === undefined) return [{ kind: 'unplug', device }];
-  if (isAdjustment(old, next)) return [{ kind: 'adjust', device }];
+  if (isAdjustable(old, next)) return [{ kind: 'adjust', device }];
   return [
     { kind: 'unplug', device },
     { kind: 'plug', device },
@@ -46,22 +46,4 @@ function rootSteps(
   if (effect !== 'live') return [{ kind: 'wait', device }];
   const changed = changedProperties(old ?? {}, next ?? {});
   return changed.some((name) => name.startsWith('limits.')) ? [{ kind: 'adjust', device }] : [];
-}
-
-const changedProperties = (old: ConfigMap, next: ConfigMap): readonly string[] =>
-  [...new Set([...Object.keys(old), ...Object.keys(next)])].filter((name) => (old[name] ?? '') !== (next[name] ?? ''));
-
-/** Properties that are changed under a device without taking it away, by type. */
-const adjustable: Readonly<Record<string, RegExp>> = {
-  nic: /^(limits\.(ingress|egress|max)|security\.mac_filtering|ipv[46]\.(address|routes)|maas\..*)$/,
-  disk: /^(limits\.(read|write|max)|optional|required)$/,
-  'unix-char': /^(uid|gid|mode|required)$/,
-  'unix-block': /^(uid|gid|mode|required)$/,
-  usb: /^(vendorid|productid|uid|gid|mode|required)$/,
-  gpu: /^(vendorid|productid|id|pci|uid|gid|mode)$/,
-};
-
-function isAdjustment(old: ConfigMap, next: ConfigMap): boolean {
-  const fits = adjustable[next['type'] ?? ''];
-  return fits !== undefined && changedProperties(old, next).every((name) => fits.test(name));
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { resolveDevice } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
-import { type DeviceRun, nothing } from '../../../drivers/devices/device.ts';
+import { type DeviceHandler, type DeviceRun, nothing } from '../../../drivers/devices/device.ts';
 import { type HostPaths, thisHost } from '../../../drivers/devices/host-paths.ts';
-import { deviceTypes } from '../../../drivers/devices/index.ts';
+import { deviceHandler } from '../../../drivers/devices/index.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Expanded } from '../../expand.ts';
 import type { Pools } from '../../storage/pools.ts';
@@ -30,11 +30,12 @@ export async function deviceRuns(
   for (const [device, given] of Object.entries(expanded.devices).sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (only !== undefined && !only.has(device)) continue;
     const properties = resolveDevice(given);
-    if (options.host?.isElsewhere === true && needsHost(properties)) {
+    const handler = handlerOf(device, properties);
+    if (options.host?.isElsewhere === true && handler.needsHost?.(properties) !== false) {
       runs.set(device, nothing);
       continue;
     }
-    const run = await typeOf(device, properties).start({
+    const run = await handler.start({
       device,
       properties,
       containerUuid: document.uuid,
@@ -54,17 +55,13 @@ export async function deviceRuns(
 export const rootfsOf = (pools: Pick<Pools, 'volumePath'>, { name, document }: ContainerEntry): string =>
   join(pools.volumePath(document.pool, { type: 'container', name }), 'rootfs');
 
-function typeOf(device: string, properties: ConfigMap) {
-  const type = deviceTypes[properties['type'] ?? ''];
-  if (type !== undefined) return type;
+function handlerOf(device: string, properties: ConfigMap): DeviceHandler {
+  const handler = deviceHandler(properties);
+  if (handler !== undefined) return handler;
   throw errors.notImplemented(
     `The device ${device} of type ${properties['type'] ?? '(none)'} is not available in this release`,
   );
 }
-
-/** All but pairs of interfaces of its own. */
-const needsHost = ({ type, nictype }: ConfigMap): boolean =>
-  type !== 'nic' || !['bridged', 'p2p'].includes(nictype ?? '');
 
 /** volatile.* keys of the container that the devices want kept. */
 export function volatileKeys(runs: ReadonlyMap<string, DeviceRun>): ConfigMap {

@@ -3,6 +3,7 @@
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
 import type { DeviceRun } from '../../../drivers/devices/device.ts';
+import { deviceHandler } from '../../../drivers/devices/index.ts';
 import { DirectoryWatch } from '../../../drivers/devices/directory-watch.ts';
 import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
 import type { ProxyKeeper } from '../../../drivers/devices/proxy/proxies.ts';
@@ -98,13 +99,13 @@ export class RunningDevices {
   async #followAll(name: string, plugged: DeviceMap): Promise<void> {
     const { live } = this.#deps.runtime;
     for (const [device, properties] of Object.entries(plugged)) {
-      if (live !== undefined && comesAndGoes(properties)) await this.#followNodes(live, name, device, plugged);
+      if (live !== undefined && followsHardware(properties)) await this.#followNodes(live, name, device, plugged);
     }
     await this.#followHardware(name, plugged);
   }
 
   async #followHardware(name: string, plugged: DeviceMap): Promise<void> {
-    const watched = new Set(Object.keys(plugged).filter((device) => comesAndGoes(plugged[device])));
+    const watched = new Set(Object.keys(plugged).filter((device) => followsHardware(plugged[device])));
     if (watched.size === 0) {
       this.#watch.set(name, []);
       return;
@@ -289,10 +290,8 @@ function refuseUnknown(name: string, steps: readonly DeviceStep[]): void {
   );
 }
 
-/** Devices whose nodes follow the hardware of the host. */
-const comesAndGoes = (properties: ConfigMap | undefined): boolean =>
-  ['usb', 'gpu'].includes(properties?.['type'] ?? '') ||
-  ((properties?.['type'] ?? '').startsWith('unix-') && /^(false|0|no|off)$/i.test(properties?.['required'] ?? ''));
+const followsHardware = (properties: ConfigMap | undefined): boolean =>
+  properties !== undefined && deviceHandler(properties)?.followsHardware?.(properties) === true;
 
 const verbs = { unplug: 'unplugged', plug: 'plugged in', adjust: 'changed', wait: 'changed' } as const;
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeviceContext, DeviceRun } from '../../../../server/drivers/devices/device.ts';
 import { DirectoryWatch } from '../../../../server/drivers/devices/directory-watch.ts';
 import type { HostPaths, NodeNumbers } from '../../../../server/drivers/devices/host-paths.ts';
-import { deviceTypes } from '../../../../server/drivers/devices/index.ts';
+import { deviceHandler } from '../../../../server/drivers/devices/index.ts';
 import { until } from '../../../support/until.ts';
 
 let base: string;
@@ -33,7 +33,7 @@ const start = (
   properties: Record<string, string>,
   more: Partial<DeviceContext> = {},
 ): Promise<DeviceRun> =>
-  deviceTypes[type]!.start({
+  deviceHandler({ type })!.start({
     device: 'dev0',
     properties: { type, ...properties },
     containerUuid: 'u',

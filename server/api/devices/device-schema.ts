@@ -1,4 +1,4 @@
-// What the table of one device type holds; the types themselves are one file each, beside this one.
+// The schema of a device type: its properties and the facts that other rooms read. Each type is a file beside this one.
 import type { Problem } from '../problem.ts';
 import type { Check } from '../text/value-checks.ts';
 import * as is from '../text/value-checks.ts';
@@ -20,18 +20,27 @@ export interface DeviceProperty {
   readonly only?: readonly string[];
 }
 
-export interface DeviceType {
+export interface DeviceSchema {
   readonly doc: string;
   readonly properties: Readonly<Record<string, DeviceProperty>>;
   /** Can be added to and removed from a running container. */
   readonly hotplug: boolean;
-  /** The property that tells kinds apart, which `only` speaks of. */
+  /** Properties that a running container's device can change without being unplugged. */
+  readonly adjustable?: RegExp;
+  /** Properties whose values no two devices of a container may share. */
+  readonly unique?: readonly string[];
+  /** The property that selects the kind of the device; `only` lists its values. */
   readonly kind?: string;
-  /** The device with what follows from its properties written out. Asked before anything else. */
+  /** The access to the host that the device grants, as text. A backup that brings it needs permission. */
+  readonly hostAccess?: (device: DeviceConfig) => string | undefined;
+  /** Adds the properties that follow from others. Called before any check. */
   readonly resolve?: (device: DeviceConfig) => DeviceConfig;
-  /** Rules between properties; paths are property names. Asked only about properties that are fine one by one. */
+  /** Rules between properties; paths are property names. Called only with properties that are valid one by one. */
   readonly rules?: (device: DeviceConfig) => Problem[];
 }
+
+/** The text of `hostAccess` for a type that always grants access. */
+export const typeAccess = ({ type }: DeviceConfig): string => `type ${type}`;
 
 export const isSet = (device: DeviceConfig, property: string): boolean => (device[property] ?? '') !== '';
 
