@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { lazyMethods } from './wire/calls.ts';
 import { logLine, type Log } from './wire/log.ts';
 import { HandshakeError, startPlugin } from './wire/plugin.ts';
-import { guardOutput } from '../server/lib/output-stream.ts';
+import { guardOutput } from '../server/lib/shared/output-stream.ts';
 
 /** A plugin whose errors come faster than this has no work left to protect. */
 const maxUnexpectedErrors = 1000;

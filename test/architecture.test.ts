@@ -123,7 +123,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^server\/records\//,
-    own: /^server\/(records|api|store)\//,
+    own: /^server\/(records|api|store|lib\/shared)\//,
     packages: /^node:/,
     why: 'records are documents over the store',
   },
@@ -153,25 +153,25 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^server\/client\//,
-    own: /^server\/(client|api)\//,
+    own: /^server\/(client|api|lib\/shared)\//,
     packages: /^(node:|undici$|ws$|typebox$)/,
     why: 'the client is also used without a daemon',
   },
   {
     from: /^reconciler\/core\//,
-    own: /^(reconciler\/core|server\/api)\//,
+    own: /^(reconciler\/core|server\/api)\/|^server\/lib\/shared\/(assert-never|reason)\.ts$/,
     packages: /^typebox$/,
     why: 'the core decides; it must be able to run anywhere',
   },
   {
     from: /^reconciler\/(manifest|engine|controller|cli)\/|^reconciler\/index/,
-    own: /^(reconciler|server\/api|server\/client)\/|^server\/lib\/output-stream/,
+    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared)\//,
     packages: anyPackage,
     why: 'the reconciler reaches the daemon through its API only',
   },
   {
     from: /^provider\//,
-    own: /^(provider|server\/api|server\/client)\/|^server\/lib\/(self-signed|output-stream)/,
+    own: /^(provider|server\/api|server\/client|server\/lib\/shared)\/|^server\/lib\/self-signed/,
     packages: anyPackage,
     why: 'provider and reconciler never import each other',
   },
@@ -189,7 +189,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^provider\/wire\//,
-    own: /^(provider\/(wire|framework)\/|server\/lib\/self-signed)/,
+    own: /^(provider\/(wire|framework)\/|server\/lib\/(self-signed|shared\/))/,
     packages: /^node:/,
     why: 'the wire carries any provider: it knows no resource and no daemon',
   },

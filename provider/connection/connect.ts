@@ -13,6 +13,7 @@ import type { Link, Reach, Scope } from './link.ts';
 import { needed } from './entry-or-create.ts';
 import { ObjectReader } from './reader.ts';
 import type { ReadSettings, Settings } from './settings.ts';
+import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 /** Throws DiagnosticError. In a package the first client loads what it is made of: most processes of a plan never get so far. */
 export async function openLink(
@@ -125,7 +126,7 @@ async function openServer({ settings, sources }: ReadSettings, signal: AbortSign
   } catch (error) {
     await client.close();
     if (error instanceof DiagnosticError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     const used = sources.length === 0 ? '' : `\n\nSettings used: ${sources.join(', ')}.`;
     throw new DiagnosticError([failure('The daemon cannot be used', `${why}.${used}`, at('address'))], error);
   }
@@ -135,7 +136,7 @@ function malformed<T>(make: () => T): T {
   try {
     return make();
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     const where = /certificate/.test(why) ? 'server_certificate' : 'address';
     throw new DiagnosticError([failure('The provider is configured wrongly', `${why}.`, at(where))], error);
   }
@@ -187,7 +188,7 @@ async function readText(where: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new DiagnosticError([failure(`Cannot read ${where}`, `${why}.`, at(where))], error);
   }
 }

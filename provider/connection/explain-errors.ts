@@ -1,10 +1,11 @@
 // Errors of the client in words for users of Terraform: what was tried, why it failed, what to do. Pure.
 import { ClientError } from '../../server/client/client-error.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
+import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export function explain(what: string, error: unknown): readonly Diagnostic[] {
   if (error instanceof DiagnosticError) return error.diagnostics;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = reasonOf(error);
   const details = error instanceof ClientError ? error.details : [];
   const lines = details
     .filter(({ message }) => !why.includes(message))

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { installationBlock, launcherVersion, mirrorFolders, platformOf } from './mirror.ts';
+import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export interface InstallDeps {
   /** What stands after `install`. */
@@ -42,7 +43,7 @@ export function install(deps: InstallDeps): Installed {
     for (const folder of mirrorFolders(from.version, platform)) copy(from.directory, directory, folder);
     return { code: 0, stdout: told(from.version, directory, directory === ownPlace), stderr: '' };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     return { code: 1, stdout: '', stderr: `The provider was not installed: ${why}\n` };
   }
 }
@@ -56,7 +57,7 @@ function readArgs(args: readonly string[]): 'help' | { readonly directory?: stri
     if (directory === '') return { problem: '--plugin-dir needs the path of a directory' };
     return directory === undefined ? {} : { directory };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    return { problem: reasonOf(error) };
   }
 }
 

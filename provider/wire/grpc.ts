@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { writeHeaders } from './hpack.ts';
 import { Http2Connection, type Stream } from './http2.ts';
+import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export type Unary = (request: Uint8Array) => Promise<Uint8Array> | Uint8Array;
 export type Method =
@@ -47,7 +48,7 @@ export function serveConnection(socket: Duplex, { methods, onError, onBroken }: 
   const refuse = (stream: Stream, error: unknown): void => {
     const known = error instanceof GrpcError;
     if (!known) onError(stream.path, error);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     connection.reply(stream, none, none, errorHeaders(known ? error.status : grpcStatus.internal, message));
   };
   const connection = new Http2Connection({

@@ -3,6 +3,7 @@ import { readValue, type Json } from '../framework/stored-state.ts';
 import { typeJson, type Type } from '../framework/type.ts';
 import { isList, isMap, isUnknown, unknownValue, type Value, type ValueMap } from '../framework/value.ts';
 import { MsgpackReader, MsgpackWriter } from './msgpack.ts';
+import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 /** Bytes that are no value of the type; `path` says where. */
 export class ValueError extends Error {
@@ -129,7 +130,7 @@ export function decodeValue(
       : readValue(type, JSON.parse(Buffer.from(sent.json).toString('utf8')) as Json, '');
   } catch (error) {
     if (error instanceof ValueError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new ValueError(`The value cannot be read: ${why}`, { cause: error });
   }
 }

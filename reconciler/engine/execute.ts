@@ -1,6 +1,6 @@
 // Walks the steps of a plan: each as soon as what it needs is done, no more at once than allowed. What a step does is in steps/.
 import type { Operation } from '../../server/api/operation.ts';
-import { DeadlineError, pause, within } from '../../server/client/transport/deadline.ts';
+import { DeadlineError, pause, within } from '../../server/lib/shared/deadline.ts';
 import type { KeyHash } from '../core/ownership/owner-records.ts';
 import type { Plan, Step } from '../core/plan/plan.ts';
 import type { EngineEvent, Failure } from './steps/events.ts';

@@ -5,7 +5,7 @@ import { pino, type Logger } from 'pino';
 import { errorText, type Log, type LogContext } from '../lib/log.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
-import { guardOutput } from '../lib/output-stream.ts';
+import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
 
 const usage = `Usage: gantryd --state-dir DIR [options]

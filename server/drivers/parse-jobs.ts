@@ -1,6 +1,7 @@
 // What is done with text of strangers in a thread of its own: parsing it, and keeping what is needed of it. Runs in the worker.
 import { parseYaml } from './image/yaml-parser.ts';
 import { parseStreamIndex, parseStreamProducts } from './remote/streams-index.ts';
+import { reasonOf } from '../lib/shared/reason.ts';
 
 /** By name: text -> a list of values, which is sent back in pieces. Throws an error for the sender of the text. */
 export const parseJobs = {
@@ -33,7 +34,7 @@ export function runParseJob({ job, text }: ParseRequest): ParseReply {
       pieces.push(JSON.stringify(items.slice(from, from + pieceItems)));
     return { pieces };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: reasonOf(error) };
   }
 }
 
@@ -41,7 +42,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`it is not JSON: ${error instanceof Error ? error.message : ''}`, { cause: error });
+    throw new Error(`it is not JSON: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import { errors } from '../api/errors.ts';
 import { validateBody, withoutNulls } from '../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../lib/json-shape.ts';
+import { reasonOf } from '../lib/shared/reason.ts';
 
 /** No object of the contract comes near this. */
 export const maxJsonBytes = 1024 * 1024;
@@ -33,7 +34,7 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw errors.badRequest(`The request body is not JSON: ${why}`, [{ path: '', message: why }]);
   }
   // Such a key could change what an object inherits once maps are merged; it may be spelt with an escape.

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Operation } from '../../server/api/operation.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
 import type { ClientError } from '../../server/client/client-error.ts';
-import { DeadlineError, within } from '../../server/client/transport/deadline.ts';
+import { DeadlineError, within } from '../../server/lib/shared/deadline.ts';
 import type { Event } from '../../server/client/events/event-types.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fakes/http-daemon.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 // The SQLite store against the memory model: the same random histories must give the same answers, to the last revision.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { assertNever } from '../../server/lib/assert-never.ts';
+import { assertNever } from '../../server/lib/shared/assert-never.ts';
 import { openMemoryStore } from '../../server/store/memory.ts';
 import { openSqliteStore } from '../../server/store/sqlite.ts';
 import type { Lease, Op, Store, StoreEvent } from '../../server/store/store.ts';

@@ -11,13 +11,14 @@ import type { Context, CreateContext } from '../../framework/provider.ts';
 import { isMap, isUnknown, unknownValue, type Value } from '../../framework/value.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
 import { performCreate } from '../shared/write.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 /** SHA-256 of the file. Throws DiagnosticError when it cannot be read. */
 export async function backupHash(file: string): Promise<string> {
   try {
     return await sha256Of(createReadStream(file));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     const detail = `${why}. Relative paths start at the directory in which Terraform runs.`;
     throw new DiagnosticError([failure(`Cannot read the backup file ${file}`, detail, at('source', 'file'))], error);
   }

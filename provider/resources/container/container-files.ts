@@ -11,6 +11,7 @@ import { replacingFiles } from './replace-files.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import type { Context } from '../../framework/provider.ts';
 import type { FileSpec } from './container-attributes.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export function filesIn(context: Context<Link>, container: string): Files {
   const files = filesOf(context.client.client.http, container);
@@ -27,7 +28,7 @@ export async function wantedHash(file: {
   try {
     return await sha256Of(createReadStream(file.source));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     const detail = `${why}. Relative paths start at the directory in which Terraform runs.`;
     throw new DiagnosticError([failure(`Cannot read the file ${file.source}`, detail)], error);
   }

@@ -2,7 +2,7 @@
 import type { Container, ContainerStatePut } from '../../../server/api/container/container.ts';
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
-import { pause } from '../../../server/client/transport/deadline.ts';
+import { pause } from '../../../server/lib/shared/deadline.ts';
 import { NotReadyError } from '../../../server/client/wait/readiness.ts';
 import { waitFor } from '../../../server/client/wait/wait-for.ts';
 import type { Link } from '../../connection/link.ts';

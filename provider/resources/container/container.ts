@@ -1,7 +1,7 @@
 // gantry_container: a system container, with its power, files and commands.
 import type { Container } from '../../../server/api/container/container.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
-import { pause } from '../../../server/client/transport/deadline.ts';
+import { pause } from '../../../server/lib/shared/deadline.ts';
 import { deleteIfThere } from '../../../server/client/files/file-helpers.ts';
 import { needCluster, needExtension, type Link } from '../../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';

@@ -9,6 +9,7 @@ import { architectureRule } from '../../../server/api/image/architectures.ts';
 import { isMap, type Value } from '../../framework/value.ts';
 import { oneOf, pemCheck } from '../container/container-attributes.ts';
 import { said } from '../shared/config-maps.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export const imageSourceAttributes = {
   type: text({
@@ -81,7 +82,7 @@ export async function fingerprintOf({ file, metadata }: ImageSource): Promise<st
     try {
       for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       throw new DiagnosticError([failure(`Cannot read the image file ${path}`, `${why}.`, at('source'))], error);
     }
   }

@@ -1,7 +1,7 @@
 // How resources write: waiting for operations, creating what must not exist yet, changing under the ETag of the plan.
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import { ClientError, isNotFound, isPreconditionFailed, remedyFor } from '../../../server/client/client-error.ts';
-import { pause } from '../../../server/client/transport/deadline.ts';
+import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { ClientKind, KindTypes } from '../../../server/client/kind-paths.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';

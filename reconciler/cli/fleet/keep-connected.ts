@@ -1,5 +1,5 @@
 // Stays at a host for as long as a command runs: who cannot be reached is told once and tried again.
-import { pause } from '../../../server/client/transport/deadline.ts';
+import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { OpenContext } from '../session/context.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';

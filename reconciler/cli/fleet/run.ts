@@ -1,6 +1,6 @@
 // `gantry run --hosts`: brings the hosts to what is declared batch by batch, then keeps each as it is. New manifests go out like a rollout:
 // no batch is begun while a host of the ones before is not well, unless --keep-going.
-import { pause } from '../../../server/client/transport/deadline.ts';
+import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
 import { firstOf, Keeper, runSettings, type RunOptions, type RunSettings } from '../verbs/applying/run.ts';
 import type { OpenContext } from '../session/context.ts';

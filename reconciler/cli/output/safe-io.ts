@@ -1,7 +1,7 @@
 // Standard output and error as commands see them: text from servers cannot steer the terminal, and a lost reader stops the command.
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
-import { guardOutput } from '../../../server/lib/output-stream.ts';
+import { guardOutput } from '../../../server/lib/shared/output-stream.ts';
 import { terminalText, type MarkedColor } from '../../core/text/terminal-text.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { hasColor, type CliIo } from './process-io.ts';

@@ -14,6 +14,7 @@ import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import { takeWords, withEnvironment } from '../flags/foreign-flags.ts';
 import { version } from '../../../server/api/version.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export async function runCli(process: CliIo): Promise<ExitCode> {
   const io = openIo(process);
@@ -56,7 +57,7 @@ function changeDirectory(directory: string): void {
   try {
     process.chdir(directory);
   } catch (error) {
-    throw usageError(`-chdir=${directory}: ${error instanceof Error ? error.message : String(error)}`);
+    throw usageError(`-chdir=${directory}: ${reasonOf(error)}`);
   }
 }
 

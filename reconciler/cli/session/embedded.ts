@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { World } from '../../../server/api/server/server-contents.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError } from '../errors/usage-error.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export interface EmbeddedDaemon {
   /** unix://... */
@@ -66,7 +67,7 @@ export async function startEmbedded(
     });
     return { host: `unix://${daemon.socketPath}`, runtime: daemon.runtime, stop: () => daemon.stop() };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new CliError(`--embedded: the daemon did not come up in ${place.directory}: ${why}`, exitCodes.unreachable);
   }
 }
@@ -81,7 +82,7 @@ export async function startTwinOf(
     const daemon = await library.startTwin(world);
     return { host: `unix://${daemon.socketPath}`, stop: () => daemon.stop() };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new CliError(`--dry-run=server: the copy of the daemon did not come up: ${why}`, exitCodes.error, cause);
   }
 }

@@ -6,6 +6,7 @@ import type { CliIo } from '../output/process-io.ts';
 import { parseCount, type CliOptions } from '../flags/options.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 /** --host, GANTRY_HOST, GANTRY_SOCKET, then the local daemon's socket of this user. */
 export function hostOf(options: CliOptions, io: Pick<CliIo, 'env' | 'userId'>): string {
@@ -45,7 +46,7 @@ async function readPem(flag: string, path: string, what: 'CERTIFICATE' | 'PRIVAT
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new CliError(`Cannot read ${flag}: ${why}`, exitCodes.usage, error);
   }
   // `RSA PRIVATE KEY` and `EC PRIVATE KEY` are keys too.

@@ -6,6 +6,7 @@ import { parse, stringify } from 'yaml';
 import type { CliContext } from './context.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export type Pins = ReadonlyMap<string, string>;
 
@@ -23,7 +24,7 @@ export async function readPins(context: CliContext, files: readonly string[]): P
     text = await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' && context.options.lockFile === undefined) return new Map();
-    throw usageError(`Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw usageError(`Cannot read ${path}: ${reasonOf(error)}`);
   }
   return parsePins(path, text);
 }
@@ -34,10 +35,7 @@ export function parsePins(path: string, text: string): Pins {
     // Fingerprints stay texts also when they look like numbers.
     value = parse(text, { schema: 'failsafe' });
   } catch (error) {
-    throw new CliError(
-      `${path} is no YAML: ${error instanceof Error ? error.message : String(error)}`,
-      exitCodes.error,
-    );
+    throw new CliError(`${path} is no YAML: ${reasonOf(error)}`, exitCodes.error);
   }
   const { version, images } = (value ?? {}) as { readonly version?: unknown; readonly images?: unknown };
   if (version !== '1')
@@ -63,10 +61,6 @@ export async function writePins(path: string, pins: Pins): Promise<void> {
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
-    throw new CliError(
-      `Cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`,
-      exitCodes.error,
-      error,
-    );
+    throw new CliError(`Cannot write ${path}: ${reasonOf(error)}`, exitCodes.error, error);
   }
 }

@@ -19,6 +19,7 @@ import { parseVars, planOptionsOf } from '../flags/options.ts';
 import { readPins } from './lock-file.ts';
 import { setNameOf } from '../flags/set-name.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export async function loadInputOf(
   context: CliContext,
@@ -134,7 +135,7 @@ async function connectTo(context: CliContext, host: string): Promise<Client> {
     return await connect(host, options, context.stop);
   } catch (error) {
     if (context.stop.aborted) throw stoppedAt(host, context.stop.reason);
-    if (!(error instanceof ClientError)) throw usageError(error instanceof Error ? error.message : String(error));
+    if (!(error instanceof ClientError)) throw usageError(reasonOf(error));
     const flags = error.code === 'untrusted' ? ' (--server-cert, --client-cert, --client-key)' : '';
     const text =
       error.code === 'timeout'

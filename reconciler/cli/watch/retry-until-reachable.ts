@@ -1,5 +1,5 @@
 // Repeats what a command that stays cannot do without, for as long as it fails for a reason that passes; says what it waits for.
-import { pause } from '../../../server/client/transport/deadline.ts';
+import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { CliContext } from '../session/context.ts';
 import { messageOf } from '../errors/error-outcome.ts';
 import { jsonLine } from '../output/render-json.ts';

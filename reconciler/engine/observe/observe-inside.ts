@@ -18,6 +18,7 @@ import { posix } from '../../core/text/posix-paths.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
 import { plainName } from '../../core/text/scoped-name.ts';
 import { settle, type SettleClient } from '../steps/existing.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export interface InsideClient extends SettleClient {
   readonly http: Http;
@@ -166,7 +167,7 @@ async function named<T>(name: string, path: string, reading: Promise<T>): Promis
   try {
     return await reading;
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw retold(error, `cannot look at ${path} in container/${name}: ${why}`);
   }
 }

@@ -8,6 +8,7 @@ import type { Plan, Step } from '../../core/plan/plan.ts';
 import { isChange } from '../../core/plan/summary.ts';
 import type { EngineEvent } from '../steps/events.ts';
 import type { RunResult } from '../execute.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export interface JournalPlace {
   /** $XDG_STATE_HOME/gantry, or ~/.local/state/gantry. */
@@ -171,7 +172,7 @@ export class Journal {
       work();
     } catch (error) {
       this.#file = undefined;
-      this.#warn(`the journal of this run cannot be kept: ${error instanceof Error ? error.message : String(error)}`);
+      this.#warn(`the journal of this run cannot be kept: ${reasonOf(error)}`);
     }
   }
 }

@@ -27,6 +27,7 @@ import type { RunResult } from '../execute.ts';
 import { held, isAbandoned, isOverdue, LockedError, lockIn, lockTtlMs, newLock, renewed, type Lock } from './lock.ts';
 import { changeNotes, type Patch, type ServerConfig } from './server-notes.ts';
 import type { EngineClient } from '../steps/context.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export interface SetRunDeps {
   readonly client: EngineClient;
@@ -112,7 +113,7 @@ export class SetRun {
     try {
       await changeNotes(this.#deps, (config) => this.#closed(config, result), limit);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       this.#deps.warn(
         `the end of the run could not be noted on the server, so its lock stays until it expires: ${why}`,
       );
@@ -204,9 +205,7 @@ export class SetRun {
         AbortSignal.timeout(this.#ttlMs / 3),
       );
     } catch (error) {
-      warn(
-        `the lock of the set ${set} could not be renewed: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      warn(`the lock of the set ${set} could not be renewed: ${reasonOf(error)}`);
     }
   }
 }

@@ -11,6 +11,7 @@ import type { CreateStep } from '../../core/plan/plan.ts';
 import { imageExists, reportUpload } from './create-image.ts';
 import { keepOnlyProperties } from './remove-undeclared.ts';
 import { perform, type Note, type StepContext } from './context.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export async function createRemoteImage(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
   const source = mapOf(step.body['source']);
@@ -105,7 +106,7 @@ async function fingerprintAt(from: Client, source: JsonObject, server: string, s
     return 'target' in metadata ? metadata.target : metadata.fingerprint;
   } catch (error) {
     signal.throwIfAborted();
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new Error(isNotFound(error) ? `${server} has no image ${name}` : why, { cause: error });
   }
 }

@@ -2,7 +2,7 @@
 import type { ContainerStatePut } from '../../../server/api/container/container.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
-import { assertNever } from './assert-never.ts';
+import { assertNever } from '../../../server/lib/shared/assert-never.ts';
 import type { PowerStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';

@@ -18,6 +18,7 @@ import { withOwnership } from '../../core/ownership/owner-records.ts';
 import type { RebuildStep, Step } from '../../core/plan/plan.ts';
 import { targetPart } from './create.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 type RunThen = (step: Step) => Promise<Note>;
 
@@ -43,12 +44,9 @@ export async function rebuild(
     }
   } catch (error) {
     await putBack(context, step.name, error);
-    throw new Error(
-      `${error instanceof Error ? error.message : String(error)}; the old container is back in its place`,
-      {
-        cause: error,
-      },
-    );
+    throw new Error(`${reasonOf(error)}; the old container is back in its place`, {
+      cause: error,
+    });
   }
   context.onProgress('deleting the old one');
   await perform(context, () => context.client.delete('container', aside, signal), signal);
@@ -153,8 +151,8 @@ async function putBack(context: StepContext, name: string, cause: unknown): Prom
     if (!readAside(kept).isRunning) return;
     await perform(context, () => context.client.putContainerState(name, { action: 'start' }, limit), limit);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const first = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(error);
+    const first = reasonOf(cause);
     const message = `${first}; the old container is still aside as ${aside}, for it could not be put back: ${why}`;
     throw new Error(message, { cause: error });
   }

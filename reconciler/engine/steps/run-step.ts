@@ -3,7 +3,7 @@ import type { Step } from '../../core/plan/plan.ts';
 import { isBusy, remedyFor } from '../../../server/client/client-error.ts';
 import { waitFor } from '../../../server/client/wait/wait-for.ts';
 import { plainName } from '../../core/text/scoped-name.ts';
-import { assertNever } from './assert-never.ts';
+import { assertNever } from '../../../server/lib/shared/assert-never.ts';
 import type { Note, StepContext } from './context.ts';
 import { createImage } from './create-image.ts';
 import { createRemoteImage } from './create-remote-image.ts';
@@ -16,6 +16,7 @@ import { rebuild } from './rebuild.ts';
 import { runExec } from './run-exec.ts';
 import { takeSnapshot } from './take-snapshot.ts';
 import { updateObject } from './update.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 const attempts = 5;
 const pauseMs = 100;
@@ -35,7 +36,7 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
         await context.pause(pauseMs, signal);
       } else if (remedyFor(error, false) === 'retry') {
         // It never came to the server, or the server was not ready for it: nothing has happened yet.
-        context.onProgress(`trying again: ${error instanceof Error ? error.message : String(error)}`);
+        context.onProgress(`trying again: ${reasonOf(error)}`);
         await context.pause(pauseMs * 2 ** attempt, signal);
       } else throw error;
     }

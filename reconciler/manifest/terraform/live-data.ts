@@ -13,6 +13,7 @@ import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import type { DataAnswer, DataRequest } from '../terraform-json/evaluation/instance.ts';
 import { fromJson } from '../terraform-json/expression/json-text.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 type TextMap = Readonly<Record<string, string>>;
@@ -45,7 +46,7 @@ async function answerTo(client: Client, request: DataRequest, signal?: AbortSign
   } catch (error) {
     signal?.throwIfAborted();
     if (!isNotFound(error) && !(error instanceof DataError)) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       return { error: `${client.host} cannot be asked: ${why}`, isMissing: false };
     }
     return { error: (error as Error).message, isMissing: isNotFound(error) };

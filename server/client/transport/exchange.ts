@@ -1,6 +1,6 @@
 // One request whose answer is read whole, with the least that this takes: no stream, no signal of its own. Judges no answer.
 import type { Dispatcher } from 'undici';
-import { DeadlineError } from './deadline.ts';
+import { DeadlineError } from '../../lib/shared/deadline.ts';
 import type { Headers } from './reply.ts';
 
 export interface WholeReply {

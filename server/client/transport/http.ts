@@ -2,7 +2,7 @@
 // ClientError. Knows no kinds of objects.
 import type { Readable } from 'node:stream';
 import { ClientError, remedyFor } from '../client-error.ts';
-import { DeadlineError, pause, within } from './deadline.ts';
+import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
 import type { Endpoint } from './host-endpoint.ts';
 import { TooLongError, type ExchangeLimits, type WholeReply } from './exchange.ts';
 import { maxJsonBytes, parseReply, readReply, type Headers, type Reply } from './reply.ts';

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { ContainerState } from '../../api/container/container.ts';
 import { statusCodes } from '../../api/status.ts';
-import { within } from '../transport/deadline.ts';
+import { within } from '../../lib/shared/deadline.ts';
 import { lastLines } from './last-lines.ts';
 import type { WaitDeps } from './wait-for.ts';
 

@@ -3,7 +3,7 @@ import type { LifecycleMetadata } from '../../api/event.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { WaitCondition } from '../../api/container/wait-condition.ts';
 import type { Client } from '../client.ts';
-import { DeadlineError, within } from '../transport/deadline.ts';
+import { DeadlineError, within } from '../../lib/shared/deadline.ts';
 import { describeState } from './describe-state.ts';
 import { findOut } from './explain-not-ready.ts';
 import { look, NotReadyError, type Sight } from './readiness.ts';

@@ -1,6 +1,7 @@
 // YAML of strangers -> a value: at once where it is small, else in a thread of its own.
 import { DriverError } from '../driver-error.ts';
 import { parseAside } from '../parse-in-thread.ts';
+import { reasonOf } from '../../lib/shared/reason.ts';
 
 /** `what` names the text in messages. Throws DriverError Invalid, or the reason of the abort. */
 export async function readYaml(text: string, what: string, signal?: AbortSignal): Promise<unknown> {
@@ -9,6 +10,6 @@ export async function readYaml(text: string, what: string, signal?: AbortSignal)
   try {
     return parseYaml(text);
   } catch (error) {
-    throw new DriverError('Invalid', `${what} cannot be read: ${error instanceof Error ? error.message : ''}`);
+    throw new DriverError('Invalid', `${what} cannot be read: ${reasonOf(error)}`);
   }
 }

@@ -1,6 +1,6 @@
 // Other servers that images come from: picks the protocol, and leaves no file behind of an image that could not be fetched.
 import { rm } from 'node:fs/promises';
-import { assertNever } from '../../lib/assert-never.ts';
+import { assertNever } from '../../lib/shared/assert-never.ts';
 import { DriverError } from '../driver-error.ts';
 import { addressRule } from './address.ts';
 import { certificateRule } from './certificate.ts';

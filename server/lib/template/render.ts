@@ -1,6 +1,6 @@
 // Renders jinja-like templates that may be hostile: they are interpreted over plain values, and their work is bounded. Nothing of
 // JavaScript can be reached from inside: there are no objects with prototypes, no code is generated, no file is included.
-import { assertNever } from '../assert-never.ts';
+import { assertNever } from '../shared/assert-never.ts';
 import { filters, listOf } from './filters.ts';
 import { parseTemplate } from './parse.ts';
 import { TemplateError, type BinaryOperator, type Expression, type Statement } from './syntax.ts';

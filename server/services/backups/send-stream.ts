@@ -2,7 +2,7 @@
 // passes only when none of its commands leads out of its own tree, and gets ids that nothing else on this host has.
 import { randomBytes } from 'node:crypto';
 import { DriverError } from '../../drivers/driver-error.ts';
-import { assertNever } from '../../lib/assert-never.ts';
+import { assertNever } from '../../lib/shared/assert-never.ts';
 
 /** One for all streams of a backup, in their order: a stream may build on an earlier one. */
 export interface StreamChain {

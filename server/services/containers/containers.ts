@@ -45,6 +45,7 @@ import { dropState, dropStateSaga, storeStateSaga } from './life/checkpoint.ts';
 import { patchContainer, putContainer } from './life/update.ts';
 import { templatesBetweenBoots } from './files/apply-templates.ts';
 import type { ContainerEntry } from './view.ts';
+import { pause } from '../../lib/shared/deadline.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -189,7 +190,7 @@ export class Containers {
           return true;
         });
         const delay = Number(this.#deps.view.expanded(entry).config['boot.autostart.delay'] ?? '0');
-        if (started && delay > 0) await pause(Math.min(delay * 1000, 2 ** 31 - 1), signal);
+        if (started && delay > 0) await pause(Math.min(delay * 1000, 2 ** 31 - 1), signal).catch(() => {});
       } catch (error) {
         this.#deps.log.error(`Starting ${name} at daemon start failed: ${errorText(error)}`);
       }
@@ -298,16 +299,4 @@ export function autostartOrder(
       return wanted === undefined ? entry.document.config[powerKey] === 'RUNNING' : isTrue(wanted);
     })
     .toSorted((a, b) => priority(b) - priority(a) || (a.name < b.name ? -1 : 1));
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    }
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -1,6 +1,7 @@
 // Counts the bytes of a migration: tells clients how far it is, and keeps to the rate that the pool allows.
 import { formatBytes, parseBytes } from '../../api/text/byte-size.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { pause } from '../../lib/shared/deadline.ts';
 
 const everyMs = 1_000;
 
@@ -50,20 +51,7 @@ export function trackProgress({ clock, tell, limit, signal }: ProgressDeps): Pro
       if (rate === 0) return undefined;
       // What was not used is not saved up.
       dueMs = Math.max(dueMs, nowMs - everyMs) + (bytes / rate) * 1000;
-      return dueMs <= nowMs ? undefined : pause(dueMs - nowMs, signal);
+      return dueMs <= nowMs ? undefined : pause(dueMs - nowMs, signal).catch(() => {});
     },
   };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted) end();
-  });
 }

@@ -1,5 +1,5 @@
 // The locks under which others change a record: whoever undoes a failed change later takes them.
-import { assertNever } from '../../lib/assert-never.ts';
+import { assertNever } from '../../lib/shared/assert-never.ts';
 import type { RecordName } from '../../operations/pending-undos.ts';
 import type { Records } from '../../records/records.ts';
 import { lockOf as containerLock } from '../containers/deps.ts';

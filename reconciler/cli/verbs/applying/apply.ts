@@ -152,7 +152,7 @@ async function runPlan(context: OpenContext, client: Client, planned: Planned, r
     import('../../../engine/runs/set-run.ts'),
     import('../../../engine/runs/journal.ts'),
     import('../../../engine/runs/lock.ts'),
-    import('../../../../server/client/transport/deadline.ts'),
+    import('../../../../server/lib/shared/deadline.ts'),
   ]);
   const parallelism = parseCount('--parallelism', options.parallelism);
   const lockTimeoutMs = parseDuration('--lock-timeout', options.lockTimeout) ?? 0;

@@ -1,6 +1,6 @@
 // `gantry lock`, `gantry force-unlock`: keep runs of a set away for a while, and take away a lock that nobody will release.
 import { randomBytes } from 'node:crypto';
-import { pause } from '../../../../server/client/transport/deadline.ts';
+import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../../core/ownership/set-state.ts';
 import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from '../../../engine/runs/lock.ts';
 import { changeNotes } from '../../../engine/runs/server-notes.ts';

@@ -16,6 +16,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseCount } from '../../flags/options.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 export interface Revisions {
   readonly set: string;
@@ -78,7 +79,7 @@ export function documentsOf({ config, set }: Revisions, revision: Revision): rea
   try {
     return unpackDocuments(text, documents);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new CliError(`The documents of revision ${number} are damaged (${why})${elsewhere}`, exitCodes.error, error);
   }
 }

@@ -23,6 +23,7 @@ import { toldOnce } from '../../watch/report-once.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { endOf, pacedIntervalMs, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
 import { carryOut, resume } from './apply.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 export interface RunOptions extends CliOptions {
   readonly interval?: string;
@@ -240,14 +241,14 @@ export class Keeper {
       this.#loaded = await read(this.#context);
     } catch (error) {
       this.#context.stop.throwIfAborted();
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       this.#tell(`The manifests cannot be read now, so those read before still count: ${why}`);
     }
   }
 
   #failed(error: unknown): void {
     this.#wanted.onLook?.(this.#loaded, codeOf(error));
-    const text = error instanceof Error ? error.message : String(error);
+    const text = reasonOf(error);
     const isHeld = error instanceof CliError && error.exitCode === exitCodes.locked;
     this.#tell(
       isHeld ? `Suspended: ${text.split(': wait with', 1)[0] ?? text}` : `That failed and is tried again: ${text}`,

@@ -11,6 +11,7 @@ import type { CliOptions } from '../../flags/options.ts';
 import { withClient } from '../../session/session.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { baseName, below, explain, parseFileAddress } from './file-address.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const maxLinks = 20;
 
@@ -79,7 +80,7 @@ async function copy(context: CliContext, files: Files, entry: FileEntry, path: s
     }
     const inner = below(path, name);
     const child = await files.read(inner, context.stop).catch((error: unknown) => {
-      context.note(`${inner} is left out: ${error instanceof Error ? error.message : String(error)}`);
+      context.note(`${inner} is left out: ${reasonOf(error)}`);
     });
     if (child !== undefined) await copy(context, files, child, inner, join(target, name));
   }

@@ -1,5 +1,5 @@
 // Has the server look for the image of a document at its source, now, and fetch it; says which image that is.
-import { pause } from '../../../../server/client/transport/deadline.ts';
+import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { createBody } from '../../../core/plan/creation-bodies.ts';
 import type { Document } from '../../../core/documents/document.ts';
@@ -7,6 +7,7 @@ import type { CreateStep } from '../../../core/plan/plan.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 export async function fetchImage(context: CliContext, client: Client, document: Document): Promise<string> {
   const { createRemoteImage } = await import('../../../engine/steps/create-remote-image.ts');
@@ -35,7 +36,7 @@ export async function fetchImage(context: CliContext, client: Client, document: 
   const limited = AbortSignal.any([context.stop, AbortSignal.timeout(step.timeoutMs)]);
   await createRemoteImage(deps, step, limited).catch((error: unknown) => {
     if (context.stop.aborted) throw context.stop.reason;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new CliError(`cannot look for ${address} at its source: ${why}`, exitCodes.error, error);
   });
   return made;

@@ -1,6 +1,6 @@
 // `gantry events`: what happens on the server, as it happens; only listens.
 import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../../server/api/event.ts';
-import { within, DeadlineError } from '../../../../server/client/transport/deadline.ts';
+import { within, DeadlineError } from '../../../../server/lib/shared/deadline.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { userText, type CertificateNames } from '../../../core/drift/lifecycle-changes.ts';
 import { CertificateBook } from '../../../engine/observe/certificate-names.ts';

@@ -1,6 +1,6 @@
 // `gantry wait`: until containers are ready, as their manifests or the command line say; for scripts between two runs.
 import { NotReadyError } from '../../../../server/client/wait/readiness.ts';
-import { pause } from '../../../../server/client/transport/deadline.ts';
+import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { WaitCondition } from '../../../../server/api/container/wait-condition.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { waitFor } from '../../../../server/client/wait/wait-for.ts';

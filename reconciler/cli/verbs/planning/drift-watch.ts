@@ -21,6 +21,7 @@ import { hostName, loadSet, planOf, withClient } from '../../session/session.ts'
 import { toldOnce } from '../../watch/report-once.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { endOf, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const defaultIntervalMs = 300_000;
 
@@ -143,7 +144,7 @@ class DriftWatcher {
       this.#loaded = await loadSet(this.#context, this.#wanted.args);
     } catch (error) {
       this.#context.stop.throwIfAborted();
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       this.#context.note(`The manifests cannot be read now, so those read before still count: ${why}`);
     }
   }
@@ -153,16 +154,13 @@ class DriftWatcher {
     try {
       await logSeen(place, seen);
     } catch (error) {
-      if (this.#isLogged)
-        this.#context.note(
-          `What is seen cannot be kept for later looks: ${error instanceof Error ? error.message : String(error)}`,
-        );
+      if (this.#isLogged) this.#context.note(`What is seen cannot be kept for later looks: ${reasonOf(error)}`);
       this.#isLogged = false;
     }
   }
 
   #failed(error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     if (why !== this.#failure) this.#out.failed(why);
     this.#failure = why;
   }

@@ -43,7 +43,7 @@ async function runOn(context: CliContext, copy: Client, { plan, observed, owner 
     import('../../../engine/runs/dry-run.ts'),
     import('../../../engine/runs/set-run.ts'),
     import('../../../engine/runs/lock.ts'),
-    import('../../../../server/client/transport/deadline.ts'),
+    import('../../../../server/lib/shared/deadline.ts'),
   ]);
   const runs = observed.sets?.get(owner.set)?.runs ?? 0;
   // Whoever holds the lock never renews it in the copy, so waiting for it would tell nothing.

@@ -24,6 +24,7 @@ import { planOptionsFor } from '../../flags/label-options.ts';
 import { cutWritten, filledFrom } from '../../session/revision.ts';
 import { loadSet, planFor, type Planned } from '../../session/session.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -111,11 +112,7 @@ export async function writeWhole(path: string, saved: object): Promise<void> {
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
-    throw new CliError(
-      `Cannot write the plan: ${error instanceof Error ? error.message : String(error)}`,
-      exitCodes.error,
-      error,
-    );
+    throw new CliError(`Cannot write the plan: ${reasonOf(error)}`, exitCodes.error, error);
   }
 }
 

@@ -12,6 +12,7 @@ import { hostOf } from '../../session/host.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/session.ts';
 import { CliError } from '../../errors/usage-error.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 export interface Finding {
   readonly name: string;
@@ -71,7 +72,7 @@ async function state(context: CliContext): Promise<Finding> {
     await rm(probe);
     return { name: 'state', level: 'ok', text: `${directory} is writable` };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     const text = `${directory} cannot be written: ${why}`;
     return {
       name: 'state',

@@ -6,6 +6,7 @@ import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { loadInputOf } from '../../session/session.ts';
 import { CliError } from '../../errors/usage-error.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 export async function fmt(context: CliContext, args: readonly string[], isCheck: boolean): Promise<ExitCode> {
   const [{ readSources }, { formatManifest }] = await Promise.all([
@@ -51,7 +52,7 @@ async function replaceFile(file: string, text: string): Promise<void> {
     await rename(fresh, path);
   } catch (error) {
     await rm(fresh, { force: true });
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new CliError(`cannot write ${file}: ${why}`, exitCodes.error, error);
   }
 }

@@ -1,5 +1,5 @@
 // Reads the limits.cpu* keys and picks cpus for a container. Pure; writes nothing.
-import { assertNever } from '../../../lib/assert-never.ts';
+import { assertNever } from '../../../lib/shared/assert-never.ts';
 import { DriverError } from '../../driver-error.ts';
 
 /** What limits.cpu asks for: a number of cpus (the driver picks which), named cpus, or all. */

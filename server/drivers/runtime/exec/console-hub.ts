@@ -2,6 +2,7 @@
 // them and lets go of it after the last.
 import { Readable, Writable } from 'node:stream';
 import type { RuntimeConsole, RuntimeProcess, TerminalSize } from '../driver.ts';
+import { reasonOf } from '../../../lib/shared/reason.ts';
 
 /** What a slow viewer may lag behind; beyond it loses output, since the others and the container must not wait for it. */
 const maxLagBytes = 1024 * 1024;
@@ -68,7 +69,7 @@ class Shared {
       await this.#connected;
       await this.#connection?.exited;
     } catch (error) {
-      const text = error instanceof Error ? error.message : String(error);
+      const text = reasonOf(error);
       for (const viewer of this.#viewers) viewer.push(Buffer.from(`${text}\r\n`));
     }
     this.close();

@@ -1,6 +1,6 @@
 // Says what `ip`, `tc` and `nft` must do for one network interface of a container. Pure: builds text, runs nothing.
 import { createHash } from 'node:crypto';
-import { assertNever } from '../../../lib/assert-never.ts';
+import { assertNever } from '../../../lib/shared/assert-never.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { NicRun } from '../driver.ts';
 

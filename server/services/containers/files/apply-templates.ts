@@ -19,6 +19,7 @@ import { readMetadata } from './metadata.ts';
 import { maxTemplates } from './metadata-check.ts';
 import type { ContainerEntry } from '../view.ts';
 import { readMetadataText, readTemplateText } from './volume-files.ts';
+import { reasonOf } from '../../../lib/shared/reason.ts';
 
 /** Set by create and copy: the first start is when their templates are applied. */
 export const applyTemplateKey = 'volatile.apply_template';
@@ -110,7 +111,7 @@ async function applyOne(
       templateContext(entry, { config, devices }, { trigger, target, template }),
     );
   } catch (error) {
-    fail(error instanceof Error ? error.message : String(error));
+    fail(reasonOf(error));
   }
   await makeParents(tree, target);
   await writeFile(tree, path, Readable.from(text === '' ? [] : [Buffer.from(text)]), { append: false }, signal);

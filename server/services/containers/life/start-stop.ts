@@ -7,7 +7,7 @@ import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { statusCodes } from '../../../api/status.ts';
 import type { RunConfig } from '../../../drivers/runtime/driver.ts';
-import { assertNever } from '../../../lib/assert-never.ts';
+import { assertNever } from '../../../lib/shared/assert-never.ts';
 import { errorText } from '../../../lib/log.ts';
 import type { Caller } from '../../caller.ts';
 import { nicNetworks } from '../../expand.ts';
