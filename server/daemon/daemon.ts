@@ -353,7 +353,15 @@ function buildServices(parts: Parts) {
     backups,
     restoreDeps: { ...volumeDeps, idMaps, hosts, architecture },
     volumes: new Volumes(volumeDeps),
-    migrations: new Migrations({ ...volumeDeps, idMaps, hosts, architecture, dial: dialChannel, runs: containers }),
+    migrations: new Migrations({
+      ...volumeDeps,
+      idMaps,
+      hosts,
+      architecture,
+      dial: dialChannel,
+      runs: containers,
+      log,
+    }),
     volumeSnapshots: new VolumeSnapshots(volumeDeps),
     sessions,
     scheduled: [

@@ -63,7 +63,7 @@ export type StatefulAbility = { readonly ok: true } | { readonly ok: false; read
  * their content is the runtime's, to be carried as plain files.
  *
  * Live migration: `available` on both servers (refuse with its reason before anything is moved); on the source, when
- * migration.incremental.memory is set, rounds of `prepare` (services/migration/memory-rounds.ts runs them); then `checkpoint`
+ * migration.incremental.memory is set, rounds of `prepare` (services/migration/memory-rounds.ts); then `checkpoint`
  * with `leave: 'stopped'`; carry all those directories and the files of the root disk; on the target `restore` with a RunConfig
  * whose rootfs, devices and id map are as on the source. A failed `checkpoint` leaves the container running as it was, so the
  * source loses nothing; after a failed `restore` the source can restore from its own copy.

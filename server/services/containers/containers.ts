@@ -133,8 +133,8 @@ export class Containers {
   }
 
   /** The caller holds the container's lock. It ends with its run state kept, as by a stateful stop. */
-  storeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
-    return stopStateful(this.#deps, caller, name, signal);
+  storeHeld(caller: Caller, name: string, signal: AbortSignal, previous?: string): Promise<void> {
+    return stopStateful(this.#deps, caller, name, signal, previous);
   }
 
   /** The caller holds the container's lock. It goes on from its run state. */

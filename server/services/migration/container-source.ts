@@ -16,14 +16,16 @@ import { snapshotKey, snapshotsOf } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { dropState } from '../containers/life/checkpoint.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
+import { expand } from '../expand.ts';
 import { isLive, withRunState, type LiveDeps } from './live.ts';
+import { memoryRounds } from './memory-rounds.ts';
 import { ownersOf } from './owners.ts';
 import { startMigration } from './operation.ts';
 import { offerHead, serve, type ServeDeps } from './source.ts';
 
 export type ContainerSourceDeps = Pick<
   ContainerDeps,
-  'records' | 'operations' | 'locks' | 'sagas' | 'pools' | 'runtime' | 'idMaps'
+  'records' | 'operations' | 'locks' | 'sagas' | 'pools' | 'runtime' | 'idMaps' | 'log'
 > &
   ServeDeps &
   ConnectDeps &
@@ -70,7 +72,10 @@ export async function migrateContainer(
         if (!isRunning) return serve(deps, peer, sending, handle, signal);
         const converse = (store: () => Promise<void>, sent: () => void): Promise<void> =>
           serve(deps, peer, { ...sending, store, sent }, handle, signal);
-        await withRunState(deps, caller, name, converse, signal);
+        const { config } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+        const volumeDir = deps.pools.volumePath(volume.pool, volume.ref);
+        const rounds = memoryRounds(deps.runtime.stateful, { name, volumeDir, config }, deps.log);
+        await withRunState(deps, caller, name, rounds, converse, signal);
         // It goes on elsewhere.
         await dropState(deps, name);
       }),

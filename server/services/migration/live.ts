@@ -4,12 +4,13 @@ import { AppError, errors } from '../../api/errors.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Caller } from '../caller.ts';
 import { needStateful } from '../containers/life/checkpoint.ts';
+import type { MemoryRounds } from './memory-rounds.ts';
 import { PeerError } from './peer.ts';
 
 /** What is done to a container whose lock the caller holds. */
 export interface LiveRuns {
-  /** It ends with its run state kept. On a throw it runs on. */
-  storeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
+  /** It ends with its run state kept. On a throw it runs on. `previous`: the last round of memory. */
+  storeHeld(caller: Caller, name: string, signal: AbortSignal, previous?: string): Promise<void>;
   goOnHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
   removeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
 }
@@ -42,28 +43,33 @@ export async function isLive(deps: LiveDeps, name: string, live: unknown, isEphe
 const calm = (): AbortSignal => new AbortController().signal;
 
 /**
- * Runs the conversation of a source that stores the run state in its course. When it fails the container goes on here, unless it
- * may be running at the target.
+ * Runs the conversation of a source that stores the run state in its course, after the rounds of memory that the container's config
+ * asks for. When it fails the container goes on here, unless it may be running at the target.
  */
 export async function withRunState(
   { runs }: LiveDeps,
   caller: Caller,
   name: string,
+  rounds: MemoryRounds,
   converse: (store: () => Promise<void>, sent: () => void) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   let isStored = false;
   let isSent = false;
   try {
+    const previous = await rounds.copy(signal);
     await converse(
       async () => {
-        await runs.storeHeld(caller, name, signal);
+        await runs.storeHeld(caller, name, signal, previous);
         isStored = true;
       },
       () => (isSent = true),
     );
   } catch (error) {
-    if (!isStored) throw error;
+    if (!isStored) {
+      await rounds.remove();
+      throw error;
+    }
     const isRefused = error instanceof PeerError && error.isTold;
     if (!isSent || isRefused) {
       await runs.goOnHeld(caller, name, calm());

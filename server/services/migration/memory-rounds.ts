@@ -1,15 +1,23 @@
-// Copies the memory of a running container in rounds before its run state is stored, so that it stands still for less time
-// (migration.incremental.memory). When to stop is decided by a pure function.
+// Copies the memory of a running container in rounds before its checkpoint, so that it stands still for less time
+// (migration.incremental.memory). The rounds lie in the container's volume and are sent with its files while it still runs.
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { StatefulRuns } from '../../drivers/runtime/driver.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import { removeRounds, roundDirOf } from '../containers/life/checkpoint.ts';
 
 export interface RoundSettings {
   /** Percentage of memory that must be in place. */
   readonly goal: number;
   readonly iterations: number;
+}
+
+export interface MemoryRounds {
+  /** The directory of the last round, for the checkpoint to go on from; undefined when there is none. */
+  copy(signal: AbortSignal): Promise<string | undefined>;
+  /** Idempotent. */
+  remove(): Promise<void>;
 }
 
 /** Undefined: all memory is copied at once, while the container stands still. */
@@ -22,7 +30,7 @@ export function roundSettings(config: ConfigMap): RoundSettings | undefined {
   return { goal: number('goal', 70), iterations: number('iterations', 10) };
 }
 
-/** Another round is worth it while the goal is not reached, rounds are left, and the last one still brought something. */
+/** Another round is worth it while the goal is not reached, rounds are left, and the last one still gained something. */
 export function isEnough(settings: RoundSettings, percentages: readonly number[]): boolean {
   const last = percentages.at(-1);
   if (percentages.length >= settings.iterations) return true;
@@ -31,29 +39,46 @@ export function isEnough(settings: RoundSettings, percentages: readonly number[]
   return last >= settings.goal || (percentages.length > 2 && before !== undefined && last <= before);
 }
 
-/**
- * Runs the rounds into `round-0`, `round-1` … below `dir`, an existing directory in which the checkpoint's own is to be as well.
- * Resolves to the last round's, which is the `previous` of the checkpoint; undefined when no round was to be made. A round that
- * fails rejects; the container runs on.
- */
-export async function copyMemory(
+/** A host whose kernel cannot track memory copies all of it at once: a failed round is logged, and its container migrates. */
+export function memoryRounds(
+  stateful: Pick<StatefulRuns, 'prepare'> | undefined,
+  { name, volumeDir, config }: { readonly name: string; readonly volumeDir: string; readonly config: ConfigMap },
+  log: Pick<Log, 'warn'>,
+): MemoryRounds {
+  const settings = roundSettings(config);
+  const remove = (): Promise<void> => removeRounds(volumeDir);
+  return {
+    async copy(signal) {
+      if (stateful === undefined || settings === undefined) return undefined;
+      await remove();
+      try {
+        return await copyMemory(stateful, name, volumeDir, settings, signal);
+      } catch (error) {
+        await remove();
+        signal.throwIfAborted();
+        log.warn(`The memory of ${name} is copied at once: copying it in rounds failed: ${errorText(error)}`);
+        return undefined;
+      }
+    },
+    remove,
+  };
+}
+
+async function copyMemory(
   stateful: Pick<StatefulRuns, 'prepare'>,
   name: string,
-  dir: string,
+  volumeDir: string,
   settings: RoundSettings,
-  progress: (text: string) => void,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const percentages: number[] = [];
   let previous: string | undefined;
   while (!isEnough(settings, percentages)) {
-    const round = join(dir, `round-${percentages.length}`);
-    await mkdir(round, { mode: 0o700 });
-    const options = { dir: round, ...(previous === undefined ? {} : { previous }) };
-    const { unchangedPercent } = await stateful.prepare(name, options, signal);
-    percentages.push(unchangedPercent);
-    progress(`round ${percentages.length}: ${unchangedPercent}% of memory in place`);
-    previous = round;
+    const dir = roundDirOf(volumeDir, percentages.length);
+    await mkdir(dir, { mode: 0o700 });
+    const before = previous === undefined ? {} : { previous };
+    percentages.push((await stateful.prepare(name, { dir, ...before }, signal)).unchangedPercent);
+    previous = dir;
   }
   return previous;
 }

@@ -1,7 +1,7 @@
 // Run state of containers (memory, processes) in the directory `state` beside their root file system: stored by a stateful stop,
 // gone on from by a stateful start, thrown away by any other. When each happens is start-stop.ts.
-import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
 import type { RuntimeDriver, StatefulRuns } from '../../../drivers/runtime/driver.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -35,16 +35,37 @@ export async function needStateful(
   throw errors.badRequest(`${what} is not possible, for run state cannot be kept here: ${reason}`);
 }
 
-/** Empty and private. */
-export async function makeStateDir(dir: string): Promise<void> {
-  await removeState(dir);
+/** Empty and private. Rounds of memory beside it stay only for a checkpoint that goes on from the round `previous`. */
+export async function makeStateDir(dir: string, previous?: string): Promise<void> {
+  await (previous === undefined ? removeState(dir) : removeTree(dir));
   await mkdir(dir, { mode: 0o700 });
 }
 
-/** Idempotent. */
-export const removeState = (dir: string): Promise<void> => rm(dir, { recursive: true, force: true });
+const removeTree = (dir: string): Promise<void> => rm(dir, { recursive: true, force: true });
 
-export type StoreStateParams = StatePlace & { readonly logFile: string };
+/** With the rounds of memory beside it. Idempotent. */
+export async function removeState(dir: string): Promise<void> {
+  await removeTree(dir);
+  await removeRounds(dirname(dir));
+}
+
+const roundPrefix = 'state-round-';
+
+/** A round of memory lies beside the checkpoint, so that the links between them survive a transfer. */
+export const roundDirOf = (volumeDir: string, round: number): string => join(volumeDir, `${roundPrefix}${round}`);
+
+/** Idempotent. */
+export async function removeRounds(volumeDir: string): Promise<void> {
+  const entries = await readdir(volumeDir).catch(() => []);
+  const rounds = entries.filter((entry) => entry.startsWith(roundPrefix));
+  for (const round of rounds) await removeTree(join(volumeDir, round));
+}
+
+export type StoreStateParams = StatePlace & {
+  readonly logFile: string;
+  /** The last round of memory that the checkpoint goes on from. */
+  readonly previous?: string;
+};
 
 type StoreDeps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>;
 
@@ -67,14 +88,15 @@ export function storeStateSaga(deps: StoreDeps, resumed = false): Saga<StoreStat
       {
         name: 'store',
         async execute(place, { signal }) {
-          const { name, logFile } = place;
+          const { name, logFile, previous } = place;
           if (deps.runtime.probe(name).status === 'stopped') {
             if (isKept(partOf(place)) || (resumed && isKept(stateDirOf(deps, place)))) return;
           }
           if (resumed) throw new Error(`the run state of ${name} was not stored when the daemon ended`);
           const stateful = await needStateful(deps.runtime, `Storing the run state of ${name}`);
-          await makeStateDir(partOf(place));
-          await stateful.checkpoint(name, { dir: partOf(place), leave: 'stopped', logFile }, signal);
+          await makeStateDir(partOf(place), previous);
+          const before = previous === undefined ? {} : { previous };
+          await stateful.checkpoint(name, { dir: partOf(place), ...before, leave: 'stopped', logFile }, signal);
         },
         undo: (place) => removeState(partOf(place)),
       },
@@ -82,7 +104,7 @@ export function storeStateSaga(deps: StoreDeps, resumed = false): Saga<StoreStat
         name: 'keep',
         async execute(place) {
           if (!isKept(partOf(place)) && isKept(stateDirOf(deps, place))) return;
-          await removeState(stateDirOf(deps, place));
+          await removeTree(stateDirOf(deps, place));
           await rename(partOf(place), stateDirOf(deps, place));
         },
         undo: (place) => removeState(stateDirOf(deps, place)),

@@ -225,8 +225,15 @@ function tellStopped({ events }: StateDeps, { requestor }: Caller, name: string,
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', urlOf(name), undefined, requestor);
 }
 
-/** The container ends at once, as by force, but with its run state kept. The caller holds its lock. */
-export async function stopStateful(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+/** The container ends at once, as by force, but with its run state kept. `previous`: the last round of memory, if any was made.
+ *  The caller holds its lock. */
+export async function stopStateful(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  signal: AbortSignal,
+  previous?: string,
+): Promise<void> {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   const { ephemeral, pool } = readyContainer(deps.records, name).document;
@@ -240,7 +247,8 @@ export async function stopStateful(deps: StateDeps, caller: Caller, name: string
     // What is frozen cannot be stored. As at a clean stop it stays thawed when that fails.
     if (status === 'frozen') await deps.runtime.unfreeze(name);
     const logFile = join(deps.logsDir, name, stateLogName('dump', deps.clock.nowMs()));
-    await deps.sagas.run(storeStateSaga(deps), { name, pool, logFile }, { signal, progress: () => {} });
+    const params = { name, pool, logFile, ...(previous === undefined ? {} : { previous }) };
+    await deps.sagas.run(storeStateSaga(deps), params, { signal, progress: () => {} });
   });
   deps.events.lifecycle('container-stopped', urlOf(name), undefined, caller.requestor);
   await afterStop(deps, caller, name, signal);

@@ -1,6 +1,6 @@
 // Running containers go on at another server with their run state, or go on where they were: between two simulated runtimes.
 import { randomBytes } from 'node:crypto';
-import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { copyContainer, moveContainer, type CopyOptions } from '../../../../server/client/index.ts';
@@ -49,6 +49,35 @@ test.each(['pull', 'push', 'relay'] as const)('a running container moves and goe
   expect(moved.config['volatile.eth0.hwaddr']).toBe(config['volatile.eth0.hwaddr']);
   expect(existsSync(join(volumeDir(two.b, name), 'state'))).toBe(false);
   expect(await two.b.daemon.get(`/1.0/containers/${name}/snapshots`)).toHaveLength(1);
+});
+
+test('the memory of a container with migration.incremental.memory is copied in rounds before it stands still', async () => {
+  const name = await running();
+  await two.a.daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'migration.incremental.memory': 'true' } });
+  const { stateful } = two.a.daemon.sim;
+  if (stateful === undefined) throw new Error('the simulation keeps run state');
+  const checkpoint = stateful.checkpoint.bind(stateful);
+  let previous: string | undefined;
+  stateful.checkpoint = async (container, options, signal) => {
+    stateful.checkpoint = checkpoint;
+    previous = options.previous;
+    await checkpoint(container, options, signal);
+  };
+  await copy(name);
+  expect(previous).toMatch(/state-round-1$/);
+  expect(await statusOf(two.b.daemon, name)).toBe('Running');
+  for (const side of [two.a, two.b]) {
+    expect(readdirSync(volumeDir(side, name)).filter((entry) => entry.startsWith('state'))).toEqual([]);
+  }
+});
+
+test('rounds of memory do not outlive a failed migration', async () => {
+  const name = await running();
+  await two.a.daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'migration.incremental.memory': 'true' } });
+  two.b.daemon.sim.faults.inject({ operation: 'restore', container: name, error: 'a process id is taken', times: 1 });
+  await expect(copy(name)).rejects.toThrow(/process id is taken/);
+  await expectStillHere(name);
+  expect(readdirSync(volumeDir(two.a, name)).filter((entry) => entry.startsWith('state'))).toEqual([]);
 });
 
 test('a live copy leaves the original stopped, without the run state that goes on elsewhere', async () => {
