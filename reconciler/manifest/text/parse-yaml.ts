@@ -21,6 +21,8 @@ import {
   type TextProblem,
 } from './yaml-problems.ts';
 import { nodeAt, type Place } from './yaml-positions.ts';
+import { quickYaml, type QuickDocument } from './quick-yaml.ts';
+import { below, readScalar } from './yaml-scalars.ts';
 
 export type { TextProblem };
 
@@ -50,6 +52,25 @@ export interface ParsedText {
 export function parseYaml(text: string): ParsedText {
   const conflict = conflictMarkers(text);
   if (conflict !== undefined) return { documents: [], problems: [conflict] };
+  const quick = quickYaml(text);
+  return quick === undefined ? parseWithPlaces(text) : { documents: placedLater(text, quick), problems: [] };
+}
+
+/** Places are asked for when something is to be said of a document, which is rare: only then the text is parsed with them. */
+function placedLater(text: string, documents: readonly QuickDocument[]): readonly RawDocument[] {
+  let placed: ReadonlyMap<number, RawDocument> | undefined;
+  return documents.map(({ value, offset }) => ({
+    value,
+    offset,
+    placeOf: (path, part) => {
+      placed ??= new Map(parseWithPlaces(text).documents.map((raw) => [raw.offset, raw]));
+      return placed.get(offset)?.placeOf(path, part) ?? { offset, length: 1 };
+    },
+  }));
+}
+
+/** All of YAML, with what is wrong in it. */
+export function parseWithPlaces(text: string): ParsedText {
   let parsed: readonly YamlDocument.Parsed[];
   try {
     parsed = parseAll(text);
@@ -194,23 +215,6 @@ class ValueReader {
     }
     return null;
   }
-}
-
-/** Maps whose values are texts, whatever they look like, and how many levels of maps down those stand. */
-const textMaps: Readonly<Record<string, number>> = { config: 1, devices: 2, environment: 1, properties: 1 };
-
-/** For the value of a key. What is below a text (a seed of cloud-init as a map) is read as any YAML. */
-function below(texts: number | undefined, key: string): number | undefined {
-  if (texts !== undefined) return texts - 1;
-  return Object.hasOwn(textMaps, key) ? textMaps[key] : undefined;
-}
-
-/** Numbers stay the text they are written as: `0660` and `1.10` mean what they show. */
-function readScalar(value: unknown, source: string | undefined, isText: boolean): Json {
-  if (typeof value === 'boolean' && isText && source !== undefined && source !== String(value)) return source;
-  if (typeof value === 'string' || typeof value === 'boolean') return value;
-  if (value === null || value === undefined) return null;
-  return source ?? (typeof value === 'number' ? String(value) : null);
 }
 
 export function keyText(key: unknown): string | undefined {
