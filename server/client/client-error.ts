@@ -1,6 +1,7 @@
 // The one error the client throws, and what may be done about it (retry or not); it performs no retries itself.
 import type { Operation } from '../api/operation.ts';
 import type { Problem } from '../api/problem.ts';
+import { refusalsIn, type Refusal } from './refusal.ts';
 
 /** Codes of the daemon (server/api/errors.ts) pass through; these are the client's own. */
 export const clientCodes = {
@@ -20,6 +21,8 @@ interface ClientErrorFields {
   readonly details?: readonly Problem[];
   readonly operation?: Operation;
   readonly cause?: unknown;
+  /** The server's own text, without what the client says around it; the message unless given. */
+  readonly text?: string;
 }
 
 export class ClientError extends Error {
@@ -28,25 +31,29 @@ export class ClientError extends Error {
   readonly code: string;
   readonly details: readonly Problem[];
   readonly operation: Operation | undefined;
+  /** What the server says of the object. */
+  readonly refusals: ReadonlySet<Refusal>;
+  readonly #text: string;
   constructor(code: string, message: string, fields: ClientErrorFields = {}) {
     super(message, fields.cause === undefined ? undefined : { cause: fields.cause });
     this.code = code;
     this.status = fields.status ?? 0;
     this.details = fields.details ?? [];
     this.operation = fields.operation;
+    this.#text = fields.text ?? message;
+    this.refusals = refusalsIn(this.#text);
+  }
+
+  withMessage(message: string, code = this.code): ClientError {
+    const { status, details, operation } = this;
+    const known = operation === undefined ? {} : { operation };
+    return new ClientError(code, message, { status, details, ...known, cause: this, text: this.#text });
   }
 }
 
-/** The error in other words, as its cause; what may be done about it is still known by its code. */
+/** The error with another message, as its cause; code and refusals stay. */
 export function retold(error: unknown, message: string): Error {
-  if (!(error instanceof ClientError)) return new Error(message, { cause: error });
-  const { code, status, details, operation } = error;
-  return new ClientError(code, message, {
-    status,
-    details,
-    ...(operation === undefined ? {} : { operation }),
-    cause: error,
-  });
+  return error instanceof ClientError ? error.withMessage(message) : new Error(message, { cause: error });
 }
 
 const codeOfStatus: Readonly<Record<number, string>> = {
@@ -70,10 +77,11 @@ export const isNotFound = (error: unknown): boolean => error instanceof ClientEr
 /** Refused at once, or by the operation when another change came first while it waited for its turn. */
 export const isPreconditionFailed = (error: unknown): boolean =>
   error instanceof ClientError &&
-  (error.status === 412 || (error.code === 'operationFailed' && /\bETag no longer matches\b/.test(error.message)));
+  (error.status === 412 || (error.code === 'operationFailed' && error.refusals.has('changed')));
 
-/** An operation owns the object for now. No code of its own says so: the daemon and real LXD both answer with this word. */
-export const isBusy = (error: unknown): boolean => error instanceof ClientError && /\bbusy\b/i.test(error.message);
+/** Whether a server refused with these words; see refusal.ts. */
+export const isRefused = (error: unknown, refusal: Refusal): boolean =>
+  error instanceof ClientError && error.refusals.has(refusal);
 
 /** What a caller may do about a failed call: `retry` it as it is, `reread` the object and decide anew, or `stop`. */
 export type Remedy = 'retry' | 'reread' | 'stop';

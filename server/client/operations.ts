@@ -271,5 +271,5 @@ function finished(operation: Operation): Operation {
   const code = operation.status_code === 401 ? 'operationCancelled' : 'operationFailed';
   const what = operation.description === '' ? 'The operation' : operation.description;
   const why = operation.err === '' ? operation.status : operation.err;
-  throw new ClientError(code, `${what}: ${why}`, { status: operation.status_code, operation });
+  throw new ClientError(code, `${what}: ${why}`, { status: operation.status_code, operation, text: why });
 }

@@ -1,7 +1,7 @@
 // Starts, stops, restarts containers and waits until they are ready; says what is there when they do not get ready.
 import type { Container, ContainerStatePut } from '../../../server/api/container/container.ts';
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
-import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
+import { ClientError, isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { NotReadyError } from '../../../server/client/wait/readiness.ts';
 import { waitFor } from '../../../server/client/wait/wait-for.ts';
@@ -14,16 +14,11 @@ import { isFrozen } from './container-state.ts';
 import { said } from '../shared/config-maps.ts';
 import { perform } from '../shared/write.ts';
 
-/** Both kinds of servers say so in words only. */
-const alreadySo = (error: unknown): boolean =>
-  error instanceof ClientError &&
-  /\b(already (running|stopped)|is (not running|not frozen|already))\b/i.test(error.message);
-
 async function act(context: Context<Link>, name: string, body: ContainerStatePut): Promise<void> {
   try {
     await perform(context, () => context.client.client.putContainerState(name, body, context.signal));
   } catch (error) {
-    if (!alreadySo(error) || body.action === 'restart') throw error;
+    if (!isRefused(error, 'alreadySo') || body.action === 'restart') throw error;
   }
 }
 

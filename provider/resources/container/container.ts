@@ -1,6 +1,6 @@
 // gantry_container: a system container, with its power, files and commands.
 import type { Container } from '../../../server/api/container/container.ts';
-import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
+import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { deleteIfThere } from '../../../server/client/files/file-helpers.ts';
 import { needCluster, needExtension, type Link } from '../../connection/link.ts';
@@ -148,7 +148,7 @@ export const container = gantryResource({
       } catch (error) {
         signal.throwIfAborted();
         // A daemon that has just begun starts its containers one after another, perhaps this one only now.
-        const isRunning = error instanceof ClientError && /\bis running\b/i.test(error.message);
+        const isRunning = isRefused(error, 'running');
         if (!(isRunning || isNotFound(error)) || attempt >= 3) throw error;
         await pause(200, signal);
       }

@@ -1,6 +1,6 @@
 // The files of a container on a server that keeps mode and owner of what is there when it is written anew, as LXD does: a secret that
 // was to be hidden would stay readable. Such a file is removed first; a directory is refused. Reads that LXD breaks off are made again.
-import { ClientError } from '../../../server/client/client-error.ts';
+import { isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
 import type { FileAttributes, FileEntry, Files } from '../../../server/client/files/container-files.ts';
@@ -42,7 +42,7 @@ async function steadily<T>(call: () => Promise<T>, signal: AbortSignal | undefin
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof ClientError) || !/forkfile/.test(error.message) || attempt >= attempts) throw error;
+      if (!isRefused(error, 'fileHelper') || attempt >= attempts) throw error;
       await pause(againMs, signal);
     }
   }

@@ -1,6 +1,12 @@
 // How resources write: waiting for operations, creating what must not exist yet, changing under the ETag of the plan.
 import type { Reply } from '../../../server/client/transport/reply.ts';
-import { ClientError, isNotFound, isPreconditionFailed, remedyFor } from '../../../server/client/client-error.ts';
+import {
+  ClientError,
+  isNotFound,
+  isPreconditionFailed,
+  isRefused,
+  remedyFor,
+} from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { ClientKind, KindTypes } from '../../../server/client/kind-paths.ts';
 import type { Link } from '../../connection/link.ts';
@@ -17,8 +23,6 @@ export function hasUnknownOutcome(error: unknown): boolean {
   return error.code === 'operationLost' || (error.status === 0 && remedyFor(error, false) === 'reread');
 }
 
-const isBusy = (error: unknown): boolean => error instanceof ClientError && /\bbusy\b/i.test(error.message);
-
 /** Sends a request and waits for the operation it may start; again while something else is at work on the object. */
 export const perform = <T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> =>
   context.client.activity.during(() => attempt(context, begin));
@@ -31,7 +35,7 @@ async function attempt<T>(context: Context<Link>, begin: () => Promise<Reply<T>>
       return await client.operations.run(begin, context.signal);
     } catch (error) {
       context.signal.throwIfAborted();
-      if (!isBusy(error) || attempt >= 40) throw error;
+      if (!isRefused(error, 'busy') || attempt >= 40) throw error;
       await pause(busyPauseMs, context.signal);
     }
   }
@@ -53,13 +57,11 @@ export async function performCreate<T>(
 }
 
 const inUse = (error: unknown): unknown =>
-  error instanceof ClientError && error.code !== 'inUse'
-    ? new ClientError('inUse', error.message, { status: error.status, details: error.details, cause: error })
-    : error;
+  error instanceof ClientError && error.code !== 'inUse' ? error.withMessage(error.message, 'inUse') : error;
 
-/** gantryd has a code for it; LXD says it in words: "The network is currently in use". */
+/** gantryd has a code for it, LXD only a text. */
 const isInUse = (error: unknown): boolean =>
-  error instanceof ClientError && (error.code === 'inUse' || /\b(in use|being used|used by)\b/i.test(error.message));
+  isRefused(error, 'inUse') || (error instanceof ClientError && error.code === 'inUse');
 
 /** When nothing has been written for so long, no update comes that ends a use. */
 const quietMs = 5_000;

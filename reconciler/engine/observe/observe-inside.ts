@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { statusCodes } from '../../../server/api/status.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
-import { isBusy, isNotFound, retold } from '../../../server/client/client-error.ts';
+import { isRefused, isNotFound, retold } from '../../../server/client/client-error.ts';
 import { discard, readIfThere, sha256Of } from '../../../server/client/files/file-helpers.ts';
 import { filesOf, type FileEntry as LiveEntry, type Files } from '../../../server/client/files/container-files.ts';
 import type { Http } from '../../../server/client/transport/http.ts';
@@ -75,7 +75,7 @@ export async function observeInside(
       const inside = await look({ http: own.http, name, wanted, nowMs, keepsContents }, signal).catch(
         async (error: unknown) => {
           // Files that are not there are no error: the container itself is gone.
-          if (!isBusy(error) && !isNotFound(error)) throw error;
+          if (!isRefused(error, 'busy') && !isNotFound(error)) throw error;
           await settle(own, 'container', name, signal);
           throw new MovedError(`container/${name} was busy, or went`, { cause: error });
         },

@@ -1,5 +1,5 @@
 // Deletes an object; that it is gone already counts as done, and a container that was started since the plan is stopped first.
-import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
+import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import type { DeleteStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
@@ -25,7 +25,7 @@ export async function deleteObject(context: StepContext, step: DeleteStep, signa
 }
 
 /** Neither this daemon nor real LXD has a code for it. */
-const isRunning = (error: unknown): boolean => error instanceof ClientError && /\bis running\b/i.test(error.message);
+const isRunning = (error: unknown): boolean => isRefused(error, 'running');
 
 async function isGone(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<boolean> {
   try {

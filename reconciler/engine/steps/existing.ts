@@ -23,8 +23,7 @@ const creationOnly = new Set([
 /** True when the creation may have happened, by us or by others, so that the object has to be read to know. */
 export function mayExist(error: unknown): boolean {
   if (!(error instanceof ClientError)) return false;
-  // Real LXD answers 500, or a failed operation, with a text like this.
-  return error.status === 409 || /\balready (exists|defined|in use)\b/i.test(error.message) || hasUnknownOutcome(error);
+  return error.status === 409 || error.refusals.has('exists') || hasUnknownOutcome(error);
 }
 
 /** Returns a note when the object is there as wanted. Throws `error` when it is not there, StaleError when it is different. */

@@ -23,8 +23,8 @@ export async function changePower(context: StepContext, step: PowerStep, signal:
 /** Somebody else was quicker, such as a daemon that starts its containers when it begins. */
 function alreadySo(step: PowerStep, error: unknown): Note {
   if (!(error instanceof ClientError)) return undefined;
-  if (step.action === 'start' && /\balready running\b/i.test(error.message)) return 'it was already running';
-  return step.action === 'stop' && /\balready stopped\b/i.test(error.message) ? 'it was already stopped' : undefined;
+  if (step.action === 'start' && error.refusals.has('alreadyRunning')) return 'it was already running';
+  return step.action === 'stop' && error.refusals.has('alreadyStopped') ? 'it was already stopped' : undefined;
 }
 
 async function attempt(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<Note> {

@@ -1,6 +1,6 @@
 // Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
 import type { Step } from '../../core/plan/plan.ts';
-import { isBusy, remedyFor } from '../../../server/client/client-error.ts';
+import { isRefused, remedyFor } from '../../../server/client/client-error.ts';
 import { waitFor } from '../../../server/client/wait/wait-for.ts';
 import { plainName } from '../../core/text/scoped-name.ts';
 import { assertNever } from '../../../server/lib/shared/assert-never.ts';
@@ -30,7 +30,7 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
     } catch (error) {
       signal.throwIfAborted();
       if (attempt >= attempts) throw error;
-      if (isBusy(error)) {
+      if (isRefused(error, 'busy')) {
         context.onProgress('waiting for what is going on with it');
         await settle(context.client, step.kind, step.name, signal);
         await context.pause(pauseMs, signal);

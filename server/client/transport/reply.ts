@@ -69,10 +69,8 @@ function errorOf(status: number, envelope: Readonly<Record<string, unknown>>, wh
   const message = typeof metadata['message'] === 'string' ? metadata['message'] : envelope['error'];
   const code = typeof metadata['code'] === 'string' ? metadata['code'] : codeForStatus(realStatus);
   const details = Array.isArray(metadata['details']) ? metadata['details'].filter(isProblem) : [];
-  return new ClientError(code, `${what}: ${typeof message === 'string' ? message : 'failed without a message'}`, {
-    status: realStatus,
-    details,
-  });
+  const text = typeof message === 'string' ? message : 'failed without a message';
+  return new ClientError(code, `${what}: ${text}`, { status: realStatus, details, text });
 }
 
 /** An operation object, or undefined when it lacks what waiting needs. Missing members of old servers are filled in. */

@@ -1,0 +1,29 @@
+// What the client reads out of a server's refusal.
+import { expect, test } from 'vitest';
+import { isRefused, retold } from '../../server/client/client-error.ts';
+import { parseReply } from '../../server/client/transport/reply.ts';
+
+const refused = (text: string, what: string): unknown => {
+  try {
+    return parseReply(400, {}, JSON.stringify({ type: 'error', error: text, error_code: 400, metadata: null }), what);
+  } catch (error) {
+    return error;
+  }
+};
+
+test('A refusal is known by the text of the server', () => {
+  const error = refused('Instance is busy running a "stop" operation', 'PUT /1.0/containers/web/state');
+  expect(isRefused(error, 'busy')).toBe(true);
+  expect(isRefused(error, 'exists')).toBe(false);
+});
+
+test('The name of an object in the request is not taken for a refusal', () => {
+  const error = refused('No such object', 'GET /1.0/containers/busy');
+  expect(isRefused(error, 'busy')).toBe(false);
+});
+
+test('An error with another message keeps its refusals', () => {
+  const error = retold(refused('The network is currently in use', 'DELETE /1.0/networks/net0'), 'network/net0 stays');
+  expect(error.message).toBe('network/net0 stays');
+  expect(isRefused(error, 'inUse')).toBe(true);
+});
