@@ -1,4 +1,5 @@
-// Runs once before the tests: compiles what must be a real JavaScript file (a worker thread, child processes) and names it.
+// Runs once before the tests: compiles what must be a real JavaScript file (a worker thread, child processes) and names it, and
+// makes the folder of this run for what test files share.
 import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -31,5 +32,8 @@ export function setup(): () => void {
   process.env['GANTRY_SQLITE_WORKER'] = pathToFileURL(join(outdir, 'sqlite-worker.js')).href;
   process.env['GANTRY_PARSE_WORKER'] = pathToFileURL(join(outdir, 'parse-worker.js')).href;
   process.env['GANTRY_STORE_CHILD'] = join(outdir, 'store-child.js');
+  const built = join(outdir, 'built');
+  mkdirSync(built);
+  process.env['GANTRY_TEST_BUILT'] = built;
   return () => rmSync(outdir, { recursive: true, force: true });
 }

@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { replaceTaken, type Replacements } from '../hosts/free-resources.ts';
 
 export const repository = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
@@ -33,21 +34,15 @@ export interface Programs {
 export function buildPrograms(): Programs {
   const root = mkdtempSync(join(realpathSync(tmpdir()), 'gte-'));
   chmodSync(root, 0o755);
-  const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
-    scripts: { bundle: string };
-  };
   const bin = join(root, 'dist', 'bin');
-  mkdirSync(bin, { recursive: true });
   cpSync(join(repository, 'package.json'), join(root, 'package.json'));
   cpSync(join(repository, 'examples'), join(root, 'examples'), { recursive: true });
   const replaced = freeExamples(join(root, 'examples'));
   symlinkSync(join(repository, 'node_modules'), join(root, 'node_modules'));
-  const env = { ...process.env, PATH: `${join(repository, 'node_modules', '.bin')}:${process.env['PATH'] ?? ''}` };
-  const bundle = manifest.scripts.bundle.replaceAll('dist/bin', bin);
-  execFileSync('sh', ['-c', bundle], { cwd: repository, env, stdio: ['ignore', 'ignore', 'inherit'] });
-  const demo = ['examples/quickstart/demo.ts', `--outfile=${join(root, 'dist/examples/quickstart/demo.js')}`];
-  execFileSync('esbuild', [...demo, '--log-level=warning'], { cwd: repository, env, stdio: 'inherit' });
-  writeFileSync(join(root, 'dist', 'package.json'), '{"type":"module"}\n');
+  if (!copyBuilt('programs', join(root, 'dist'))) {
+    bundlePrograms(join(root, 'dist'));
+    keepBuilt('programs', join(root, 'dist'));
+  }
   return {
     root,
     gantry: join(bin, 'gantry.js'),
@@ -55,6 +50,20 @@ export function buildPrograms(): Programs {
     replaced,
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
+}
+
+function bundlePrograms(dist: string): void {
+  const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+    scripts: { bundle: string };
+  };
+  const bin = join(dist, 'bin');
+  mkdirSync(bin, { recursive: true });
+  const env = { ...process.env, PATH: `${join(repository, 'node_modules', '.bin')}:${process.env['PATH'] ?? ''}` };
+  const bundle = manifest.scripts.bundle.replaceAll('dist/bin', bin);
+  execFileSync('sh', ['-c', bundle], { cwd: repository, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  const demo = ['examples/quickstart/demo.ts', `--outfile=${join(dist, 'examples/quickstart/demo.js')}`];
+  execFileSync('esbuild', [...demo, '--log-level=warning'], { cwd: repository, env, stdio: 'inherit' });
+  writeFileSync(join(dist, 'package.json'), '{"type":"module"}\n');
 }
 
 function freeExamples(folder: string): Replacements {

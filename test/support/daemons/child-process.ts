@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import type { Operation } from '../../../server/api/operation.ts';
+import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { call, type Json } from './daemon.ts';
 
 export interface Bundle {
@@ -20,6 +21,14 @@ export function bundleDaemon(): Bundle {
   const cache = join(root, 'node_modules/.cache');
   mkdirSync(cache, { recursive: true });
   const outdir = mkdtempSync(join(cache, 'gantryd-'));
+  if (!copyBuilt('gantryd', outdir)) {
+    buildDaemon(root, outdir);
+    keepBuilt('gantryd', outdir);
+  }
+  return { entry: join(outdir, 'gantryd.js'), remove: () => rmSync(outdir, { recursive: true, force: true }) };
+}
+
+function buildDaemon(root: string, outdir: string): void {
   buildSync({
     absWorkingDir: root,
     entryPoints: {
@@ -37,7 +46,6 @@ export function bundleDaemon(): Bundle {
     banner: { js: 'import{createRequire as __cr}from"node:module";const require=__cr(import.meta.url);' },
     logLevel: 'warning',
   });
-  return { entry: join(outdir, 'gantryd.js'), remove: () => rmSync(outdir, { recursive: true, force: true }) };
 }
 
 export interface ChildDaemon {

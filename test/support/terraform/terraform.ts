@@ -10,6 +10,7 @@ import { bundleProvider } from '../../../provider/packaging/bundle.ts';
 import { releaseFiles, writeRelease } from '../../../provider/packaging/release.ts';
 import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
 import { providerMethods } from '../../../provider/wire/rpcs.ts';
+import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { repository, runProcess, type Ran } from '../cli/programs.ts';
 
 /** Why Terraform cannot be run here; printed once a test file. */
@@ -30,8 +31,11 @@ export interface Release {
 export async function makeRelease(): Promise<Release> {
   const directory = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-release-'));
   const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
-  const license = readFileSync(join(repository, 'LICENSE'));
-  writeRelease(releaseFiles({ version, license, programs: await bundleProvider(repository) }), directory);
+  if (!copyBuilt('release', directory)) {
+    const license = readFileSync(join(repository, 'LICENSE'));
+    writeRelease(releaseFiles({ version, license, programs: await bundleProvider(repository) }), directory);
+    keepBuilt('release', directory);
+  }
   return { directory, version, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 

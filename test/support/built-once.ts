@@ -1,0 +1,31 @@
+// What several test files of one run need built (programs, a release) is built by the first of them and copied by the others.
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The folder of this run where built things are kept; set by store-setup.ts. Without it everybody builds. */
+const kept = (name: string): string | undefined => {
+  const folder = process.env['GANTRY_TEST_BUILT'];
+  return folder === undefined ? undefined : join(folder, name);
+};
+
+/** True when the thing was built before: a copy of it is in `folder` now. */
+export function copyBuilt(name: string, folder: string): boolean {
+  const from = kept(name);
+  if (from === undefined || !existsSync(from)) return false;
+  cpSync(from, folder, { recursive: true });
+  return true;
+}
+
+/** Keeps a copy of what was built in `folder`. */
+export function keepBuilt(name: string, folder: string): void {
+  const to = kept(name);
+  if (to === undefined) return;
+  const copy = mkdtempSync(join(dirname(to), `${name}-`));
+  cpSync(folder, copy, { recursive: true });
+  try {
+    renameSync(copy, to);
+  } catch {
+    // Another test file has built the same at the same time.
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
