@@ -1,5 +1,6 @@
 // Walks the steps of a plan: each as soon as what it needs is done, no more at once than allowed. What a step does is in steps/.
 import type { Operation } from '../../server/api/operation.ts';
+import { remedyFor } from '../../server/client/client-error.ts';
 import { DeadlineError, pause, within } from '../../server/lib/shared/deadline.ts';
 import type { KeyHash } from '../core/ownership/owner-records.ts';
 import type { Plan, Step } from '../core/plan/plan.ts';
@@ -60,6 +61,8 @@ class Run {
   /** Failed since the last look at what needs them. */
   #failed: string[] = [];
   #running = 0;
+  /** The tries of one step to reach the server were all in vain: those of the others would be, too. */
+  #isUnreachable = false;
   #wake = (): void => {};
 
   constructor(steps: readonly Step[], deps: ExecuteDeps, signal: AbortSignal) {
@@ -91,6 +94,7 @@ class Run {
     }
     if (this.#isStopping()) this.#skipAll('the run was interrupted');
     else if (this.#deps.failFast === true && this.#failures.length > 0) this.#skipAll('another step failed');
+    else if (this.#isUnreachable) this.#skipAll('the server cannot be reached');
     const most = Math.max(1, this.#deps.parallelism ?? 4);
     while (this.#running < most) {
       const step = this.#queue.take();
@@ -137,6 +141,7 @@ class Run {
       this.#outcomes.set(step.id, 'failed');
       this.#failed.push(step.id);
       this.#failures.push(failure);
+      this.#isUnreachable ||= failure.code === 'unreachable' && remedyFor(error, false) === 'retry';
       const atMs = this.#nowMs();
       emit({ type: 'apply_errored', step, atMs, elapsedMs: atMs - startedMs, failure });
     }

@@ -484,6 +484,21 @@ describe('a call that did nothing', () => {
     expect(world.objects.profile.has('web')).toBe(true);
   });
 
+  test('is not made for the steps that are left once one step has tried in vain to reach the server', async () => {
+    const world = new FakeWorld();
+    let calls = 0;
+    world.beforeChange = () => {
+      calls += 1;
+      throw refusals['no connection at all'];
+    };
+    const many = ['a', 'b', 'c'].map((name) => `kind: profile\nname: ${name}\n`).join('---\n');
+    const { result, events } = await run(world, await planFor(world, many), { parallelism: 1 });
+    expect(result.failures.map(({ address, code }) => [address, code])).toEqual([['profile/a', 'unreachable']]);
+    expect(calls).toBe(5);
+    expect(result.skipped.length).toBe(2);
+    expect(events.at(-1)).toMatchObject({ type: 'apply_skipped', because: 'the server cannot be reached' });
+  });
+
   test.each([400, 403, 500])('is not made again after an answer with %i', async (status) => {
     const world = new FakeWorld();
     let calls = 0;
