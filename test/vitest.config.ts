@@ -1,5 +1,6 @@
 // Test runner settings; which tests exist is decided by the folders beside this file.
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './support/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -10,6 +11,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // In CI one more try, reported as such: tests with real kernels, DHCP clients and load meet time limits of others.
     // What needed it gets an entry in test/FLAKES.md and a fix.
     retry: process.env['CI'] === 'true' ? 1 : 0,
