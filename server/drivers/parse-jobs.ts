@@ -1,12 +1,13 @@
 // What is done with text of strangers in a thread of its own: parsing it, and keeping what is needed of it. Runs in the worker.
 import { parseYaml } from './image/yaml-parser.ts';
+import { yamlShapeProblem } from './image/yaml-shape.ts';
 import { parseStreamIndex, parseStreamProducts } from './remote/streams-index.ts';
 import { reasonOf } from '../lib/shared/reason.ts';
 
 /** By name: text -> a list of values, which is sent back in pieces. Throws an error for the sender of the text. */
 export const parseJobs = {
   /** One value. */
-  yaml: (text: string): readonly unknown[] => [bounded(parseYaml(text))],
+  yaml: (text: string): readonly unknown[] => [boundedYaml(text)],
   /** Paths. */
   'stream index': (text: string): readonly unknown[] => parseStreamIndex(parseJson(text)),
   /** StreamImage. */
@@ -48,6 +49,12 @@ function parseJson(text: string): unknown {
 
 const maxValues = 30_000;
 const maxDepth = 64;
+
+function boundedYaml(text: string): unknown {
+  const problem = yamlShapeProblem(text, { maxDepth, maxValues });
+  if (problem !== undefined) throw new Error(`it ${problem}`);
+  return bounded(parseYaml(text));
+}
 
 /** The value, if the thread that asked for it can take it at once. What aliases repeat counts each time. */
 function bounded(value: unknown): unknown {
