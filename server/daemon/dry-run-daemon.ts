@@ -13,7 +13,7 @@ import { thisHost } from '../drivers/devices/host-paths.ts';
 import type { HostInterface } from '../drivers/network/driver.ts';
 import { openSimNetwork } from '../drivers/network/sim.ts';
 import type { HostFacts } from '../drivers/runtime/cgroup/limits.ts';
-import { heldStates, type SimState } from '../drivers/runtime/sim/running-record.ts';
+import { heldRecords, type SimRunningRecord } from '../drivers/runtime/sim/running-record.ts';
 import { openSimRuntime } from '../drivers/runtime/sim/sim.ts';
 import { openPretendedStorage } from '../drivers/storage/dry-run.ts';
 import { simRange, type HostDrivers } from './host-drivers.ts';
@@ -60,7 +60,7 @@ async function openTwinHost(stateDir: string, world: World): Promise<HostDrivers
   const network = openSimNetwork({ interfaces: interfacesOf(world) });
   const runtime = await openSimRuntime({
     dir: join(stateDir, 'runtime'),
-    states: heldStates(world.containers.filter(isUp).map((container) => stateOf(container, nowhere))),
+    states: heldRecords(world.containers.filter(isUp).map((container) => stateOf(container, nowhere))),
     host: factsOf(world.host),
     addressesOf: ({ link, hwaddr }) =>
       link === undefined || hwaddr === undefined ? [] : network.addressesFor(link, { hwaddr }),
@@ -93,7 +93,7 @@ function interfacesOf({ networks }: World): readonly HostInterface[] {
 }
 
 /** `nowhere`: an empty directory in the place of files that are the other host's. */
-function stateOf(container: Container, nowhere: string): SimState {
+function stateOf(container: Container, nowhere: string): SimRunningRecord {
   const { name, architecture, expanded_config: config, expanded_devices: devices } = container;
   const run = {
     name,

@@ -279,7 +279,7 @@ export function buildProgram(run: Runner): Command {
       )
       .addOption(new Option('--container-only', 'without its snapshots'))
       .addOption(new Option('--storage <pool>', 'pool for its root disk'))
-      .addOption(new Option('--live', 'take its run state along').hideHelp())
+      .addOption(new Option('--live', 'take a checkpoint of its processes along').hideHelp())
       .addOption(new Option('--no-live', 'copy the files of a running container as they are'));
   add(
     'copy',

@@ -29,7 +29,7 @@ export const Container = Type.Object({
   ),
   created_at: Type.String(facts({ computed: true })),
   last_used_at: Type.String(facts({ computed: true, since: 'container_last_used_at' })),
-  stateful: Type.Boolean(facts({ computed: true, doc: 'Stored run state can be restored at start.' })),
+  stateful: Type.Boolean(facts({ computed: true, doc: 'A checkpoint can be restored at start.' })),
   status: Type.String(facts({ computed: true })),
   status_code: Type.Integer(facts({ computed: true })),
   description: Description,

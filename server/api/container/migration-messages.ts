@@ -22,7 +22,7 @@ export const ContainerSnapshotOffer = Type.Object({
   devices: DeviceMap,
   lastUsedAt: Timestamp,
   expiresAt: Timestamp,
-  /** Its run state is among its files. */
+  /** Its checkpoint is among its files. */
   stateful: Type.Boolean(),
 });
 export type ContainerSnapshotOffer = Static<typeof ContainerSnapshotOffer>;
@@ -62,7 +62,7 @@ const offerOf = <K extends string, O extends Parameters<typeof Type.Object>[0][s
     /** How the source can send files, best first: `tar` with ids as in the container, or what two pools of one driver share (`btrfs`). */
     formats: Type.Array(Type.String()),
     object,
-    /** The container runs, and its run state will be in its volume: it is to go on at the target. */
+    /** The container runs, and its checkpoint will be in its volume: the target restores it. */
     live: Type.Optional(Type.Boolean()),
     /** Oldest first: in this order they are sent. */
     snapshots: Type.Array(snapshot),

@@ -55,12 +55,12 @@ export interface LiveDevices {
   shown(name: string): readonly string[];
 }
 
-export type StatefulAbility = { readonly ok: true } | { readonly ok: false; readonly reason: string };
+export type CheckpointAbility = { readonly ok: true } | { readonly ok: false; readonly reason: string };
 
 /**
- * Power of runtimes that can store the run state of a container (memory, processes, open files) in a directory and let it go on
- * from there, here or elsewhere. Directories exist, are private to the daemon and on a disk with room for the container's memory;
- * their content is the runtime's, to be carried as plain files.
+ * For runtimes that can store the memory, processes and open files of a container in a directory and restore them, here or
+ * elsewhere. Directories exist, are private to the daemon and on a disk with room for the container's memory; their content is
+ * the runtime's, to be carried as plain files.
  *
  * Live migration: `available` on both servers (refuse with its reason before anything is moved); on the source, when
  * migration.incremental.memory is set, rounds of `prepare` (services/migration/memory-rounds.ts); then `checkpoint`
@@ -68,9 +68,9 @@ export type StatefulAbility = { readonly ok: true } | { readonly ok: false; read
  * whose rootfs, devices and id map are as on the source. A failed `checkpoint` leaves the container running as it was, so the
  * source loses nothing; after a failed `restore` the source can restore from its own copy.
  */
-export interface StatefulRuns {
+export interface Checkpoints {
   /** Whether this host can do it now. Asks the host's tools once and again only when they were changed. Never rejects. */
-  available(): Promise<StatefulAbility>;
+  available(): Promise<CheckpointAbility>;
   /** Copies memory while the container goes on, so that the next round or `checkpoint` only has what changed since. `previous` is
    *  the directory of the round before, a sibling of `dir`. Resolves to the percentage of memory that had not changed. */
   prepare(
@@ -259,8 +259,8 @@ export interface RuntimeDriver {
   ): Promise<RuntimeExecResult>;
   /** Power of runtimes that plug devices while a container runs. */
   readonly live?: LiveDevices;
-  /** Absent: this runtime never keeps run state. */
-  readonly stateful?: StatefulRuns;
+  /** Absent: this runtime cannot checkpoint. */
+  readonly checkpoints?: Checkpoints;
   /** Power of runtimes whose containers see more than the directory `rootfs`. Undefined when it does not run (any more). */
   fileView?(name: string): FileView | undefined;
   /** Power of runtimes whose containers have processes of this host: asks the kernel about a connected local socket, given as

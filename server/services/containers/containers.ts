@@ -41,7 +41,7 @@ import {
   stopStateful,
   type StateDeps,
 } from './life/start-stop.ts';
-import { dropState, dropStateSaga, storeStateSaga } from './life/checkpoint.ts';
+import { dropCheckpoint, dropCheckpointSaga, storeCheckpointSaga } from './life/checkpoint.ts';
 import { patchContainer, putContainer } from './life/update.ts';
 import { templatesBetweenBoots } from './files/apply-templates.ts';
 import type { ContainerEntry } from './view.ts';
@@ -66,8 +66,8 @@ export class Containers {
       deleteContainerSaga(this.#deps),
       renameContainerSaga(this.#deps),
       moveContainerSaga(this.#deps),
-      storeStateSaga(this.#deps, true),
-      dropStateSaga(this.#deps),
+      storeCheckpointSaga(this.#deps, true),
+      dropCheckpointSaga(this.#deps),
     ];
   }
 
@@ -132,12 +132,12 @@ export class Containers {
     return putState(this.#deps, caller, name, body);
   }
 
-  /** The caller holds the container's lock. It ends with its run state kept, as by a stateful stop. */
+  /** The caller holds the container's lock. It is checkpointed and stopped, as by a stateful stop. */
   storeHeld(caller: Caller, name: string, signal: AbortSignal, previous?: string): Promise<void> {
     return stopStateful(this.#deps, caller, name, signal, previous);
   }
 
-  /** The caller holds the container's lock. It goes on from its run state. */
+  /** The caller holds the container's lock. It starts from its checkpoint. */
   goOnHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
     return startNow(this.#deps, caller, name, signal, true);
   }
@@ -247,12 +247,12 @@ export class Containers {
     });
   }
 
-  /** A daemon died after it let this container go on from its run state: that is used up. */
+  /** A daemon died after it restored this container: its checkpoint is used up. */
   async #dropUsedState({ name, document }: ContainerEntry): Promise<void> {
     if (!document.stateful || document.lifecycle !== 'ready') return;
     if (this.#deps.runtime.probe(name).status === 'stopped') return;
-    await dropState(this.#deps, name).catch((error: unknown) => {
-      this.#deps.log.error(`Removing the used run state of ${name} failed: ${errorText(error)}`);
+    await dropCheckpoint(this.#deps, name).catch((error: unknown) => {
+      this.#deps.log.error(`Removing the used checkpoint of ${name} failed: ${errorText(error)}`);
     });
   }
 

@@ -74,7 +74,7 @@ function named(names: readonly ChannelName[], channels: readonly Channel[]): Pee
   return Object.fromEntries(names.map((name, index) => [name, channels[index]])) as unknown as PeerChannels;
 }
 
-/** `criu` is there for clients that expect it with run state; nothing is said on it, the state comes with the files. */
+/** `criu` is there for clients that expect it in a live migration. It carries nothing: the checkpoint comes with the files. */
 export const channelsOf = (live: boolean | undefined): readonly ChannelName[] =>
   live === true ? channelNames : ['control', 'fs'];
 

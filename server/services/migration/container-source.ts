@@ -14,10 +14,10 @@ import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
 import { snapshotKey, snapshotsOf } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
-import { dropState } from '../containers/life/checkpoint.ts';
+import { dropCheckpoint } from '../containers/life/checkpoint.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { expand } from '../expand.ts';
-import { isLive, withRunState, type LiveDeps } from './live.ts';
+import { isLive, withCheckpoint, type LiveDeps } from './live.ts';
 import { memoryRounds } from './memory-rounds.ts';
 import { ownersOf } from './owners.ts';
 import { startMigration } from './operation.ts';
@@ -74,10 +74,10 @@ export async function migrateContainer(
           serve(deps, peer, { ...sending, store, sent }, handle, signal);
         const { config } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
         const volumeDir = deps.pools.volumePath(volume.pool, volume.ref);
-        const rounds = memoryRounds(deps.runtime.stateful, { name, volumeDir, config }, deps.log);
-        await withRunState(deps, caller, name, rounds, converse, signal);
+        const rounds = memoryRounds(deps.runtime.checkpoints, { name, volumeDir, config }, deps.log);
+        await withCheckpoint(deps, caller, name, rounds, converse, signal);
         // It goes on elsewhere.
-        await dropState(deps, name);
+        await dropCheckpoint(deps, name);
       }),
   });
 }

@@ -27,7 +27,7 @@ import { idMapKeys } from '../containers/life/id-maps.ts';
 import type { NetworkHosts } from '../networks/network-hosts.ts';
 import { limitNewRoot } from '../containers/devices/root-size.ts';
 import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../containers/snapshots/records.ts';
-import { needStateful, removeState, stateDirOf } from '../containers/life/checkpoint.ts';
+import { needCheckpoints, removeCheckpoint, checkpointDirOf } from '../containers/life/checkpoint.ts';
 import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';
@@ -88,7 +88,7 @@ export function receiveContainerSaga(
         // A copy is another machine: it cannot go on where the original stood.
         name: 'state',
         async execute({ name, document }) {
-          if (!document.stateful) await removeState(stateDirOf(deps, { name, pool: document.pool }));
+          if (!document.stateful) await removeCheckpoint(checkpointDirOf(deps, { name, pool: document.pool }));
         },
         undo: () => Promise.resolve(),
       },
@@ -112,7 +112,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
     live: body.source.live === true,
     run: async (peer, handle, signal) => {
       const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
-      if (offer.live === true) await needStateful(deps.runtime, `Going on from the run state of ${name}`);
+      if (offer.live === true) await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
       const params = draft(deps, name, body, offer);
       const receive: Receive = ({ document, snapshots }, context) =>
         receiveAll(

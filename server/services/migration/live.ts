@@ -1,38 +1,38 @@
-// Containers that travel with their run state: stopped with it at the source, gone on from at the target. The state lies in the
-// container's volume and is carried with that; what keeps it is the runtime's (services/containers/life/checkpoint.ts).
+// Live migration: the container is checkpointed and stopped at the source, and restored at the target. The checkpoint lies in the
+// container's volume and is sent with it (services/containers/life/checkpoint.ts).
 import { AppError, errors } from '../../api/errors.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Caller } from '../caller.ts';
-import { needStateful } from '../containers/life/checkpoint.ts';
+import { needCheckpoints } from '../containers/life/checkpoint.ts';
 import type { MemoryRounds } from './memory-rounds.ts';
 import { PeerError } from './peer.ts';
 
-/** What is done to a container whose lock the caller holds. */
+/** Actions on a container whose lock the caller holds. */
 export interface LiveRuns {
-  /** It ends with its run state kept. On a throw it runs on. `previous`: the last round of memory. */
+  /** Checkpoints and stops it. On a throw it runs on. `previous`: the last round of memory. */
   storeHeld(caller: Caller, name: string, signal: AbortSignal, previous?: string): Promise<void>;
   goOnHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
   removeHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface LiveDeps {
-  readonly runtime: Pick<RuntimeDriver, 'probe' | 'stateful' | 'name'>;
+  readonly runtime: Pick<RuntimeDriver, 'probe' | 'checkpoints' | 'name'>;
   readonly runs: LiveRuns;
 }
 
 /**
- * Whether the container's run state travels along. Real clients that leave `live` out mean true (real system section 17); some send
- * it as text. A stopped container has no state. Throws badRequest for a running one whose state cannot be kept here.
+ * Whether the migration is live. Real clients that leave `live` out mean true (real system section 17); some send it as text. The
+ * migration of a stopped container is never live. Throws badRequest for a running container that cannot be checkpointed here.
  */
 export async function isLive(deps: LiveDeps, name: string, live: unknown, isEphemeral: boolean): Promise<boolean> {
   const { status } = deps.runtime.probe(name);
   if (status === 'stopped' || live === false || live === 'false') return false;
-  const what = `The container ${name} is ${status} and cannot be migrated with its run state`;
+  const what = `The container ${name} is ${status} and cannot be migrated live`;
   const remedy = 'Stop it first, or give live: false to copy its files as they are now';
   if (status === 'frozen') throw errors.badRequest(`${what}: it is frozen. ${remedy}`);
   if (isEphemeral) throw errors.badRequest(`${what}: it is ephemeral and goes when it stops. ${remedy}`);
   try {
-    await needStateful(deps.runtime, 'That');
+    await needCheckpoints(deps.runtime, 'That');
     return true;
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
@@ -43,10 +43,10 @@ export async function isLive(deps: LiveDeps, name: string, live: unknown, isEphe
 const calm = (): AbortSignal => new AbortController().signal;
 
 /**
- * Runs the conversation of a source that stores the run state in its course, after the rounds of memory that the container's config
- * asks for. When it fails the container goes on here, unless it may be running at the target.
+ * Runs the source's side of a live migration, after the rounds of memory that the container's config asks for. When it fails the
+ * container goes on here, unless it may be running at the target.
  */
-export async function withRunState(
+export async function withCheckpoint(
   { runs }: LiveDeps,
   caller: Caller,
   name: string,
@@ -76,13 +76,13 @@ export async function withRunState(
       throw error;
     }
     throw new Error(
-      `it is not known whether ${name} runs at the target now; here it is stopped with its run state: where it does not run there, start it statefully`,
+      `it is not known whether ${name} runs at the target now; here it is stopped with its checkpoint: if it does not run there, start it with stateful: true`,
       { cause: error },
     );
   }
 }
 
-/** The target's half: a container that cannot go on is none. */
+/** The target's side: a container that cannot be restored is removed. */
 export async function goOnOrRemove({ runs }: LiveDeps, caller: Caller, name: string): Promise<void> {
   try {
     await runs.goOnHeld(caller, name, calm());

@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import { isTrue } from '../../api/container/container-config.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import type { StatefulRuns } from '../../drivers/runtime/driver.ts';
+import type { Checkpoints } from '../../drivers/runtime/driver.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import { removeRounds, roundDirOf } from '../containers/life/checkpoint.ts';
 
@@ -41,7 +41,7 @@ export function isEnough(settings: RoundSettings, percentages: readonly number[]
 
 /** A host whose kernel cannot track memory copies all of it at once: a failed round is logged, and its container migrates. */
 export function memoryRounds(
-  stateful: Pick<StatefulRuns, 'prepare'> | undefined,
+  checkpoints: Pick<Checkpoints, 'prepare'> | undefined,
   { name, volumeDir, config }: { readonly name: string; readonly volumeDir: string; readonly config: ConfigMap },
   log: Pick<Log, 'warn'>,
 ): MemoryRounds {
@@ -49,10 +49,10 @@ export function memoryRounds(
   const remove = (): Promise<void> => removeRounds(volumeDir);
   return {
     async copy(signal) {
-      if (stateful === undefined || settings === undefined) return undefined;
+      if (checkpoints === undefined || settings === undefined) return undefined;
       await remove();
       try {
-        return await copyMemory(stateful, name, volumeDir, settings, signal);
+        return await copyMemory(checkpoints, name, volumeDir, settings, signal);
       } catch (error) {
         await remove();
         signal.throwIfAborted();
@@ -65,7 +65,7 @@ export function memoryRounds(
 }
 
 async function copyMemory(
-  stateful: Pick<StatefulRuns, 'prepare'>,
+  checkpoints: Pick<Checkpoints, 'prepare'>,
   name: string,
   volumeDir: string,
   settings: RoundSettings,
@@ -77,7 +77,7 @@ async function copyMemory(
     const dir = roundDirOf(volumeDir, percentages.length);
     await mkdir(dir, { mode: 0o700 });
     const before = previous === undefined ? {} : { previous };
-    percentages.push((await stateful.prepare(name, { dir, ...before }, signal)).unchangedPercent);
+    percentages.push((await checkpoints.prepare(name, { dir, ...before }, signal)).unchangedPercent);
     previous = dir;
   }
   return previous;

@@ -9,7 +9,7 @@ import type { Channel, Frame } from '../../operations/channels.ts';
 export interface PeerChannels {
   readonly control: Channel;
   readonly fs: Channel;
-  /** Only of a migration with run state. */
+  /** Only of a live migration. */
   readonly criu?: Channel;
 }
 

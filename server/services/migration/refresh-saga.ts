@@ -8,7 +8,7 @@ import { readyContainer } from '../containers/find.ts';
 import { idMapKeys } from '../containers/life/id-maps.ts';
 import { limitNewRoot } from '../containers/devices/root-size.ts';
 import { putSnapshots, snapshotKey, type SnapshotEntry } from '../containers/snapshots/records.ts';
-import { removeState, stateDirOf } from '../containers/life/checkpoint.ts';
+import { removeCheckpoint, checkpointDirOf } from '../containers/life/checkpoint.ts';
 import { expand } from '../expand.ts';
 
 export interface RefreshParams {
@@ -82,9 +82,9 @@ export function refreshSaga(
         },
       },
       {
-        // Run state belongs to the files that were there.
+        // A checkpoint belongs to the files before the refresh.
         name: 'state',
-        execute: (place) => removeState(stateDirOf(deps, place)),
+        execute: (place) => removeCheckpoint(checkpointDirOf(deps, place)),
         undo: () => Promise.resolve(),
       },
     ],

@@ -161,7 +161,7 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
       const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
       if (offer.live === true)
         throw errors.badRequest(
-          `The copy ${name} cannot be brought up to date with run state: give live: false at the source`,
+          `The copy ${name} cannot be refreshed from a live source: give live: false at the source`,
         );
       // It holds its lock while it sends, and we would wait for that.
       if (offer.uuid === readyContainer(deps.records, name).document.uuid)

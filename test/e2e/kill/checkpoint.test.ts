@@ -1,4 +1,4 @@
-// Run state and guest sockets over crashes: whenever the daemon is killed, a container either runs and has no stored state, or is
+// Checkpoints and guest sockets over crashes: whenever the daemon is killed, a container either runs and has no checkpoint, or is
 // stopped and says rightly whether it has one; a running one is answered on its guest socket.
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -29,7 +29,7 @@ const requests: readonly (readonly [method: string, path: string, body: object])
   ['POST', `${path}/snapshots`, { stateful: true }],
 ];
 
-test('a daemon killed while run state is stored or gone on from leaves all or nothing of it, and guests are answered again', async () => {
+test('a daemon killed during a checkpoint or a restore leaves all or nothing of it, and guests are answered again', async () => {
   const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtye-'));
   const home = join(dir, 'storage-pools/default/containers/c');
   let daemon: ChildDaemon | undefined;

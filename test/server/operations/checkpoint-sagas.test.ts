@@ -1,4 +1,4 @@
-// The sagas that store and throw away run state, on a simulated container: the proofs of every saga, and what a dead daemon leaves.
+// The sagas that make and remove checkpoints, on a simulated container: the proofs of every saga, and recovery after a killed daemon.
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ import type { ContainerDocument, SnapshotDocument } from '../../../server/record
 import { Records } from '../../../server/records/records.ts';
 import { createSnapshotSaga } from '../../../server/services/containers/snapshots/sagas.ts';
 import {
-  dropStateSaga,
-  storeStateSaga,
-  type StoreStateParams,
+  dropCheckpointSaga,
+  storeCheckpointSaga,
+  type StoreCheckpointParams,
 } from '../../../server/services/containers/life/checkpoint.ts';
 import { Pools } from '../../../server/services/storage/pools.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
@@ -41,7 +41,7 @@ const container: ContainerDocument = {
 };
 const snapshot: SnapshotDocument = { ...container, expiresAt: '' };
 
-/** Pool p with a container c that runs, unless `stored`: then it is stopped and has run state. */
+/** Pool p with a container c that runs, unless `stored`: then it is stopped and has a checkpoint. */
 async function world(stored = false) {
   const dir = await mkdtemp(join(tmpdir(), 'gtya-state-saga-'));
   await mkdir(join(dir, 'storage-pools'));
@@ -120,11 +120,11 @@ for (const wasFrozen of [false, true]) {
 
 proveSaga('container-drop-state', { restores: false }, async () => {
   const at = await world(true);
-  return { ...at, saga: dropStateSaga(at), params: { name: 'c', pool: 'p' } };
+  return { ...at, saga: dropCheckpointSaga(at), params: { name: 'c', pool: 'p' } };
 });
 
-describe('a daemon that died while it stored run state', () => {
-  const params: StoreStateParams = { name: 'c', pool: 'p', logFile: '/dev/null' };
+describe('a daemon that died during a checkpoint', () => {
+  const params: StoreCheckpointParams = { name: 'c', pool: 'p', logFile: '/dev/null' };
   const begun = async (at: Awaited<ReturnType<typeof world>>): Promise<void> => {
     await at.records.commit((changes) =>
       changes.put('sagas', 'id', { v: 1, kind: 'container-store-state', params, startedAt: '' }),
@@ -135,7 +135,7 @@ describe('a daemon that died while it stored run state', () => {
     try {
       await begun(at);
       await work(at);
-      await at.sagas.recover([storeStateSaga(at, true)]);
+      await at.sagas.recover([storeCheckpointSaga(at, true)]);
       const { stateful, config } = at.records.containers.get('c')?.document ?? container;
       const power = config['volatile.last_state.power'];
       const files = (await readdir(at.home)).toSorted();
@@ -160,7 +160,7 @@ describe('a daemon that died while it stored run state', () => {
     const expected = { stateful: true, power: 'STOPPED', files: ['rootfs', 'state'], status: 'stopped', sagas: 0 };
     const store = async ({ home, runtime }: Awaited<ReturnType<typeof world>>): Promise<void> => {
       await mkdir(join(home, 'state.part'));
-      await runtime.stateful?.checkpoint('c', { dir: join(home, 'state.part'), leave: 'stopped' }, signal);
+      await runtime.checkpoints?.checkpoint('c', { dir: join(home, 'state.part'), leave: 'stopped' }, signal);
     };
     expect(await resumed(store)).toEqual(expected);
     expect(

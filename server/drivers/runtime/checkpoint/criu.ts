@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/log.ts';
-import type { StatefulAbility } from '../driver.ts';
+import type { CheckpointAbility } from '../driver.ts';
 import { findProgram, searchPath } from '../lxc/host.ts';
 
 export interface CheckpointPrograms {
@@ -19,7 +19,7 @@ export interface FoundPrograms {
 /** Asks CRIU whether it works on this kernel: once, and again when the program was replaced. */
 export class CriuProbe {
   readonly #given: CheckpointPrograms;
-  #known: { readonly key: string; readonly answer: Promise<StatefulAbility> } | undefined;
+  #known: { readonly key: string; readonly answer: Promise<CheckpointAbility> } | undefined;
 
   constructor(given: CheckpointPrograms) {
     this.#given = given;
@@ -30,7 +30,7 @@ export class CriuProbe {
     return { ...(criu === undefined ? {} : { criu }), ...(lxcCheckpoint === undefined ? {} : { lxcCheckpoint }) };
   }
 
-  async available(): Promise<StatefulAbility> {
+  async available(): Promise<CheckpointAbility> {
     const { criu, lxcCheckpoint } = this.find();
     if (criu === undefined) return { ok: false, reason: 'the program criu is not installed (package criu)' };
     if (lxcCheckpoint === undefined)
@@ -42,7 +42,7 @@ export class CriuProbe {
   }
 }
 
-function toolsBeside(criu: string): StatefulAbility {
+function toolsBeside(criu: string): CheckpointAbility {
   const missing = ruleTools.filter((tool) => !isFound(tool, dirname(criu)));
   if (missing.length === 0) return { ok: true };
   return { ok: false, reason: `CRIU needs programs that are not installed: ${missing.join(', ')} (package iptables)` };
@@ -55,7 +55,7 @@ function keyOf(program: string): string {
   return `${program} ${found?.mtimeMs ?? 0} ${found?.size ?? 0}`;
 }
 
-async function check(criu: string): Promise<StatefulAbility> {
+async function check(criu: string): Promise<CheckpointAbility> {
   try {
     await exec([criu, 'check'], { env: criuEnvironment(criu, undefined), cwd: '/', timeoutMs: 30_000 });
     return { ok: true };

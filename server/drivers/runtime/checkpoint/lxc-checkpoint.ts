@@ -1,5 +1,4 @@
-// Stores the run state of LXC containers with lxc-checkpoint, which drives CRIU, and lets them go on from it. What CRIU wants to be
-// told, and says, is criu.ts.
+// Checkpoints LXC containers with lxc-checkpoint, which drives CRIU, and restores them. criu.ts has CRIU's settings and output.
 import {
   appendFileSync,
   chmodSync,
@@ -27,15 +26,15 @@ import {
   readUnchanged,
   reasonsIn,
 } from './criu.ts';
-import type { RunConfig, StatefulAbility, StatefulRuns } from '../driver.ts';
+import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
 import { firstReason } from '../lxc/failure-reason.ts';
 import { quoteShell } from '../safe-names.ts';
 import type { LxcPlaces } from '../lxc/paths.ts';
 import { type Launch, startFailure } from '../lxc/start.ts';
 import { readCommandLine, readProcess } from '../host/proc.ts';
-import type { RunState } from '../lxc/running-record.ts';
+import type { RunningRecord } from '../lxc/running-record.ts';
 
-export interface StatefulDeps {
+export interface CheckpointDeps {
   readonly places: LxcPlaces;
   readonly tree: CgroupTree;
   readonly log: Log;
@@ -43,18 +42,18 @@ export interface StatefulDeps {
 }
 
 /** The runtime's own book of containers. */
-export interface StatefulBook {
-  need(name: string): RunState;
+export interface CheckpointRecords {
+  need(name: string): RunningRecord;
   lock<T>(name: string, work: () => Promise<T>): Promise<T>;
   nextStop(name: string): (timeoutMs: number | undefined, signal: AbortSignal) => Promise<void>;
   start(run: RunConfig, signal: AbortSignal, launch: Launch): Promise<{ readonly initPid: number }>;
 }
 
 const copying = 'Cannot copy the memory of';
-const storing = 'Cannot store the run state of';
-const restoring = 'Cannot restore the run state of';
+const storing = 'Cannot checkpoint';
+const restoring = 'Cannot restore the checkpoint of';
 
-type CheckpointOptions = Parameters<StatefulRuns['checkpoint']>[1];
+type CheckpointOptions = Parameters<Checkpoints['checkpoint']>[1];
 
 /** Memory goes to a disk: a big container on a slow one. */
 const checkpointTimeoutMs = 30 * 60_000;
@@ -62,18 +61,18 @@ const exitTimeoutMs = 30_000;
 const orphanTimeoutMs = 60_000;
 const freezeTimeoutMs = 10_000;
 
-export class LxcStateful implements StatefulRuns {
-  readonly #deps: StatefulDeps;
-  readonly #book: StatefulBook;
+export class LxcCheckpoints implements Checkpoints {
+  readonly #deps: CheckpointDeps;
+  readonly #book: CheckpointRecords;
   readonly #probe: CriuProbe;
 
-  constructor(deps: StatefulDeps, book: StatefulBook) {
+  constructor(deps: CheckpointDeps, book: CheckpointRecords) {
     this.#deps = deps;
     this.#book = book;
     this.#probe = new CriuProbe(deps.programs ?? {});
   }
 
-  available(): Promise<StatefulAbility> {
+  available(): Promise<CheckpointAbility> {
     return this.#probe.available();
   }
 
@@ -175,8 +174,7 @@ export class LxcStateful implements StatefulRuns {
   async awaitOrphans(): Promise<void> {
     const deadline = performance.now() + orphanTimeoutMs;
     while (this.#orphans().length > 0 && performance.now() < deadline) await sleep(50);
-    if (this.#orphans().length > 0)
-      this.#deps.log.warn('run state of a container is still being stored by an earlier daemon');
+    if (this.#orphans().length > 0) this.#deps.log.warn('an earlier daemon is still checkpointing a container');
   }
 
   /** Monitors of restored containers carry the tool's name as well; they stay. */

@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ageSeconds, isBlocking, isReadyFor, isSameProcess } from '../host/proc.ts';
-import type { RunState } from './running-record.ts';
+import type { RunningRecord } from './running-record.ts';
 
 const realTimeMin = 34;
 const realTimeMax = 64;
@@ -37,7 +37,7 @@ const grownUpSeconds = 2;
  * stopped right after its start would never hear of it. Ends when sent, when init is dead, or at `signal`.
  */
 export async function requestShutdown(
-  state: Pick<RunState, 'initPid' | 'initStartTime' | 'haltSignal'>,
+  state: Pick<RunningRecord, 'initPid' | 'initStartTime' | 'haltSignal'>,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted && isSameProcess(state.initPid, state.initStartTime)) {

@@ -28,7 +28,7 @@ import {
   unplugFrom,
 } from '../nic/plug.ts';
 import { addRoutes, dropRoutes } from '../nic/routes.ts';
-import { cablesOf, type DeviceState, type RunState } from './running-record.ts';
+import { cablesOf, type DeviceState, type RunningRecord } from './running-record.ts';
 
 export interface LiveDeps extends FileDeps {
   readonly tree: CgroupTree;
@@ -36,8 +36,8 @@ export interface LiveDeps extends FileDeps {
 
 /** The runtime's own book of containers. */
 export interface LiveBook {
-  need(name: string): RunState;
-  remember(state: RunState): void;
+  need(name: string): RunningRecord;
+  remember(state: RunningRecord): void;
   lock<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
@@ -100,7 +100,7 @@ export class LxcLive implements LiveDevices {
     });
   }
 
-  async #plugParts(state: RunState, devices: DeviceState, parts: DeviceParts, revert: Revert): Promise<void> {
+  async #plugParts(state: RunningRecord, devices: DeviceState, parts: DeviceParts, revert: Revert): Promise<void> {
     for (const mount of parts.mounts) {
       await this.#mount(state, devices, mount);
       revert.push(() => unmountInside(state.initPid, mount.target, false));
@@ -149,7 +149,7 @@ export class LxcLive implements LiveDevices {
   }
 
   async #changeNodes(
-    state: RunState,
+    state: RunningRecord,
     devices: DeviceState,
     old: readonly NodeRun[],
     wanted: readonly NodeRun[],
@@ -208,7 +208,7 @@ export class LxcLive implements LiveDevices {
     return this.parts(name, ownMount).mounts.map((mount) => mount.target);
   }
 
-  async #unplugParts(state: RunState, devices: DeviceState, parts: DeviceParts): Promise<void> {
+  async #unplugParts(state: RunningRecord, devices: DeviceState, parts: DeviceParts): Promise<void> {
     for (const nic of parts.nics) await this.#unplugNic(state, devices, nic);
     for (const mount of parts.mounts) {
       await unmountInside(state.initPid, mount.target, false);
@@ -228,7 +228,7 @@ export class LxcLive implements LiveDevices {
     if (index >= 0 && libc !== undefined) unmount(libc, places.mappedMount(name, index));
   }
 
-  async #unplugNic(state: RunState, devices: DeviceState, nic: NicRun): Promise<void> {
+  async #unplugNic(state: RunningRecord, devices: DeviceState, nic: NicRun): Promise<void> {
     const { places } = this.#deps;
     await unplugFrom(nic, state.initPid, places.tag);
     const before = devices.lent[nic.hostName];
@@ -236,7 +236,7 @@ export class LxcLive implements LiveDevices {
     await removeVlan(nic, places.tag);
   }
 
-  async #mount(state: RunState, devices: DeviceState, mount: MountRun): Promise<void> {
+  async #mount(state: RunningRecord, devices: DeviceState, mount: MountRun): Promise<void> {
     const { libc, namespaces } = this.#deps;
     if (libc === undefined)
       throw new DriverError('NotSupported', 'Plugging disks into running containers needs koffi (npm)');
@@ -247,14 +247,14 @@ export class LxcLive implements LiveDevices {
     await mountInside(state.initPid, tree, mount);
   }
 
-  async #addNode(state: RunState, devices: DeviceState, node: NodeRun): Promise<void> {
+  async #addNode(state: RunningRecord, devices: DeviceState, node: NodeRun): Promise<void> {
     const { tree, places } = this.#deps;
     const file = await makeNode(places.nodesDir(state.name), node, devices.idmap);
     await permitNode(tree, places, state.name, node, true);
     await this.#mount(state, devices, nodeMount(node, file));
   }
 
-  async #removeNode(state: RunState, node: NodeRun): Promise<void> {
+  async #removeNode(state: RunningRecord, node: NodeRun): Promise<void> {
     const { tree, places } = this.#deps;
     await unmountInside(state.initPid, node.target, true);
     const others = state.devices?.now.nodes.filter((one) => one.target !== node.target) ?? [];
@@ -266,7 +266,7 @@ export class LxcLive implements LiveDevices {
   }
 
   /** Rates of the devices in `gone` that `now` does not name are lifted. */
-  #setRates(state: RunState, now: DeviceParts, gone: DeviceParts): void {
+  #setRates(state: RunningRecord, now: DeviceParts, gone: DeviceParts): void {
     const { tree, places, log } = this.#deps;
     applyDiskRates(tree, places.group(state.name), now.diskRates, gone.diskRates, (reason) =>
       log.warn('disk rates cannot be set', { container: state.name, reason }),
@@ -274,7 +274,7 @@ export class LxcLive implements LiveDevices {
   }
 
   /** An interface lent to a namespace that vanishes could vanish with it, or come back under another name. */
-  async #keepNamespace(state: RunState): Promise<void> {
+  async #keepNamespace(state: RunningRecord): Promise<void> {
     const file = this.#deps.places.namespaceFile(state.name);
     const { libc } = this.#deps;
     if (libc !== undefined) unmount(libc, file);
@@ -285,12 +285,12 @@ export class LxcLive implements LiveDevices {
     });
   }
 
-  #note(state: RunState, devices: DeviceState): void {
+  #note(state: RunningRecord, devices: DeviceState): void {
     this.#book.remember({ ...state, nics: cablesOf(devices.now), devices });
   }
 
   /** LXC has started the container: what it does not do itself. */
-  async afterStart(state: RunState): Promise<void> {
+  async afterStart(state: RunningRecord): Promise<void> {
     const { now } = needDevices(state);
     for (const nic of now.nics) {
       if (isShaped(nic)) await shape(nic, this.#deps.places.tag);
@@ -302,7 +302,7 @@ export class LxcLive implements LiveDevices {
 
   /** A daemon that died in the middle of plugging left parts of a device that is not plugged: they would be in the way of the next
    *  try. The caller holds the lock. */
-  async afterCrash(state: RunState): Promise<void> {
+  async afterCrash(state: RunningRecord): Promise<void> {
     const { devices } = state;
     if (devices === undefined) return;
     const begun = new Set(kinds.flatMap((kind) => devices.atStart[kind].map(({ device }) => device)));
@@ -319,7 +319,7 @@ export class LxcLive implements LiveDevices {
   }
 
   /** Init is a new one and has the devices of the start: brings those in force back. The caller holds the lock. */
-  async afterReboot(state: RunState): Promise<void> {
+  async afterReboot(state: RunningRecord): Promise<void> {
     const { devices } = state;
     if (devices === undefined) return;
     const attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
@@ -340,7 +340,7 @@ export class LxcLive implements LiveDevices {
   }
 
   /** The container is gone: brings back what was lent to it and removes what does not go by itself. */
-  async afterStop(state: RunState): Promise<void> {
+  async afterStop(state: RunningRecord): Promise<void> {
     const { places, libc, log } = this.#deps;
     await this.#fetchLent(state);
     for (const nic of state.devices?.now.nics ?? []) {
@@ -357,7 +357,7 @@ export class LxcLive implements LiveDevices {
     if (libc !== undefined) unmount(libc, places.namespaceFile(state.name));
   }
 
-  async #fetchLent(state: RunState): Promise<void> {
+  async #fetchLent(state: RunningRecord): Promise<void> {
     const { places, log } = this.#deps;
     const file = places.namespaceFile(state.name);
     if (!existsSync(file)) return;
@@ -415,7 +415,7 @@ const isUsual = (node: NodeRun): boolean =>
   node.kind === 'char' &&
   ['1:3', '1:5', '1:7', '1:8', '1:9', '5:0', '5:1', '5:2', '10:229', '10:200'].includes(`${node.major}:${node.minor}`);
 
-function needDevices(state: RunState): DeviceState {
+function needDevices(state: RunningRecord): DeviceState {
   if (state.devices !== undefined) return state.devices;
   throw new DriverError(
     'NotSupported',

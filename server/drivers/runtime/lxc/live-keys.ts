@@ -6,7 +6,7 @@ import { hostModules, loadModules, type ModulePlaces } from '../host/kernel-modu
 import type { FileDeps } from '../mounts/container-files.ts';
 import { applyLimits, limitKeys } from '../cgroup/apply-limits.ts';
 import { networkPriority, setNetworkPriority, sweepPriorities } from '../nic/priority.ts';
-import type { RunState } from './running-record.ts';
+import type { RunningRecord } from './running-record.ts';
 
 type Config = Readonly<Record<string, string>>;
 
@@ -21,7 +21,12 @@ export const prepareKeys = (deps: KeyDeps, config: Config): Promise<void> =>
   loadModules(config['linux.kernel_modules'], deps.modules ?? hostModules());
 
 /** The state with the keys in force. On a throw those before are in force, as far as the kernel allows. */
-export async function applyKeys(deps: KeyDeps, cpus: CpuSets, state: RunState, config: Config): Promise<RunState> {
+export async function applyKeys(
+  deps: KeyDeps,
+  cpus: CpuSets,
+  state: RunningRecord,
+  config: Config,
+): Promise<RunningRecord> {
   const { tree, places } = deps;
   await prepareKeys(deps, config);
   const set = (to: Config): void =>
@@ -42,14 +47,18 @@ export async function applyKeys(deps: KeyDeps, cpus: CpuSets, state: RunState, c
 }
 
 /** After a start, a reboot, or a change of its nics. `changed`: also takes a priority away. */
-export async function followPriority(deps: Pick<KeyDeps, 'places'>, state: RunState, changed = false): Promise<void> {
+export async function followPriority(
+  deps: Pick<KeyDeps, 'places'>,
+  state: RunningRecord,
+  changed = false,
+): Promise<void> {
   const priority = networkPriority(state.limits);
   if (priority === 0 && !changed) return;
   await setNetworkPriority(state.name, state.devices?.now.nics ?? [], priority, deps.places.tag);
 }
 
 /** The container is gone. */
-export async function clearKeys(deps: KeyDeps, state: RunState): Promise<void> {
+export async function clearKeys(deps: KeyDeps, state: RunningRecord): Promise<void> {
   if (networkPriority(state.limits) === 0) return;
   await setNetworkPriority(state.name, [], 0, deps.places.tag).catch((error: unknown) =>
     deps.log.warn('cannot clear away a network priority', { container: state.name, reason: errorText(error) }),
@@ -64,7 +73,7 @@ export async function sweepKeys(deps: KeyDeps, running: readonly string[]): Prom
 }
 
 /** After a reboot from inside LXC's own limits are those of the start. */
-export function restoreLimits(deps: KeyDeps, cpus: CpuSets, state: RunState): void {
+export function restoreLimits(deps: KeyDeps, cpus: CpuSets, state: RunningRecord): void {
   try {
     applyLimits(deps.tree, deps.places.group(state.name), state.limits, cpus.of(state.name));
   } catch (error) {

@@ -17,7 +17,7 @@ import type { LxcPlaces } from './paths.ts';
 import { findProgram } from './host.ts';
 import { interfaceExists } from '../nic/plug.ts';
 import { isSameProcess, readCommandLine, readNamespacePids, readProcess } from '../host/proc.ts';
-import type { RunState } from './running-record.ts';
+import type { RunningRecord } from './running-record.ts';
 
 export interface LiveProcess {
   readonly pid: number;
@@ -56,8 +56,8 @@ export function findMonitor(initPid: number): LiveProcess | undefined {
 const isMonitor = (commandLine: string): boolean =>
   commandLine.startsWith('[lxc monitor]') || /(^|\/)lxc-checkpoint\s/.test(commandLine);
 
-export const isAlive = (state: RunState): boolean => isSameProcess(state.initPid, state.initStartTime);
-export const hasMonitor = (state: RunState): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
+export const isAlive = (state: RunningRecord): boolean => isSameProcess(state.initPid, state.initStartTime);
+export const hasMonitor = (state: RunningRecord): boolean => isSameProcess(state.monitorPid, state.monitorStartTime);
 
 export type Outcome = { readonly kind: 'stop' } | { readonly kind: 'reboot'; readonly init: LiveProcess };
 
@@ -69,7 +69,7 @@ const pollMs = 2;
 export async function awaitOutcome(
   tree: CgroupTree,
   group: string,
-  state: RunState,
+  state: RunningRecord,
   between: () => Promise<void>,
 ): Promise<Outcome> {
   const deadline = performance.now() + outcomeTimeoutMs;
@@ -110,7 +110,7 @@ export async function awaitRunning(places: LxcPlaces, name: string, init: LivePr
 export async function buryRemains(
   tree: CgroupTree,
   places: LxcPlaces,
-  state: Pick<RunState, 'name' | 'nics'>,
+  state: Pick<RunningRecord, 'name' | 'nics'>,
   log: Log,
 ): Promise<void> {
   for (const nic of Object.values(state.nics)) await removeInterface(nic, log);
@@ -146,7 +146,7 @@ async function removeInterface(name: string, log: Log): Promise<void> {
 export async function clearAfterFailedStart(
   tree: CgroupTree,
   places: LxcPlaces,
-  state: Pick<RunState, 'name' | 'nics'>,
+  state: Pick<RunningRecord, 'name' | 'nics'>,
   log: Log,
 ): Promise<void> {
   const groups = [places.group(state.name), places.monitorGroup(state.name)];
@@ -176,7 +176,12 @@ export async function clearAfterFailedStart(
 const freezeTimeoutMs = 10_000;
 
 /** Before a stop: a frozen process neither dies nor listens. By force its init is killed as well. */
-export async function makeReceptive(tree: CgroupTree, group: string, state: RunState, force: boolean): Promise<void> {
+export async function makeReceptive(
+  tree: CgroupTree,
+  group: string,
+  state: RunningRecord,
+  force: boolean,
+): Promise<void> {
   if (!force) {
     if (isFrozen(tree, group)) await setFrozen(tree, group, false, freezeTimeoutMs);
     return;

@@ -45,14 +45,14 @@ import { openLxcConsole } from './console.ts';
 import { LxcPlaces } from './paths.ts';
 import { completeStart, findRun } from './recover.ts';
 import { type Launch, startContainer } from './start.ts';
-import { LxcStateful } from '../checkpoint/lxc-checkpoint.ts';
+import { LxcCheckpoints } from '../checkpoint/lxc-checkpoint.ts';
 import { CpuSets } from '../cgroup/cpu-sets.ts';
 import type { CheckpointPrograms } from '../checkpoint/criu.ts';
 import { lxcAvailable, lxcVersion } from './host.ts';
 import { canMountMapped } from '../mounts/mapped-mounts.ts';
 import { readMetrics } from '../cgroup/metrics.ts';
 import { sweepShapes } from '../nic/plug.ts';
-import { removeRunState, started, type RunState, writeRunState } from './running-record.ts';
+import { removeRunningRecord, started, type RunningRecord, writeRunningRecord } from './running-record.ts';
 import { Slots } from './concurrency-limit.ts';
 import { peerOf } from '../host/socket-peer.ts';
 import { loadLibc } from '../host/syscalls.ts';
@@ -122,7 +122,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly version: string;
   readonly rootfsIdmapped: boolean;
   readonly #deps: Deps;
-  readonly #live = new Map<string, RunState>();
+  readonly #live = new Map<string, RunningRecord>();
   readonly #mutex = new KeyedMutex();
   readonly #slots = new Slots(startsAtOnce);
   readonly #spool: ExitSpool;
@@ -131,7 +131,7 @@ class LxcRuntime implements RuntimeDriver {
   readonly #commands: LxcCommands;
   readonly #moves: GroupMoves;
   readonly live: LxcLive;
-  readonly stateful: LxcStateful;
+  readonly checkpoints: LxcCheckpoints;
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
   #sweeper: NodeJS.Timeout | undefined;
   #closed = false;
@@ -148,7 +148,7 @@ class LxcRuntime implements RuntimeDriver {
       remember: (state) => this.#remember(state),
       lock: (name, work) => this.#mutex.run(name, work),
     });
-    this.stateful = new LxcStateful(deps, {
+    this.checkpoints = new LxcCheckpoints(deps, {
       need: (name) => this.#need(name),
       lock: (name, work) => this.#mutex.run(name, work),
       nextStop: (name) => nextStop(this, name),
@@ -166,7 +166,7 @@ class LxcRuntime implements RuntimeDriver {
 
   async recover(names: readonly string[]): Promise<void> {
     const { places, tree } = this.#deps;
-    await this.stateful.awaitOrphans();
+    await this.checkpoints.awaitOrphans();
     const remains = findRemains(tree, places);
     const found = names.filter((name) => remains.has(places.key(name)));
     await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
@@ -217,7 +217,7 @@ class LxcRuntime implements RuntimeDriver {
     });
   }
 
-  async #startOn(run: RunConfig, signal: AbortSignal, launch: Launch | undefined): Promise<RunState> {
+  async #startOn(run: RunConfig, signal: AbortSignal, launch: Launch | undefined): Promise<RunningRecord> {
     const cpus = this.#cpus.claim(run.name, run.config['limits.cpu']);
     try {
       const state = await startContainer({ ...this.#deps, spool: this.#spool, cpus, launch }, run, signal);
@@ -230,7 +230,7 @@ class LxcRuntime implements RuntimeDriver {
   }
 
   /** A container without the limits that were asked for does not run. */
-  async #undoStart(state: RunState, error: unknown): Promise<never> {
+  async #undoStart(state: RunningRecord, error: unknown): Promise<never> {
     process.kill(state.initPid, 'SIGKILL');
     await this.#settle(state);
     throw new DriverError('Failed', `Cannot start container "${state.name}"`, error);
@@ -383,7 +383,7 @@ class LxcRuntime implements RuntimeDriver {
   }
 
   /** The container's init is dead: waits for what follows (a new init, or the end), cleans up, tells the listeners. */
-  async #settle(state: RunState): Promise<void> {
+  async #settle(state: RunningRecord): Promise<void> {
     const { tree, places, log } = this.#deps;
     const key = places.key(state.name);
     const between = (): Promise<void> => this.#spool.answer(key, state.name, log);
@@ -404,7 +404,7 @@ class LxcRuntime implements RuntimeDriver {
     unmountFiles(this.#deps, state.name);
     this.#live.delete(state.name);
     this.#cpus.release(state.name);
-    removeRunState(places.stateFile(state.name));
+    removeRunningRecord(places.stateFile(state.name));
     this.#announce({ name: state.name, target: 'stop' });
   }
 
@@ -419,12 +419,12 @@ class LxcRuntime implements RuntimeDriver {
     }
   }
 
-  #remember(state: RunState): void {
+  #remember(state: RunningRecord): void {
     this.#live.set(state.name, state);
-    writeRunState(this.#deps.places.stateFile(state.name), state);
+    writeRunningRecord(this.#deps.places.stateFile(state.name), state);
   }
 
-  #need(name: string): RunState {
+  #need(name: string): RunningRecord {
     const state = this.#live.get(name);
     if (state === undefined) throw new DriverError('NotFound', `Container "${name}" is not running`);
     return state;

@@ -12,19 +12,25 @@ import { applyAfterStart } from '../cgroup/apply-limits.ts';
 import type { LxcLive } from './live-devices.ts';
 import type { LxcPlaces } from './paths.ts';
 import { isSameProcess, readBootId, readCommandLine, readProcess } from '../host/proc.ts';
-import { readRunState, removeRunState, type RunState, started, withProcesses } from './running-record.ts';
+import {
+  readRunningRecord,
+  removeRunningRecord,
+  type RunningRecord,
+  started,
+  withProcesses,
+} from './running-record.ts';
 
 type RecoverDeps = FileDeps & { readonly tree: CgroupTree };
 
 export type Found =
   | { readonly kind: 'nothing' }
   /** A daemon died while it started it; LXC may still be at work. */
-  | { readonly kind: 'starting'; readonly state: RunState }
+  | { readonly kind: 'starting'; readonly state: RunningRecord }
   /** It ended unseen, and the end is still to be dealt with. */
-  | { readonly kind: 'ended'; readonly state: RunState }
+  | { readonly kind: 'ended'; readonly state: RunningRecord }
   | {
       readonly kind: 'running';
-      readonly state: RunState;
+      readonly state: RunningRecord;
       readonly init: LiveProcess;
       readonly hasMonitor: boolean;
       readonly rebooted: boolean;
@@ -32,14 +38,14 @@ export type Found =
 
 export function findRun(deps: RecoverDeps, name: string): Found {
   const { places, tree, log } = deps;
-  const saved = readRunState(places.stateFile(name));
+  const saved = readRunningRecord(places.stateFile(name));
   // Of another boot: the host went down, nobody stopped this container.
   const before = saved?.bootId === readBootId() ? saved : undefined;
   if (before?.starting === true) return { kind: 'starting', state: before };
   const init = findInit(tree, places.group(name));
   if (init === undefined) {
     if (before !== undefined) return { kind: 'ended', state: before };
-    removeRunState(places.stateFile(name));
+    removeRunningRecord(places.stateFile(name));
     removeGroup(tree, places.group(name));
     unmountFiles(deps, name);
     return { kind: 'nothing' };
@@ -61,13 +67,13 @@ const pollMs = 5;
 /** The runtime's own book of containers. */
 export interface StartBook {
   readonly live: Pick<LxcLive, 'afterStart' | 'afterStop'>;
-  readonly running: Map<string, RunState>;
+  readonly running: Map<string, RunningRecord>;
   /** Also on disk. */
-  readonly remember: (state: RunState) => void;
+  readonly remember: (state: RunningRecord) => void;
 }
 
 /** A daemon died while it started this container: it runs with everything that its start asked for, or not at all. */
-export async function completeStart(deps: RecoverDeps, begun: RunState, book: StartBook): Promise<void> {
+export async function completeStart(deps: RecoverDeps, begun: RunningRecord, book: StartBook): Promise<void> {
   const { log, places, tree } = deps;
   const { name } = begun;
   try {
@@ -87,7 +93,7 @@ export async function completeStart(deps: RecoverDeps, begun: RunState, book: St
 }
 
 /** Waits until LXC has started the container or given up. Undefined: its init does not run. */
-async function awaitLaunch(deps: RecoverDeps, state: RunState): Promise<RunState | undefined> {
+async function awaitLaunch(deps: RecoverDeps, state: RunningRecord): Promise<RunningRecord | undefined> {
   const { places, tree } = deps;
   const deadline = performance.now() + launchTimeoutMs;
   for (;;) {
@@ -121,7 +127,7 @@ function findLaunchers(places: LxcPlaces, name: string): readonly number[] {
 }
 
 /** Takes away what a start has made that cannot be completed. */
-async function endCutStart(deps: RecoverDeps, state: RunState): Promise<void> {
+async function endCutStart(deps: RecoverDeps, state: RunningRecord): Promise<void> {
   const { places, tree, log } = deps;
   const group = places.group(state.name);
   for (const pid of groupPids(tree, group)) killQuietly(pid);
@@ -129,7 +135,7 @@ async function endCutStart(deps: RecoverDeps, state: RunState): Promise<void> {
   await setFrozen(tree, group, false, thawTimeoutMs).catch(() => {});
   await clearAfterFailedStart(tree, places, state, log);
   unmountFiles(deps, state.name);
-  removeRunState(places.stateFile(state.name));
+  removeRunningRecord(places.stateFile(state.name));
 }
 
 const thawTimeoutMs = 10_000;

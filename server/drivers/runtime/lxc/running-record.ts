@@ -4,7 +4,7 @@ import type { IdMapEntry } from '../driver.ts';
 import type { Dress } from '../nic/commands.ts';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
-export interface RunState {
+export interface RunningRecord {
   readonly name: string;
   readonly bootId: string;
   readonly initPid: number;
@@ -47,7 +47,11 @@ interface KnownProcess {
   readonly startTime: number;
 }
 
-export const withProcesses = (state: RunState, init: KnownProcess, monitor: KnownProcess | undefined): RunState => ({
+export const withProcesses = (
+  state: RunningRecord,
+  init: KnownProcess,
+  monitor: KnownProcess | undefined,
+): RunningRecord => ({
   ...state,
   initPid: init.pid,
   initStartTime: init.startTime,
@@ -56,25 +60,25 @@ export const withProcesses = (state: RunState, init: KnownProcess, monitor: Know
 });
 
 /** The same, once everything of its start is done. */
-export function started({ starting: _done, ...state }: RunState): RunState {
+export function started({ starting: _done, ...state }: RunningRecord): RunningRecord {
   return state;
 }
 
-export function writeRunState(file: string, state: RunState): void {
+export function writeRunningRecord(file: string, state: RunningRecord): void {
   writeFileSync(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
 /** Undefined when absent, or torn by a crash of the host. */
-export function readRunState(file: string): RunState | undefined {
+export function readRunningRecord(file: string): RunningRecord | undefined {
   try {
-    const parsed = JSON.parse(readFileSync(file, 'utf8')) as RunState;
+    const parsed = JSON.parse(readFileSync(file, 'utf8')) as RunningRecord;
     return typeof parsed.initPid === 'number' && typeof parsed.name === 'string' ? parsed : undefined;
   } catch {
     return undefined;
   }
 }
 
-export function removeRunState(file: string): void {
+export function removeRunningRecord(file: string): void {
   rmSync(file, { force: true });
 }

@@ -9,14 +9,14 @@ import type { FileDeps } from '../mounts/container-files.ts';
 import { findProgram } from './host.ts';
 import { hasMonitor } from './liveness.ts';
 import { nativeOnly } from './native-abi-filter.ts';
-import type { RunState } from './running-record.ts';
+import type { RunningRecord } from './running-record.ts';
 import { SealedProgram } from '../host/sealed-program.ts';
 
 type CommandDeps = Pick<FileDeps, 'places' | 'libc'> & { readonly tree: CgroupTree };
 
 interface Access {
   /** Throws NotFound for a container that does not run. */
-  readonly need: (name: string) => RunState;
+  readonly need: (name: string) => RunningRecord;
   readonly moves: GroupMoves;
 }
 
@@ -24,7 +24,7 @@ interface Access {
 const maxWaiting = 32;
 
 interface Waiting {
-  readonly state: RunState;
+  readonly state: RunningRecord;
   readonly process: AttachedProcess;
   readonly gate: Gate;
 }
@@ -119,7 +119,7 @@ export class LxcCommands {
   }
 
   /** lxc-attach would hang in the first case, and in the second end as if the command had failed. */
-  #refuseUnable(state: RunState): void {
+  #refuseUnable(state: RunningRecord): void {
     const { tree, places } = this.#deps;
     const refuse = (reason: string): never => {
       throw new DriverError('Failed', `Cannot run a command in container "${state.name}"`, new Error(reason));
@@ -128,7 +128,11 @@ export class LxcCommands {
     if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');
   }
 
-  #start({ name, initPid, nativeOnly: isNative }: RunState, command: RuntimeCommand, gate?: string): AttachedProcess {
+  #start(
+    { name, initPid, nativeOnly: isNative }: RunningRecord,
+    command: RuntimeCommand,
+    gate?: string,
+  ): AttachedProcess {
     const { places, libc } = this.#deps;
     const before = isNative === true ? nativeOnly() : [];
     const program = this.#program.path;

@@ -25,10 +25,10 @@ import { readBootId } from '../host/proc.ts';
 import {
   cablesOf,
   type DeviceState,
-  removeRunState,
-  type RunState,
+  removeRunningRecord,
+  type RunningRecord,
   withProcesses,
-  writeRunState,
+  writeRunningRecord,
 } from './running-record.ts';
 import { deniesCompat, renderSeccomp } from './seccomp.ts';
 
@@ -48,7 +48,7 @@ export type Launch = (places: LxcPlaces, run: RunConfig) => Promise<void>;
 const startTimeoutMs = 60_000;
 
 /** The state is `starting` until the caller has done what LXC does not do itself. */
-export async function startContainer(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<RunState> {
+export async function startContainer(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<RunningRecord> {
   const { places, tree } = deps;
   signal.throwIfAborted();
   await refuseSecondCopy(deps, run);
@@ -56,7 +56,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
   const intent = intentOf(run);
   try {
     mkdirSync(places.containerDir(run.name), { recursive: true, mode: 0o700 });
-    writeRunState(places.stateFile(run.name), intent);
+    writeRunningRecord(places.stateFile(run.name), intent);
     await prepareModules(deps, run);
     await prepareNics(deps, run);
     const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
@@ -76,13 +76,13 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
     await clearAfterFailedStart(tree, places, intent, deps.log);
     unmountFiles(deps, run.name);
     deps.spool.discard(places.key(run.name));
-    removeRunState(places.stateFile(run.name));
+    removeRunningRecord(places.stateFile(run.name));
     throw error;
   }
 }
 
 /** What whoever comes after a crash needs to complete the start, or to take it back. */
-function intentOf(run: RunConfig): RunState {
+function intentOf(run: RunConfig): RunningRecord {
   const haltSignal = parseHaltSignal(run.config['raw.lxc'] ?? '');
   return {
     name: run.name,

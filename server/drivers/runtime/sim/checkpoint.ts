@@ -1,13 +1,13 @@
-// Stores what simulated containers have of run state (their age, from which all their figures come) and lets them go on from it.
+// Checkpoints of simulated containers: their age, from which all their figures come.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DriverError } from '../../driver-error.ts';
-import type { RunConfig, StatefulAbility, StatefulRuns } from '../driver.ts';
+import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
 import type { SimFaults } from './faults.ts';
-import type { SimState } from './running-record.ts';
+import type { SimRunningRecord } from './running-record.ts';
 
-export interface SimStatefulBook {
-  need(name: string): SimState;
+export interface SimCheckpointRecords {
+  need(name: string): SimRunningRecord;
   lock<T>(name: string, work: () => Promise<T>): Promise<T>;
   freeze(name: string): void;
   /** Ends it, and resolves once the exit was delivered. */
@@ -25,19 +25,19 @@ interface Stored {
 
 const fileOf = (dir: string): string => join(dir, 'sim-state.json');
 const memoryFileOf = (dir: string): string => join(dir, 'sim-memory.json');
-type CheckpointOptions = Parameters<StatefulRuns['checkpoint']>[1];
+type CheckpointOptions = Parameters<Checkpoints['checkpoint']>[1];
 
-export class SimStateful implements StatefulRuns {
-  readonly #book: SimStatefulBook;
+export class SimCheckpoints implements Checkpoints {
+  readonly #book: SimCheckpointRecords;
   readonly #faults: SimFaults;
 
-  constructor(book: SimStatefulBook, faults: SimFaults) {
+  constructor(book: SimCheckpointRecords, faults: SimFaults) {
     this.#book = book;
     this.#faults = faults;
   }
 
-  async available(): Promise<StatefulAbility> {
-    const reason = this.#faults.statefulMissing;
+  async available(): Promise<CheckpointAbility> {
+    const reason = this.#faults.checkpointsMissing;
     return reason === undefined ? { ok: true } : { ok: false, reason };
   }
 
@@ -61,7 +61,7 @@ export class SimStateful implements StatefulRuns {
     await this.#book.lock(name, async () => {
       const { status, startedAt } = this.#refuse(name);
       const fail = (why: string): never => {
-        throw new DriverError('Failed', `Cannot store the run state of container "${name}"`, new Error(why));
+        throw new DriverError('Failed', `Cannot checkpoint container "${name}"`, new Error(why));
       };
       if (status === 'frozen') fail('it is frozen');
       checkSiblings(dir, previous);
@@ -87,7 +87,7 @@ export class SimStateful implements StatefulRuns {
   ): Promise<{ readonly initPid: number }> {
     const ability = await this.available();
     const fail = (code: 'NotSupported' | 'Failed', why: string): never => {
-      throw new DriverError(code, `Cannot restore the run state of container "${run.name}"`, new Error(why));
+      throw new DriverError(code, `Cannot restore the checkpoint of container "${run.name}"`, new Error(why));
     };
     if (!ability.ok) return fail('NotSupported', ability.reason);
     const stored = read(fileOf(dir)) ?? fail('Failed', `${dir} does not hold all of it`);
@@ -99,11 +99,11 @@ export class SimStateful implements StatefulRuns {
     return this.#book.start(run, signal, stored.ageMs);
   }
 
-  #refuse(name: string): SimState {
+  #refuse(name: string): SimRunningRecord {
     const state = this.#book.need(name);
-    const reason = this.#faults.statefulMissing;
+    const reason = this.#faults.checkpointsMissing;
     if (reason === undefined) return state;
-    throw new DriverError('NotSupported', `Cannot store the run state of container "${name}"`, new Error(reason));
+    throw new DriverError('NotSupported', `Cannot checkpoint container "${name}"`, new Error(reason));
   }
 }
 

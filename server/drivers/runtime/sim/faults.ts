@@ -28,14 +28,14 @@ export interface SimFault extends InjectedFault<SimOperation> {
  *   `inject({ operation: 'stop', delayMs: 500 })` -> every stop takes longer;
  *   `ignoreShutdown('web')` -> clean stops of web run into their time limit, forced ones work;
  *   `exitAtOnce('web')` -> its init ends during the start, which then fails;
- *   `refuseStateful('no tool')` -> run state can neither be stored nor restored here, for this reason.
+ *   `refuseCheckpoints('no tool')` -> checkpoints can neither be made nor restored here, for this reason.
  * All return a function that takes the fault back; `clear()` takes back all.
  */
 export class SimFaults {
   readonly #faults = new SimFaultList<SimFault>();
   readonly #deaf = new Set<string>();
   readonly #shortLived = new Set<string>();
-  #statefulMissing: string | undefined;
+  #checkpointsMissing: string | undefined;
 
   inject(fault: SimFault): () => void {
     return this.#faults.inject(fault);
@@ -51,20 +51,20 @@ export class SimFaults {
     return () => this.#shortLived.delete(container);
   }
 
-  refuseStateful(reason: string): () => void {
-    this.#statefulMissing = reason;
+  refuseCheckpoints(reason: string): () => void {
+    this.#checkpointsMissing = reason;
     return () => {
-      this.#statefulMissing = undefined;
+      this.#checkpointsMissing = undefined;
     };
   }
 
-  get statefulMissing(): string | undefined {
-    return this.#statefulMissing;
+  get checkpointsMissing(): string | undefined {
+    return this.#checkpointsMissing;
   }
 
   clear(): void {
     this.#faults.clear();
-    this.#statefulMissing = undefined;
+    this.#checkpointsMissing = undefined;
     this.#deaf.clear();
     this.#shortLived.clear();
   }

@@ -6,11 +6,11 @@ import type { LiveDevices, MountRun, Plug, RunConfig } from '../driver.ts';
 import { checkNicNames } from '../nic/commands.ts';
 import type { SimFaults } from './faults.ts';
 import { linkMount, unlinkMount } from './mounts.ts';
-import type { SimState } from './running-record.ts';
+import type { SimRunningRecord } from './running-record.ts';
 
 export interface SimBook {
-  need(name: string): SimState;
-  remember(state: SimState): void;
+  need(name: string): SimRunningRecord;
+  remember(state: SimRunningRecord): void;
   lock<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 

@@ -3,7 +3,7 @@ import type { InterfaceAddress, InterfaceState } from '../../interface-state.ts'
 import type { NicRun, RuntimeMetrics } from '../driver.ts';
 import type { HostFacts } from '../cgroup/limits.ts';
 import { readLimits } from '../cgroup/limits.ts';
-import type { SimState } from './running-record.ts';
+import type { SimRunningRecord } from './running-record.ts';
 
 export const simHost: HostFacts = {
   onlineCpus: [0, 1, 2, 3],
@@ -16,7 +16,7 @@ const ordinaryMemory = 24 * 1024 * 1024;
 const processes = 3;
 
 export function simMetrics(
-  state: SimState,
+  state: SimRunningRecord,
   nowMs: number,
   addressesOf: (nic: NicRun) => readonly InterfaceAddress[],
 ): RuntimeMetrics {

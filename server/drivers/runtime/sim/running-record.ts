@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { RunConfig, RuntimeStatus } from '../driver.ts';
 import { encodeName } from '../safe-names.ts';
 
-export interface SimState {
+export interface SimRunningRecord {
   readonly run: RunConfig;
   readonly status: Exclude<RuntimeStatus, 'stopped'>;
   readonly initPid: number;
@@ -17,26 +17,26 @@ export interface SimState {
 }
 
 /** Where the states of containers are kept. */
-export interface SimStates {
-  readAll(): readonly SimState[];
-  write(state: SimState): void;
+export interface SimRunningRecords {
+  readAll(): readonly SimRunningRecord[];
+  write(state: SimRunningRecord): void;
   remove(name: string): void;
 }
 
-export class SimStateFiles implements SimStates {
+export class SimRecordFiles implements SimRunningRecords {
   readonly #dir: string;
   constructor(dir: string) {
     this.#dir = dir;
     mkdirSync(dir, { recursive: true });
   }
 
-  readAll(): readonly SimState[] {
+  readAll(): readonly SimRunningRecord[] {
     return readdirSync(this.#dir)
       .filter((file) => file.endsWith('.json'))
-      .map((file) => JSON.parse(readFileSync(join(this.#dir, file), 'utf8')) as SimState);
+      .map((file) => JSON.parse(readFileSync(join(this.#dir, file), 'utf8')) as SimRunningRecord);
   }
 
-  write(state: SimState): void {
+  write(state: SimRunningRecord): void {
     const file = this.#fileOf(state.run.name);
     writeFileSync(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
     renameSync(`${file}.new`, file);
@@ -54,7 +54,7 @@ export class SimStateFiles implements SimStates {
 }
 
 /** Kept nowhere, for a runtime that nobody opens again. */
-export function heldStates(first: readonly SimState[]): SimStates {
+export function heldRecords(first: readonly SimRunningRecord[]): SimRunningRecords {
   const held = new Map(first.map((state) => [state.run.name, state]));
   return {
     readAll: () => [...held.values()],
@@ -65,7 +65,7 @@ export function heldStates(first: readonly SimState[]): SimStates {
 
 /** For tests: lets a container end (or reboot) while no runtime is open on `dir`; the next one's `recover` notices. */
 export function endWhileDown(dir: string, name: string, target: 'stop' | 'reboot'): void {
-  const files = new SimStateFiles(dir);
+  const files = new SimRecordFiles(dir);
   const state = files.readAll().find((one) => one.run.name === name);
   if (state === undefined) throw new Error(`no simulated container "${name}" runs in ${dir}`);
   files.write({ ...state, unseen: target });

@@ -28,8 +28,8 @@ import { SimLive } from './live-devices.ts';
 import { linkMounts, unlinkMounts } from './mounts.ts';
 import { simHost, simMetrics } from './metrics.ts';
 import { startSimProcess } from './process.ts';
-import { type SimState, SimStateFiles, type SimStates } from './running-record.ts';
-import { SimStateful } from './checkpoint.ts';
+import { type SimRunningRecord, SimRecordFiles, type SimRunningRecords } from './running-record.ts';
+import { SimCheckpoints } from './checkpoint.ts';
 import { nextStop } from '../wait-exit.ts';
 
 export { SimFaults } from './faults.ts';
@@ -39,7 +39,7 @@ export interface SimDeps {
   /** Where its state lives: a second runtime opened here later finds the same containers. */
   readonly dir: string;
   /** Instead of files in `dir`. */
-  readonly states?: SimStates;
+  readonly states?: SimRunningRecords;
   /** What the pretended host has; default: 4 processors, 8 GiB. */
   readonly host?: HostFacts;
   /** Addresses that an interface got, e.g. from a simulated network's leases. Default: only the link-local one. */
@@ -75,29 +75,29 @@ class Sim implements SimRuntime {
   readonly rootfsIdmapped = true;
   readonly faults: SimFaults;
   readonly #deps: SimDeps;
-  readonly #files: SimStates;
-  readonly #live = new Map<string, SimState>();
+  readonly #files: SimRunningRecords;
+  readonly #live = new Map<string, SimRunningRecord>();
   readonly #mutex = new KeyedMutex();
   readonly #betweenBoots = new Set<(name: string) => Promise<void>>();
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
   readonly #processes = new Map<string, Set<RuntimeProcess>>();
   readonly #consoles = new ConsoleHub((name, size) => this.#openConsole(name, size));
   readonly live: SimLive;
-  readonly stateful: SimStateful;
+  readonly checkpoints: SimCheckpoints;
   #lastPid = firstPid;
   #closed = false;
 
   constructor(deps: SimDeps) {
     this.#deps = deps;
     this.faults = deps.faults ?? new SimFaults();
-    this.#files = deps.states ?? new SimStateFiles(deps.dir);
+    this.#files = deps.states ?? new SimRecordFiles(deps.dir);
     const book = {
       need: (name: string) => this.#need(name),
-      remember: (state: SimState) => this.#remember(state),
+      remember: (state: SimRunningRecord) => this.#remember(state),
       lock: <T>(name: string, work: () => Promise<T>) => this.#mutex.run(name, work),
     };
     this.live = new SimLive(book, this.faults);
-    this.stateful = new SimStateful(
+    this.checkpoints = new SimCheckpoints(
       {
         ...book,
         freeze: (name) => this.#remember({ ...this.#need(name), status: 'frozen' }),
@@ -142,7 +142,12 @@ class Sim implements SimRuntime {
     });
   }
 
-  #begin(run: RunConfig, limits: Readonly<Record<string, string>>, announce?: 'reboot', ageMs?: number): SimState {
+  #begin(
+    run: RunConfig,
+    limits: Readonly<Record<string, string>>,
+    announce?: 'reboot',
+    ageMs?: number,
+  ): SimRunningRecord {
     this.#lastPid++;
     this.#killAll(run.name);
     appendConsole(
@@ -152,7 +157,7 @@ class Sim implements SimRuntime {
     // Clients ask for it by its name; nothing goes wrong in here that it could tell.
     writeFileSync(join(run.logDir, 'lxc.log'), '', { mode: 0o600 });
     const startedAt = this.#now() - (ageMs ?? 0);
-    const state: SimState = { run, status: 'running', initPid: this.#lastPid, startedAt, limits };
+    const state: SimRunningRecord = { run, status: 'running', initPid: this.#lastPid, startedAt, limits };
     this.#remember(state);
     linkMounts(run);
     if (announce !== undefined) this.#announce({ name: run.name, target: announce });
@@ -184,7 +189,7 @@ class Sim implements SimRuntime {
   }
 
   /** The exit comes a moment later, as a real one does, and only if it is still the same run. */
-  async #endSoon(name: string, state: SimState): Promise<void> {
+  async #endSoon(name: string, state: SimRunningRecord): Promise<void> {
     await this.#mutex.run(name, async () => {
       if (!this.#closed && this.#live.get(name)?.initPid === state.initPid) this.#end(name);
     });
@@ -213,7 +218,7 @@ class Sim implements SimRuntime {
     await this.#setStatus(name, 'unfreeze', 'running');
   }
 
-  async #setStatus(name: string, operation: 'freeze' | 'unfreeze', status: SimState['status']): Promise<void> {
+  async #setStatus(name: string, operation: 'freeze' | 'unfreeze', status: SimRunningRecord['status']): Promise<void> {
     await this.#mutex.run(name, async () => {
       this.#need(name);
       await this.faults.pass(operation, name);
@@ -328,12 +333,12 @@ class Sim implements SimRuntime {
     for (const listener of this.#listeners) listener(exit);
   }
 
-  #remember(state: SimState): void {
+  #remember(state: SimRunningRecord): void {
     this.#live.set(state.run.name, state);
     this.#files.write(state);
   }
 
-  #need(name: string): SimState {
+  #need(name: string): SimRunningRecord {
     const state = this.#live.get(name);
     if (state === undefined) throw new DriverError('NotFound', `Container "${name}" is not running`);
     return state;

@@ -1,15 +1,15 @@
-// Run state of containers (memory, processes) in the directory `state` beside their root file system: stored by a stateful stop,
-// gone on from by a stateful start, thrown away by any other. When each happens is start-stop.ts.
+// Checkpoints of containers (memory, processes) in the directory `state` beside their root file system: made by a stateful stop,
+// used by a stateful start, removed by any other start. start-stop.ts decides when.
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
-import type { RuntimeDriver, StatefulRuns } from '../../../drivers/runtime/driver.ts';
+import type { RuntimeDriver, Checkpoints } from '../../../drivers/runtime/driver.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { readyContainer } from '../find.ts';
 
-/** A container's place; its lock is held, so neither changes. */
-export interface StatePlace {
+/** The caller holds the container's lock, so neither changes. */
+export interface CheckpointOwner {
   readonly name: string;
   readonly pool: string;
 }
@@ -17,34 +17,34 @@ export interface StatePlace {
 type PlaceDeps = Pick<ContainerDeps, 'pools'>;
 
 /** Part of the container's volume: copied, renamed, counted and deleted with it. */
-export const stateDirOf = ({ pools }: PlaceDeps, { name, pool }: StatePlace): string =>
+export const checkpointDirOf = ({ pools }: PlaceDeps, { name, pool }: CheckpointOwner): string =>
   join(pools.volumePath(pool, { type: 'container', name }), 'state');
 
 /** Throws badRequest with the reason where this host cannot do it. */
-export async function needStateful(
-  runtime: Pick<RuntimeDriver, 'stateful' | 'name'>,
+export async function needCheckpoints(
+  runtime: Pick<RuntimeDriver, 'checkpoints' | 'name'>,
   what: string,
-): Promise<StatefulRuns> {
-  const { stateful } = runtime;
-  const ability = (await stateful?.available()) ?? {
+): Promise<Checkpoints> {
+  const { checkpoints } = runtime;
+  const ability = (await checkpoints?.available()) ?? {
     ok: false,
-    reason: `the runtime ${runtime.name} does not keep it`,
+    reason: `the runtime ${runtime.name} cannot`,
   };
-  if (stateful !== undefined && ability.ok) return stateful;
+  if (checkpoints !== undefined && ability.ok) return checkpoints;
   const reason = ability.ok ? '' : ability.reason;
-  throw errors.badRequest(`${what} is not possible, for run state cannot be kept here: ${reason}`);
+  throw errors.badRequest(`${what} is not possible: this host cannot checkpoint containers: ${reason}`);
 }
 
 /** Empty and private. Rounds of memory beside it stay only for a checkpoint that goes on from the round `previous`. */
-export async function makeStateDir(dir: string, previous?: string): Promise<void> {
-  await (previous === undefined ? removeState(dir) : removeTree(dir));
+export async function makeCheckpointDir(dir: string, previous?: string): Promise<void> {
+  await (previous === undefined ? removeCheckpoint(dir) : removeTree(dir));
   await mkdir(dir, { mode: 0o700 });
 }
 
 const removeTree = (dir: string): Promise<void> => rm(dir, { recursive: true, force: true });
 
 /** With the rounds of memory beside it. Idempotent. */
-export async function removeState(dir: string): Promise<void> {
+export async function removeCheckpoint(dir: string): Promise<void> {
   await removeTree(dir);
   await removeRounds(dirname(dir));
 }
@@ -61,7 +61,7 @@ export async function removeRounds(volumeDir: string): Promise<void> {
   for (const round of rounds) await removeTree(join(volumeDir, round));
 }
 
-export type StoreStateParams = StatePlace & {
+export type StoreCheckpointParams = CheckpointOwner & {
   readonly logFile: string;
   /** The last round of memory that the checkpoint goes on from. */
   readonly previous?: string;
@@ -70,13 +70,13 @@ export type StoreStateParams = StatePlace & {
 type StoreDeps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>;
 
 /**
- * Stops a running container with its run state kept. The state is stored beside the place where it is looked for, and moved there
- * once it is whole. `resumed`: a daemon died in the middle. Its tool went on alone: a container that ended so is stopped with its
- * state; one that still runs goes on running.
+ * Checkpoints a running container and stops it. The checkpoint is made in `state.part` and renamed once it is complete. `resumed`:
+ * a daemon died in the middle, and its tool went on alone. If the tool stopped the container, the checkpoint counts; if the container
+ * still runs, it goes on running.
  */
-export function storeStateSaga(deps: StoreDeps, resumed = false): Saga<StoreStateParams> {
-  const partOf = (place: StatePlace): string => `${stateDirOf(deps, place)}.part`;
-  const isKept = (dir: string): boolean => deps.runtime.stateful?.isComplete(dir) === true;
+export function storeCheckpointSaga(deps: StoreDeps, resumed = false): Saga<StoreCheckpointParams> {
+  const partOf = (place: CheckpointOwner): string => `${checkpointDirOf(deps, place)}.part`;
+  const isKept = (dir: string): boolean => deps.runtime.checkpoints?.isComplete(dir) === true;
   return {
     kind: 'container-store-state',
     onRestart: 'finish',
@@ -90,24 +90,24 @@ export function storeStateSaga(deps: StoreDeps, resumed = false): Saga<StoreStat
         async execute(place, { signal }) {
           const { name, logFile, previous } = place;
           if (deps.runtime.probe(name).status === 'stopped') {
-            if (isKept(partOf(place)) || (resumed && isKept(stateDirOf(deps, place)))) return;
+            if (isKept(partOf(place)) || (resumed && isKept(checkpointDirOf(deps, place)))) return;
           }
-          if (resumed) throw new Error(`the run state of ${name} was not stored when the daemon ended`);
-          const stateful = await needStateful(deps.runtime, `Storing the run state of ${name}`);
-          await makeStateDir(partOf(place), previous);
+          if (resumed) throw new Error(`${name} was not checkpointed when the daemon ended`);
+          const checkpoints = await needCheckpoints(deps.runtime, `Checkpointing ${name}`);
+          await makeCheckpointDir(partOf(place), previous);
           const before = previous === undefined ? {} : { previous };
-          await stateful.checkpoint(name, { dir: partOf(place), ...before, leave: 'stopped', logFile }, signal);
+          await checkpoints.checkpoint(name, { dir: partOf(place), ...before, leave: 'stopped', logFile }, signal);
         },
-        undo: (place) => removeState(partOf(place)),
+        undo: (place) => removeCheckpoint(partOf(place)),
       },
       {
         name: 'keep',
         async execute(place) {
-          if (!isKept(partOf(place)) && isKept(stateDirOf(deps, place))) return;
-          await removeTree(stateDirOf(deps, place));
-          await rename(partOf(place), stateDirOf(deps, place));
+          if (!isKept(partOf(place)) && isKept(checkpointDirOf(deps, place))) return;
+          await removeTree(checkpointDirOf(deps, place));
+          await rename(partOf(place), checkpointDirOf(deps, place));
         },
-        undo: (place) => removeState(stateDirOf(deps, place)),
+        undo: (place) => removeCheckpoint(checkpointDirOf(deps, place)),
       },
     ],
     commit(changes, { name }) {
@@ -119,8 +119,8 @@ export function storeStateSaga(deps: StoreDeps, resumed = false): Saga<StoreStat
   };
 }
 
-/** Nobody may go on from a state whose files have moved on: the record says so before the files go. */
-export function dropStateSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): Saga<StatePlace> {
+/** A checkpoint must not outlive changes of the container's files: the record changes before the files are removed. */
+export function dropCheckpointSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): Saga<CheckpointOwner> {
   return {
     kind: 'container-drop-state',
     onRestart: 'finish',
@@ -131,7 +131,7 @@ export function dropStateSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): S
     steps: [
       {
         name: 'files',
-        execute: (place) => removeState(stateDirOf(deps, place)),
+        execute: (place) => removeCheckpoint(checkpointDirOf(deps, place)),
         undo: () => Promise.resolve(),
       },
     ],
@@ -141,13 +141,16 @@ export function dropStateSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): S
 }
 
 /** Idempotent. The caller holds the container's lock. */
-export async function dropState(deps: Pick<ContainerDeps, 'records' | 'pools' | 'sagas'>, name: string): Promise<void> {
+export async function dropCheckpoint(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'sagas'>,
+  name: string,
+): Promise<void> {
   const { stateful, pool } = readyContainer(deps.records, name).document;
   if (!stateful) return;
   const context = { signal: new AbortController().signal, progress: () => {} };
-  await deps.sagas.run(dropStateSaga(deps), { name, pool }, context);
+  await deps.sagas.run(dropCheckpointSaga(deps), { name, pool }, context);
 }
 
 /** A name that the log endpoints know (spec 4.6). */
-export const stateLogName = (kind: 'dump' | 'restore', nowMs: number): string =>
+export const checkpointLogName = (kind: 'dump' | 'restore', nowMs: number): string =>
   `snapshot_${kind}_${new Date(nowMs).toISOString().replaceAll(':', '-')}.log`;

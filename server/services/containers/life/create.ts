@@ -21,7 +21,7 @@ import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
 import { dropSnapshots, type SnapshotEntry } from '../snapshots/records.ts';
-import { removeState, stateDirOf } from './checkpoint.ts';
+import { removeCheckpoint, checkpointDirOf } from './checkpoint.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
@@ -93,7 +93,7 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
         // A copy is another machine: it cannot go on where the original stood.
         name: 'state',
         async execute({ name, document, copied }) {
-          if (copied !== undefined) await removeState(stateDirOf(deps, { name, pool: document.pool }));
+          if (copied !== undefined) await removeCheckpoint(checkpointDirOf(deps, { name, pool: document.pool }));
         },
         undo: () => Promise.resolve(),
       },

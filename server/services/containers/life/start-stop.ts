@@ -19,7 +19,13 @@ import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { removeNow } from './remove.ts';
 import { prepareRun, type PreparedRun } from './run-config.ts';
 import { keepAddresses } from '../devices/running-devices.ts';
-import { dropState, needStateful, stateDirOf, stateLogName, storeStateSaga } from './checkpoint.ts';
+import {
+  dropCheckpoint,
+  needCheckpoints,
+  checkpointDirOf,
+  checkpointLogName,
+  storeCheckpointSaga,
+} from './checkpoint.ts';
 import type { ContainerEntry } from '../view.ts';
 
 export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
@@ -27,7 +33,7 @@ export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
 export interface Wanted {
   readonly force: boolean;
   readonly timeoutMs: number | undefined;
-  /** Of start and stop: the run state is gone on from, respectively kept. */
+  /** A start uses the checkpoint; a stop makes one. */
   readonly stateful?: boolean;
 }
 
@@ -95,7 +101,7 @@ async function act(
   }
 }
 
-/** The caller holds the container's lock. `stateful`: it goes on from its stored run state, which any other start throws away. */
+/** The caller holds the container's lock. `stateful`: it starts from its checkpoint, which any other start removes. */
 export async function startNow(
   deps: StateDeps,
   caller: Caller,
@@ -108,7 +114,7 @@ export async function startNow(
   await deps.sagas.settleHeld('containers', name);
   const found = readyContainer(deps.records, name);
   if (stateful) await needStored(deps, found);
-  else await dropState(deps, name);
+  else await dropCheckpoint(deps, name);
   await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
   const idmap = await deps.idMaps.settle(name);
   const entry = readyContainer(deps.records, name);
@@ -132,14 +138,14 @@ export async function startNow(
     await followStart(deps, name, prepared);
     await remember(deps, name, volatileOf(deps, prepared, entry));
   });
-  if (stateful) await dropState(deps, name);
+  if (stateful) await dropCheckpoint(deps, name);
   // Real system section 6: what goes on from its state has not been started.
   else deps.events.lifecycle('container-started', urlOf(name), undefined, caller.requestor);
 }
 
 async function needStored(deps: StateDeps, { name, document }: ContainerEntry): Promise<void> {
-  if (!document.stateful) throw errors.badRequest(`The container ${name} has no stored run state to go on from`);
-  await needStateful(deps.runtime, `Going on from the run state of ${name}`);
+  if (!document.stateful) throw errors.badRequest(`The container ${name} has no checkpoint to start from`);
+  await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
 }
 
 async function launch(
@@ -150,13 +156,13 @@ async function launch(
   signal: AbortSignal,
 ): Promise<{ readonly initPid: number }> {
   if (!stateful) return deps.runtime.start(run, signal);
-  const able = await needStateful(deps.runtime, `Going on from the run state of ${name}`);
-  const dir = stateDirOf(deps, { name, pool: document.pool });
-  const logFile = join(run.logDir, stateLogName('restore', deps.clock.nowMs()));
+  const able = await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
+  const dir = checkpointDirOf(deps, { name, pool: document.pool });
+  const logFile = join(run.logDir, checkpointLogName('restore', deps.clock.nowMs()));
   return able.restore(run, { dir, logFile }, signal);
 }
 
-/** Without its forwards a container does not run. */
+/** A container whose forwards cannot be opened is stopped. */
 async function followStart(deps: StateDeps, name: string, prepared: PreparedRun): Promise<void> {
   try {
     await deps.running.started(name, prepared.devices);
@@ -176,8 +182,8 @@ const volatileOf = (
   ...deps.idMaps.volatileOf(run.idmap, entry.document),
 });
 
-/** For a container that was started by a daemon which did not live to record it: what that one would have recorded. Where a device
- *  can no longer be looked at, at least that it runs. */
+/** Records a container whose daemon died after starting it. If a device can no longer
+ *  be examined, only the power state is recorded. */
 export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntry): Promise<void> {
   const volatile = await volatileOfFound(deps, entry).catch((error: unknown) => {
     deps.log.error(`The devices of ${entry.name}, which was found running, cannot be recorded: ${errorText(error)}`);
@@ -225,8 +231,8 @@ function tellStopped({ events }: StateDeps, { requestor }: Caller, name: string,
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', urlOf(name), undefined, requestor);
 }
 
-/** The container ends at once, as by force, but with its run state kept. `previous`: the last round of memory, if any was made.
- *  The caller holds its lock. */
+/** Checkpoints the container and ends it at once, as by force. `previous`: the last round of memory, if any was made. The caller
+ *  holds the container's lock. */
 export async function stopStateful(
   deps: StateDeps,
   caller: Caller,
@@ -238,17 +244,15 @@ export async function stopStateful(
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
   const { ephemeral, pool } = readyContainer(deps.records, name).document;
   if (ephemeral) {
-    throw errors.badRequest(
-      `The run state of ${name} cannot be kept: the container is ephemeral and goes when it stops`,
-    );
+    throw errors.badRequest(`${name} cannot be checkpointed: it is ephemeral and is deleted when it stops`);
   }
-  await needStateful(deps.runtime, `Storing the run state of ${name}`);
+  await needCheckpoints(deps.runtime, `Checkpointing ${name}`);
   await deps.view.during(name, statusCodes.stopping, async () => {
-    // What is frozen cannot be stored. As at a clean stop it stays thawed when that fails.
+    // A frozen container cannot be checkpointed. As at a clean stop, it stays thawed when that fails.
     if (status === 'frozen') await deps.runtime.unfreeze(name);
-    const logFile = join(deps.logsDir, name, stateLogName('dump', deps.clock.nowMs()));
+    const logFile = join(deps.logsDir, name, checkpointLogName('dump', deps.clock.nowMs()));
     const params = { name, pool, logFile, ...(previous === undefined ? {} : { previous }) };
-    await deps.sagas.run(storeStateSaga(deps), params, { signal, progress: () => {} });
+    await deps.sagas.run(storeCheckpointSaga(deps), params, { signal, progress: () => {} });
   });
   deps.events.lifecycle('container-stopped', urlOf(name), undefined, caller.requestor);
   await afterStop(deps, caller, name, signal);

@@ -14,7 +14,7 @@ import { idMapKeys } from '../life/id-maps.ts';
 import { snapshotKey } from './records.ts';
 import { restoreSnapshotSaga } from './sagas.ts';
 import { halt, startNow, type StateDeps } from '../life/start-stop.ts';
-import { needStateful } from '../life/checkpoint.ts';
+import { needCheckpoints } from '../life/checkpoint.ts';
 
 export function restoreSnapshot(
   deps: StateDeps,
@@ -39,7 +39,7 @@ export function restoreSnapshot(
 
 interface Wanted {
   readonly snapshot: string;
-  /** The run state of then is gone on from. */
+  /** The container starts from the checkpoint in the snapshot. */
   readonly stateful: boolean;
 }
 
@@ -56,7 +56,7 @@ async function restoreNow(
   checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
   // Refused before the container is stopped for nothing.
   restored(deps, name, document, wanted);
-  if (wanted.stateful) await needStateful(deps.runtime, `Going on from the run state in ${name}/${wanted.snapshot}`);
+  if (wanted.stateful) await needCheckpoints(deps.runtime, `Restoring the checkpoint in ${name}/${wanted.snapshot}`);
   await deps.locks.unshared(lockOf(name));
   const wasRunning = deps.runtime.probe(name).status !== 'stopped';
   if (wasRunning) {
@@ -118,7 +118,7 @@ function restored(
 ): ContainerDocument {
   const then = findSnapshot(deps, name, now, snapshot);
   if (stateful && !then.stateful) {
-    throw errors.badRequest(`The snapshot ${name}/${snapshot} holds no run state: restore it without stateful`);
+    throw errors.badRequest(`The snapshot ${name}/${snapshot} holds no checkpoint: restore it without stateful`);
   }
   const isToday = (key: string): boolean =>
     key.startsWith('volatile.') && key !== idMapKeys.files && !/^volatile\.(.+)\.(hwaddr|name|host_name)$/.test(key);

@@ -9,7 +9,7 @@ import { requirePlaces } from '../life/draft.ts';
 import { readyContainer } from '../find.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
 import { snapshotKey } from './records.ts';
-import { makeStateDir, needStateful, removeState, stateDirOf } from '../life/checkpoint.ts';
+import { makeCheckpointDir, needCheckpoints, removeCheckpoint, checkpointDirOf } from '../life/checkpoint.ts';
 
 type SagaDeps = Pick<ContainerDeps, 'records' | 'pools'>;
 type StateDeps = SagaDeps & Pick<ContainerDeps, 'runtime'>;
@@ -32,7 +32,7 @@ const refOf = (container: string, snapshot: string): SnapshotRef => ({
 
 export type CreateSnapshotParams = SnapshotParams & {
   readonly document: SnapshotDocument;
-  /** The run state is to be kept with the files. */
+  /** Present: the snapshot holds a checkpoint. */
   readonly state?: { readonly wasFrozen: boolean };
 };
 
@@ -54,10 +54,10 @@ export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> 
         undo: () => Promise.resolve(),
       },
       {
-        // Left frozen, so that the files are those of the moment that the memory is of.
+        // The container stays frozen so that its files match its memory.
         name: 'state',
-        execute: (params, context) => storeState(deps, params, context.signal),
-        undo: (params) => forgetState(deps, params),
+        execute: (params, context) => storeCheckpoint(deps, params, context.signal),
+        undo: (params) => forgetCheckpoint(deps, params),
       },
       {
         name: 'snapshot',
@@ -65,7 +65,7 @@ export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> 
           deps.pools.createSnapshot(pool, refOf(container, snapshot), { kind: 'now' }, context.signal),
         undo: (params) => dropNow(deps, params),
       },
-      { name: 'go on', execute: (params) => forgetState(deps, params), undo: () => Promise.resolve() },
+      { name: 'go on', execute: (params) => forgetCheckpoint(deps, params), undo: () => Promise.resolve() },
     ],
     commit: (changes, { uuid, snapshot, document }) =>
       changes.put('snapshots', snapshotKey(uuid, snapshot), { ...document, lifecycle: 'ready' }),
@@ -76,22 +76,23 @@ export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> 
   };
 }
 
-const stateDir = (deps: SagaDeps, { container, pool }: Place): string => stateDirOf(deps, { name: container, pool });
+const stateDir = (deps: SagaDeps, { container, pool }: Place): string =>
+  checkpointDirOf(deps, { name: container, pool });
 
-async function storeState(deps: StateDeps, params: CreateSnapshotParams, signal: AbortSignal): Promise<void> {
+async function storeCheckpoint(deps: StateDeps, params: CreateSnapshotParams, signal: AbortSignal): Promise<void> {
   const { container, state } = params;
   if (state === undefined) return;
-  const stateful = await needStateful(deps.runtime, `A stateful snapshot of ${container}`);
-  await makeStateDir(stateDir(deps, params));
+  const checkpoints = await needCheckpoints(deps.runtime, `A stateful snapshot of ${container}`);
+  await makeCheckpointDir(stateDir(deps, params));
   if (deps.runtime.probe(container).status === 'frozen') await deps.runtime.unfreeze(container);
-  await stateful.checkpoint(container, { dir: stateDir(deps, params), leave: 'frozen' }, signal);
+  await checkpoints.checkpoint(container, { dir: stateDir(deps, params), leave: 'frozen' }, signal);
 }
 
 /** The container goes on as before; what was stored is in the snapshot. */
-async function forgetState(deps: StateDeps, params: CreateSnapshotParams): Promise<void> {
+async function forgetCheckpoint(deps: StateDeps, params: CreateSnapshotParams): Promise<void> {
   const { container, state } = params;
   if (state === undefined) return;
-  await removeState(stateDir(deps, params));
+  await removeCheckpoint(stateDir(deps, params));
   const { status } = deps.runtime.probe(container);
   if (state.wasFrozen && status === 'running') await deps.runtime.freeze(container);
   if (!state.wasFrozen && status === 'frozen') await deps.runtime.unfreeze(container);
@@ -184,7 +185,7 @@ export function restoreSnapshotSaga(deps: SagaDeps): Saga<RestoreParams> {
       {
         name: 'state',
         async execute(params) {
-          if (!params.document.stateful) await removeState(stateDir(deps, params));
+          if (!params.document.stateful) await removeCheckpoint(stateDir(deps, params));
         },
         undo: () => Promise.resolve(),
       },

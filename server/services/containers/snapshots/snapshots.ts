@@ -12,7 +12,7 @@ import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
 import { anyContainer, readyContainer } from '../find.ts';
 import { configuredExpiry, nextSnapshotName, sentExpiry } from './names.ts';
 import { snapshotKey, snapshotsOf, type SnapshotEntry } from './records.ts';
-import { needStateful } from '../life/checkpoint.ts';
+import { needCheckpoints } from '../life/checkpoint.ts';
 import {
   createSnapshotSaga,
   deleteSnapshotSaga,
@@ -141,8 +141,8 @@ export class Snapshots {
     const withState = wanted.stateful === true;
     const { status } = this.#deps.runtime.probe(container);
     if (withState) {
-      if (status === 'stopped') throw errors.badRequest(`The run state of ${container} is gone: it has stopped`);
-      await needStateful(this.#deps.runtime, `A stateful snapshot of ${container}`);
+      if (status === 'stopped') throw errors.badRequest(`${container} cannot be checkpointed: it has stopped`);
+      await needCheckpoints(this.#deps.runtime, `A stateful snapshot of ${container}`);
     }
     const expiresAt = checkExpiry(wanted.expires_at) ?? configuredExpiry(config['snapshots.expiry'], now);
     const params = {

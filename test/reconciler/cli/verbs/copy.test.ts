@@ -86,7 +86,7 @@ test('says what is wrong', async () => {
     const ran = await here(...argv);
     expect([ran.code, ran.stderr], argv.join(' ')).toEqual([code, expect.stringMatching(text)]);
   }
-  two.a.daemon.sim.faults.refuseStateful('CRIU is not installed');
+  two.a.daemon.sim.faults.refuseCheckpoints('CRIU is not installed');
   const moved = await there('move', 'stays', '--no-live');
   expect([moved.code, moved.stderr]).toEqual([1, expect.stringContaining('stop it before moving it')]);
   const live = await there('copy', 'stays', 'live');

@@ -1,4 +1,4 @@
-// Run state on both runtimes: the common suite, on LXC with stand-ins for CRIU, and with CRIU itself where it works; what its output
+// Checkpoints on both runtimes: the common suite, on LXC with stand-ins for CRIU, and with CRIU itself where it works; what its output
 // is read for, and how it is called.
 import { spawn } from 'node:child_process';
 import {
@@ -26,7 +26,7 @@ import { checkpointArgv, preDumpArgv } from '../../../../server/drivers/runtime/
 import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import type { SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
-import { statefulConformance } from '../../../conformance/runtime-stateful.ts';
+import { checkpointConformance } from '../../../conformance/runtime-checkpoints.ts';
 import { fakeCheckpoint } from '../../../support/drivers/fake-checkpoint.ts';
 import { lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
 import { simHarness } from '../../../support/drivers/runtime-sim.ts';
@@ -37,7 +37,7 @@ const until = (condition: Parameters<typeof within>[0]): Promise<void> => within
 
 const never = new AbortController().signal;
 
-statefulConformance('the simulated runtime', async () => {
+checkpointConformance('the simulated runtime', async () => {
   const harness = await simHarness();
   let current: SimRuntime | undefined;
   return {
@@ -58,7 +58,7 @@ const missing = await lxcTestsMissing();
 const real = await new CriuProbe({}).available();
 if (missing === undefined) {
   const noConsole = { 'raw.lxc': 'lxc.console.path = none' };
-  statefulConformance('the LXC runtime with stand-ins for CRIU', async () => {
+  checkpointConformance('the LXC runtime with stand-ins for CRIU', async () => {
     const harness = await lxcHarness('q');
     const fake = fakeCheckpoint(join(harness.base, 'tools'));
     return {
@@ -72,7 +72,7 @@ if (missing === undefined) {
     };
   });
   if (real.ok) {
-    statefulConformance('the LXC runtime with CRIU', async () => {
+    checkpointConformance('the LXC runtime with CRIU', async () => {
       const harness = await lxcHarness('r');
       return {
         ...harness,
@@ -83,10 +83,10 @@ if (missing === undefined) {
         rounds: false,
       };
     });
-  } else console.log(`skipped: run state with CRIU itself: ${real.reason}`);
+  } else console.log(`skipped: checkpoints with CRIU itself: ${real.reason}`);
 } else {
-  console.log(`skipped: run state of LXC containers: ${missing}`);
-  describe.skip(`run state of LXC containers (${missing})`, () => it('needs a host that can run LXC', () => {}));
+  console.log(`skipped: checkpoints of LXC containers: ${missing}`);
+  describe.skip(`checkpoints of LXC containers (${missing})`, () => it('needs a host that can run LXC', () => {}));
 }
 
 describe.skipIf(missing !== undefined)('around the tool', () => {
@@ -112,7 +112,7 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
       await until(() => readFileSync(`/proc/${child.pid}/cmdline`, 'utf8').includes('--stop'));
       const second = await open();
       await second.recover(['o1']);
-      expect([second.probe('o1').status, second.stateful?.isComplete(dir)]).toEqual(['stopped', true]);
+      expect([second.probe('o1').status, second.checkpoints?.isComplete(dir)]).toEqual(['stopped', true]);
       await second.close();
     } finally {
       await harness.cleanup();
@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
       const dir = join(harness.base, 'state');
       mkdirSync(dir);
       const store = async (): Promise<Error> =>
-        (await driver.stateful
+        (await driver.checkpoints
           ?.checkpoint('n1', { dir, leave: 'stopped' }, never)
           .catch((error: unknown) => error)) as Error;
       expect(await store()).toMatchObject({ code: 'NotSupported' });
@@ -153,7 +153,7 @@ async function restoredFrom(driver: RuntimeDriver, dir: string): Promise<string>
   symlinkSync('../../round/images', join(dir, 'last/images/parent'));
   symlinkSync('/etc', join(dir, 'round/images/parent'));
   const run = { name: 'n2', hostname: 'n2', rootfs: dir, logDir: dir, architecture: 'x86_64', idmap: [] };
-  const restored = driver.stateful?.restore(
+  const restored = driver.checkpoints?.restore(
     { ...run, config: {}, nics: [], mounts: [] },
     { dir: join(dir, 'last') },
     never,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { noParts } from '../../../../server/drivers/device-parts.ts';
 import type { NicRun, NodeRun, RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
-import { readRunState, writeRunState } from '../../../../server/drivers/runtime/lxc/running-record.ts';
+import { readRunningRecord, writeRunningRecord } from '../../../../server/drivers/runtime/lxc/running-record.ts';
 import type { SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { liveDevicesConformance } from '../../../conformance/runtime-devices.ts';
 import { lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
@@ -80,9 +80,9 @@ if (missing === undefined) {
         await driver.close();
         // The last thing that is written down of it did not come about.
         const file = harness.places.stateFile('h1');
-        const state = readRunState(file);
+        const state = readRunningRecord(file);
         if (state?.devices === undefined) throw new Error('no state of the running container');
-        writeRunState(file, { ...state, devices: { ...state.devices, properties: {} } });
+        writeRunningRecord(file, { ...state, devices: { ...state.devices, properties: {} } });
         driver = await harness.open();
         await driver.recover(['h1']);
         expect(await inside()).toBe('lo\n');

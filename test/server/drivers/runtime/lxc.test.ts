@@ -7,7 +7,7 @@ import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtim
 import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../../../server/drivers/runtime/driver.ts';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
 import { readProcess } from '../../../../server/drivers/runtime/host/proc.ts';
-import { readRunState, removeRunState } from '../../../../server/drivers/runtime/lxc/running-record.ts';
+import { readRunningRecord, removeRunningRecord } from '../../../../server/drivers/runtime/lxc/running-record.ts';
 import { loadLibc } from '../../../../server/drivers/runtime/host/syscalls.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { runtimeConformance } from '../../../conformance/runtime.ts';
@@ -62,7 +62,7 @@ function quirks(): void {
         // As LXC does it by default init dies with its monitor; then there is no such container.
         run = { ...(await harness.prepare('c1')), config: { 'raw.lxc': 'lxc.monitor.signal.pdeath = SIGCONT' } };
         await driver.start(run, never);
-        const { monitorPid } = readRunState(harness.places.stateFile('c1')) ?? { monitorPid: 0 };
+        const { monitorPid } = readRunningRecord(harness.places.stateFile('c1')) ?? { monitorPid: 0 };
         process.kill(monitorPid, 'SIGKILL');
         await until(() => readProcess(monitorPid)?.isZombie !== false);
       });
@@ -83,7 +83,7 @@ function quirks(): void {
       it('is found again after a restart of the daemon, even when its state file is lost', async () => {
         const before = driver.probe('c1');
         await driver.close();
-        removeRunState(harness.places.stateFile('c1'));
+        removeRunningRecord(harness.places.stateFile('c1'));
         await open();
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
         await driver.recover(['c1']);
@@ -102,7 +102,7 @@ function quirks(): void {
     it('the death of a monitor ends its container, is announced, and hinders no new start', async () => {
       const run = await harness.prepare('c1');
       await driver.start(run, never);
-      process.kill(readRunState(harness.places.stateFile('c1'))?.monitorPid ?? 0, 'SIGKILL');
+      process.kill(readRunningRecord(harness.places.stateFile('c1'))?.monitorPid ?? 0, 'SIGKILL');
       await until(() => exits.length > 0);
       expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
       expect(harness.remains(run)).toEqual([]);

@@ -1,4 +1,4 @@
-// Run state of real containers over the API: with stand-ins for CRIU (or, named by GANTRY_TEST_CRIU, with a CRIU that works), and
+// Checkpoints of real containers over the API: with stand-ins for CRIU (or, named by GANTRY_TEST_CRIU, with a CRIU that works), and
 // what this host itself answers.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
@@ -26,7 +26,7 @@ const criu = process.env['GANTRY_TEST_CRIU'];
 const never = new AbortController().signal;
 const config = { 'raw.lxc': 'lxc.console.path = none' };
 
-describe.skipIf(missing !== undefined)('run state of real containers', () => {
+describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
   let daemon: TestDaemon;
   let plain: TestDaemon;
   let work: string;

@@ -1,4 +1,4 @@
-// Run state over the API on simulated containers: stop and go on, snapshots with state, what throws it away, and refusals.
+// Checkpoints over the API on simulated containers: stateful stops, starts and snapshots, when a checkpoint is removed, and refusals.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -46,12 +46,12 @@ async function aged(name: string): Promise<number> {
   mkdirSync(dir, { recursive: true });
   await daemon.sim.stop(name, { force: true }, new AbortController().signal);
   writeFileSync(join(dir, 'sim-state.json'), JSON.stringify({ name, ageMs: 1_000_000_000 }));
-  await daemon.sim.stateful?.restore(run, { dir }, new AbortController().signal);
+  await daemon.sim.checkpoints?.restore(run, { dir }, new AbortController().signal);
   return age(name);
 }
 
 describe('a stateful stop', () => {
-  it('keeps the run state beside the files and says so; a stateful start goes on and uses it up', async () => {
+  it('makes a checkpoint beside the files; a stateful start uses it up', async () => {
     const name = await running();
     const events = await daemon.listen('lifecycle');
     const before = await age(name);
@@ -102,9 +102,9 @@ describe('a stateful stop', () => {
     expect(logs.filter((log) => /\/logs\/snapshot_dump_/.test(log))).toHaveLength(1);
   });
 
-  it('where run state cannot be kept is accepted and fails with the reason, and nothing happens', async () => {
+  it('where checkpoints are impossible it is accepted, fails with the reason and changes nothing', async () => {
     const name = await running();
-    daemon.sim.faults.refuseStateful('CRIU does not work on this host: vdso: Unexpected bounds');
+    daemon.sim.faults.refuseCheckpoints('CRIU does not work on this host: vdso: Unexpected bounds');
     const failed = await setState(daemon, name, 'stop', { stateful: true });
     expect([failed.status_code, failed.err]).toEqual([400, expect.stringContaining('vdso: Unexpected bounds')]);
     expect(await statusOf(daemon, name)).toBe('Running');
@@ -123,7 +123,7 @@ describe('a stateful stop', () => {
   });
 });
 
-describe('stored run state', () => {
+describe('a checkpoint', () => {
   const stored = async (): Promise<string> => {
     const name = await running();
     expect((await setState(daemon, name, 'stop', { stateful: true })).err).toBe('');
@@ -141,7 +141,7 @@ describe('stored run state', () => {
     const name = await running();
     await setState(daemon, name, 'stop', { force: true });
     const failed = await setState(daemon, name, 'start', { stateful: true });
-    expect([failed.status_code, failed.err]).toEqual([400, expect.stringContaining('no stored run state')]);
+    expect([failed.status_code, failed.err]).toEqual([400, expect.stringContaining('no checkpoint')]);
     expect(await statusOf(daemon, name)).toBe('Stopped');
   });
 
@@ -182,7 +182,7 @@ describe('stored run state', () => {
     const name = await stored();
     const state = readFileSync(join(home(name), 'state/sim-state.json'), 'utf8');
     const run = { ...daemon.sim.runOf(await running()), name, rootfs: join(home(name), 'rootfs') };
-    await daemon.sim.stateful?.restore(run, { dir: join(home(name), 'state') }, new AbortController().signal);
+    await daemon.sim.checkpoints?.restore(run, { dir: join(home(name), 'state') }, new AbortController().signal);
     expect(state).toContain(name);
     await daemon.restart();
     expect(await get(name)).toMatchObject({ stateful: false, status: 'Running' });
@@ -190,7 +190,7 @@ describe('stored run state', () => {
   });
 });
 
-describe('snapshots with run state', () => {
+describe('stateful snapshots', () => {
   it('leave the container running, and restoring them goes on from that moment', async () => {
     const name = await running();
     const old = await aged(name);
@@ -248,18 +248,18 @@ describe('snapshots with run state', () => {
     expect((await setState(daemon, name, 'start', { stateful: true })).err).toBe('');
   });
 
-  it('where run state cannot be kept are refused before the container is stopped for nothing', async () => {
+  it('where checkpoints are impossible they are refused before the container is stopped', async () => {
     const name = await running();
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
     const { initPid } = daemon.sim.probe(name);
-    daemon.sim.faults.refuseStateful('CRIU is not installed');
+    daemon.sim.faults.refuseCheckpoints('CRIU is not installed');
     expect((await daemon.run('PUT', path(name), { restore: 's', stateful: true })).err).toContain(
       'CRIU is not installed',
     );
     expect(daemon.sim.probe(name).initPid).toBe(initPid);
   });
 
-  it('of a stopped container with run state have it too', async () => {
+  it('of a stopped container with a checkpoint hold it too', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { stateful: true });
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's' });

@@ -101,7 +101,7 @@ describe('taking', () => {
     expect(await names(c)).toEqual([]);
   });
 
-  test('with run state of a stopped container is refused at once', async () => {
+  test('a stateful snapshot of a stopped container is refused at once', async () => {
     const c = await fresh();
     expect((await daemon.call('POST', path(c), { stateful: true })).status).toBe(400);
   });
@@ -235,7 +235,7 @@ describe('putting back', () => {
     ]);
   });
 
-  test('of an unknown one is 404, with an old ETag 412, with run state it has not 400, by PATCH 400', async () => {
+  test('of an unknown one is 404, with an old ETag 412, with a checkpoint it lacks 400, by PATCH 400', async () => {
     const c = await fresh();
     await take(c, { name: 's' });
     const put = async (body: object, headers = {}): Promise<number> =>

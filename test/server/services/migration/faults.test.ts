@@ -98,7 +98,7 @@ describe('what is wrong in a request', () => {
     const name = fresh();
     await filled(name);
     await two.a.daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
-    const take = two.a.daemon.sim.faults.refuseStateful('CRIU is not installed');
+    const take = two.a.daemon.sim.faults.refuseCheckpoints('CRIU is not installed');
     for (const more of [{ live: true }, { live: undefined }]) {
       const answer = await startSource(name, more);
       expect([answer.status, answer.metadata.message]).toEqual([400, expect.stringContaining('live: false')]);

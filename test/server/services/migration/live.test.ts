@@ -1,4 +1,4 @@
-// Running containers go on at another server with their run state, or go on where they were: between two simulated runtimes.
+// Live migration between two simulated runtimes: a running container goes on at the target, or at the source after a failure.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,12 +54,12 @@ test.each(['pull', 'push', 'relay'] as const)('a running container moves and goe
 test('the memory of a container with migration.incremental.memory is copied in rounds before it stands still', async () => {
   const name = await running();
   await two.a.daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'migration.incremental.memory': 'true' } });
-  const { stateful } = two.a.daemon.sim;
-  if (stateful === undefined) throw new Error('the simulation keeps run state');
-  const checkpoint = stateful.checkpoint.bind(stateful);
+  const { checkpoints } = two.a.daemon.sim;
+  if (checkpoints === undefined) throw new Error('the simulation makes checkpoints');
+  const checkpoint = checkpoints.checkpoint.bind(checkpoints);
   let previous: string | undefined;
-  stateful.checkpoint = async (container, options, signal) => {
-    stateful.checkpoint = checkpoint;
+  checkpoints.checkpoint = async (container, options, signal) => {
+    checkpoints.checkpoint = checkpoint;
     previous = options.previous;
     await checkpoint(container, options, signal);
   };
@@ -80,7 +80,7 @@ test('rounds of memory do not outlive a failed migration', async () => {
   expect(readdirSync(volumeDir(two.a, name)).filter((entry) => entry.startsWith('state'))).toEqual([]);
 });
 
-test('a live copy leaves the original stopped, without the run state that goes on elsewhere', async () => {
+test('a live copy leaves the original stopped, without the checkpoint that the target restored', async () => {
   const name = await running();
   await copy(name);
   expect(await statusOf(two.a.daemon, name)).toBe('Stopped');
@@ -89,13 +89,13 @@ test('a live copy leaves the original stopped, without the run state that goes o
   expect(await statusOf(two.b.daemon, name)).toBe('Running');
 });
 
-test('where run state cannot be kept, at either side, the reason is told and nothing happens', async () => {
+test('a live migration is refused with the reason where one side cannot checkpoint', async () => {
   const name = await running();
-  two.b.daemon.sim.faults.refuseStateful('CRIU is not installed');
+  two.b.daemon.sim.faults.refuseCheckpoints('CRIU is not installed');
   await expect(copy(name)).rejects.toThrow(/CRIU is not installed/);
   await expectStillHere(name);
   two.b.daemon.sim.faults.clear();
-  two.a.daemon.sim.faults.refuseStateful('the kernel has a strange vdso');
+  two.a.daemon.sim.faults.refuseCheckpoints('the kernel has a strange vdso');
   await expect(copy(name)).rejects.toThrow(/strange vdso.*live: false/);
   await expectStillHere(name);
   const { status } = await two.a.daemon.call('POST', `/1.0/containers/${name}`, { migration: true });
@@ -112,7 +112,7 @@ test('a state that cannot be stored, or gone on from, leaves the container where
     error: 'a socket is in the way',
     times: 1,
   });
-  await expect(copy(name)).rejects.toThrow(/socket is in the way|store the run state/);
+  await expect(copy(name)).rejects.toThrow(/socket is in the way|Cannot checkpoint/);
   await expectStillHere(name);
   two.b.daemon.sim.faults.inject({ operation: 'restore', container: name, error: 'a process id is taken', times: 1 });
   await expect(copy(name)).rejects.toThrow(/process id is taken/);
@@ -121,11 +121,11 @@ test('a state that cannot be stored, or gone on from, leaves the container where
 
 /** What the guest writes after its files were sent travels while it stands still. */
 function writeBeforeCheckpoint(name: string, bytes: number): void {
-  const { stateful } = two.a.daemon.sim;
-  if (stateful === undefined) throw new Error('the simulation keeps run state');
-  const checkpoint = stateful.checkpoint.bind(stateful);
-  stateful.checkpoint = async (...all) => {
-    stateful.checkpoint = checkpoint;
+  const { checkpoints } = two.a.daemon.sim;
+  if (checkpoints === undefined) throw new Error('the simulation makes checkpoints');
+  const checkpoint = checkpoints.checkpoint.bind(checkpoints);
+  checkpoints.checkpoint = async (...all) => {
+    checkpoints.checkpoint = checkpoint;
     writeFileSync(join(volumeDir(two.a, name), 'rootfs/late'), randomBytes(bytes));
     await checkpoint(...all);
   };

@@ -48,8 +48,8 @@ describe('memory in rounds', () => {
   it.each([{}, { ...config, 'migration.incremental.memory.iterations': '0' }])(
     'the config %j makes no round',
     async (none) => {
-      const stateful = { prepare: () => Promise.reject(new Error('not to be called')) };
-      const rounds = memoryRounds(stateful, { name: 'c', volumeDir: '/nowhere', config: none }, quiet);
+      const checkpoints = { prepare: () => Promise.reject(new Error('not to be called')) };
+      const rounds = memoryRounds(checkpoints, { name: 'c', volumeDir: '/nowhere', config: none }, quiet);
       expect(await rounds.copy(never)).toBeUndefined();
     },
   );
@@ -58,13 +58,13 @@ describe('memory in rounds', () => {
     const volumeDir = await volume();
     const asked: (string | undefined)[] = [];
     const answers = [0, 40, 80];
-    const stateful = {
+    const checkpoints = {
       prepare: (_name: string, { previous }: { readonly dir: string; readonly previous?: string }) => {
         asked.push(previous);
         return Promise.resolve({ unchangedPercent: answers[asked.length - 1] ?? 100 });
       },
     };
-    const rounds = memoryRounds(stateful, { name: 'c', volumeDir, config }, quiet);
+    const rounds = memoryRounds(checkpoints, { name: 'c', volumeDir, config }, quiet);
     const round = (number: number): string => join(volumeDir, `state-round-${number}`);
     expect(await rounds.copy(never)).toBe(round(2));
     expect(asked).toEqual([undefined, round(0), round(1)]);
@@ -77,9 +77,9 @@ describe('memory in rounds', () => {
   it('a failed round is logged and leaves no directory', async () => {
     const volumeDir = await volume();
     const warnings: string[] = [];
-    const stateful = { prepare: () => Promise.reject(new Error('no memory tracking')) };
+    const checkpoints = { prepare: () => Promise.reject(new Error('no memory tracking')) };
     const log = { warn: (text: string): void => void warnings.push(text) };
-    expect(await memoryRounds(stateful, { name: 'c', volumeDir, config }, log).copy(never)).toBeUndefined();
+    expect(await memoryRounds(checkpoints, { name: 'c', volumeDir, config }, log).copy(never)).toBeUndefined();
     expect(warnings).toEqual([expect.stringContaining('no memory tracking')]);
     expect(await readdir(volumeDir)).toEqual([]);
     await rm(volumeDir, { recursive: true });

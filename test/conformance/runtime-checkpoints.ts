@@ -1,13 +1,13 @@
-// What runtimes that keep run state must do; run by the test file of each such driver.
+// The conformance suite of runtimes that make checkpoints; the test file of each such driver runs it.
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { RunConfig, RuntimeDriver, RuntimeExit, StatefulRuns } from '../../server/drivers/runtime/driver.ts';
+import type { RunConfig, RuntimeDriver, RuntimeExit, Checkpoints } from '../../server/drivers/runtime/driver.ts';
 import type { RuntimeHarness } from './runtime.ts';
 import { until } from '../support/until.ts';
 
-export interface StatefulHarness extends RuntimeHarness {
+export interface CheckpointHarness extends RuntimeHarness {
   /** Makes the next storing or restoring fail for this reason; undefined: this runtime cannot be made to fail. */
   readonly fail: ((kind: 'dump' | 'restore', reason: string) => void) | undefined;
   /** Ends that. */
@@ -18,19 +18,19 @@ export interface StatefulHarness extends RuntimeHarness {
 
 const never = new AbortController().signal;
 
-export function statefulConformance(title: string, makeHarness: () => Promise<StatefulHarness>): void {
-  describe(`${title}, run state`, () => {
-    let harness: StatefulHarness;
+export function checkpointConformance(title: string, makeHarness: () => Promise<CheckpointHarness>): void {
+  describe(`${title}, checkpoints`, () => {
+    let harness: CheckpointHarness;
     let driver: RuntimeDriver;
-    let stateful: StatefulRuns;
+    let checkpoints: Checkpoints;
     let exits: RuntimeExit[];
     let base: string;
     let count = 0;
 
     const open = async (): Promise<void> => {
       driver = await harness.open();
-      if (driver.stateful === undefined) throw new Error('this runtime keeps no run state');
-      stateful = driver.stateful;
+      if (driver.checkpoints === undefined) throw new Error('this runtime makes no checkpoints');
+      checkpoints = driver.checkpoints;
       exits = [];
       driver.onExit((exit) => exits.push(exit));
     };
@@ -63,21 +63,21 @@ export function statefulConformance(title: string, makeHarness: () => Promise<St
     };
 
     it('is possible where this suite runs', async () => {
-      expect(await stateful.available()).toEqual({ ok: true });
+      expect(await checkpoints.available()).toEqual({ ok: true });
     });
 
     it('stored with a stop ends the container, announced once before it resolves, and goes on from there', async () => {
       const run = await started();
       const dir = fresh();
-      expect(stateful.isComplete(dir)).toBe(false);
-      await stateful.checkpoint('s1', { dir, leave: 'stopped' }, never);
+      expect(checkpoints.isComplete(dir)).toBe(false);
+      await checkpoints.checkpoint('s1', { dir, leave: 'stopped' }, never);
       expect(exits).toEqual([{ name: 's1', target: 'stop' }]);
       expect(driver.probe('s1')).toEqual({ status: 'stopped', initPid: 0 });
-      expect(stateful.isComplete(dir)).toBe(true);
+      expect(checkpoints.isComplete(dir)).toBe(true);
       expect(harness.remains(run)).toEqual([]);
-      const { initPid } = await stateful.restore(run, { dir }, never);
+      const { initPid } = await checkpoints.restore(run, { dir }, never);
       expect(driver.probe('s1')).toEqual({ status: 'running', initPid });
-      expect(stateful.isComplete(dir)).toBe(true);
+      expect(checkpoints.isComplete(dir)).toBe(true);
       expect(await driver.exec('s1', ['echo', 'on'], {}, never)).toMatchObject({ exitCode: 0, stdout: 'on\n' });
       await driver.freeze('s1');
       await driver.unfreeze('s1');
@@ -89,8 +89,8 @@ export function statefulConformance(title: string, makeHarness: () => Promise<St
     it('a container that went on is found by another driver, and its end noticed', async () => {
       const run = await started();
       const dir = fresh();
-      await stateful.checkpoint('s1', { dir, leave: 'stopped' }, never);
-      const { initPid } = await stateful.restore(run, { dir }, never);
+      await checkpoints.checkpoint('s1', { dir, leave: 'stopped' }, never);
+      const { initPid } = await checkpoints.restore(run, { dir }, never);
       await driver.close();
       await open();
       await driver.recover(['s1']);
@@ -103,19 +103,19 @@ export function statefulConformance(title: string, makeHarness: () => Promise<St
     it('stored without a stop leaves it running as it was, or frozen', async () => {
       await started();
       const before = driver.probe('s1');
-      await stateful.checkpoint('s1', { dir: fresh(), leave: 'running' }, never);
+      await checkpoints.checkpoint('s1', { dir: fresh(), leave: 'running' }, never);
       expect(driver.probe('s1')).toEqual(before);
       const dir = fresh();
-      await stateful.checkpoint('s1', { dir, leave: 'frozen' }, never);
+      await checkpoints.checkpoint('s1', { dir, leave: 'frozen' }, never);
       expect(driver.probe('s1')).toEqual({ ...before, status: 'frozen' });
-      expect([stateful.isComplete(dir), exits]).toEqual([true, []]);
+      expect([checkpoints.isComplete(dir), exits]).toEqual([true, []]);
       await driver.unfreeze('s1');
       expect(await driver.exec('s1', ['echo', 'on'], {}, never)).toMatchObject({ stdout: 'on\n' });
     });
 
     it('of what does not run is NotFound, of what is frozen Failed', async () => {
       await harness.prepare('s1');
-      const store = (): Promise<void> => stateful.checkpoint('s1', { dir: fresh(), leave: 'stopped' }, never);
+      const store = (): Promise<void> => checkpoints.checkpoint('s1', { dir: fresh(), leave: 'stopped' }, never);
       await expect(store()).rejects.toMatchObject({ code: 'NotFound' });
       await started();
       await driver.freeze('s1');
@@ -128,7 +128,7 @@ export function statefulConformance(title: string, makeHarness: () => Promise<St
       await started();
       const before = driver.probe('s1');
       const gone = AbortSignal.abort(new Error('no longer wanted'));
-      await expect(stateful.checkpoint('s1', { dir: fresh(), leave: 'stopped' }, gone)).rejects.toThrow('no longer');
+      await expect(checkpoints.checkpoint('s1', { dir: fresh(), leave: 'stopped' }, gone)).rejects.toThrow('no longer');
       expect(driver.probe('s1')).toEqual(before);
     });
 
@@ -139,10 +139,10 @@ export function statefulConformance(title: string, makeHarness: () => Promise<St
       harness.fail('dump', 'the disk is on fire');
       const logFile = join(base, `log${count}`);
       const dir = fresh();
-      const failed = stateful.checkpoint('s1', { dir, leave: 'stopped', logFile }, never);
+      const failed = checkpoints.checkpoint('s1', { dir, leave: 'stopped', logFile }, never);
       await expect(failed).rejects.toMatchObject({ code: 'Failed', message: expect.stringContaining('s1') });
       expect(String(((await failed.catch((error: unknown) => error)) as Error).cause)).toContain('the disk is on fire');
-      expect([driver.probe('s1'), stateful.isComplete(dir), existsSync(logFile)]).toEqual([before, false, true]);
+      expect([driver.probe('s1'), checkpoints.isComplete(dir), existsSync(logFile)]).toEqual([before, false, true]);
       await driver.stop('s1', { force: true }, never);
       expect(exits).toHaveLength(1);
     });
@@ -151,26 +151,26 @@ export function statefulConformance(title: string, makeHarness: () => Promise<St
       if (harness.fail === undefined) return console.log('skipped: this tool cannot be made to fail');
       const run = await started();
       const dir = fresh();
-      await stateful.checkpoint('s1', { dir, leave: 'stopped' }, never);
+      await checkpoints.checkpoint('s1', { dir, leave: 'stopped' }, never);
       harness.fail('restore', 'a process id is taken');
-      const failed = stateful.restore(run, { dir }, never);
+      const failed = checkpoints.restore(run, { dir }, never);
       await expect(failed).rejects.toMatchObject({ code: 'Failed' });
       expect(String(((await failed.catch((error: unknown) => error)) as Error).cause)).toContain(
         'a process id is taken',
       );
-      expect([driver.probe('s1').status, stateful.isComplete(dir), harness.remains(run)]).toEqual([
+      expect([driver.probe('s1').status, checkpoints.isComplete(dir), harness.remains(run)]).toEqual([
         'stopped',
         true,
         [],
       ]);
       harness.works();
       await driver.start(run, never);
-      await expect(stateful.restore(run, { dir }, never)).rejects.toMatchObject({ code: 'InUse' });
+      await expect(checkpoints.restore(run, { dir }, never)).rejects.toMatchObject({ code: 'InUse' });
     });
 
     it('half of a state is refused before anything is done', async () => {
       const run = await harness.prepare('s1');
-      await expect(stateful.restore(run, { dir: fresh() }, never)).rejects.toMatchObject({ code: 'Failed' });
+      await expect(checkpoints.restore(run, { dir: fresh() }, never)).rejects.toMatchObject({ code: 'Failed' });
       expect([driver.probe('s1').status, harness.remains(run)]).toEqual(['stopped', []]);
     });
 
@@ -178,16 +178,16 @@ export function statefulConformance(title: string, makeHarness: () => Promise<St
       await started();
       const [first, second, last] = [fresh(), fresh(), fresh()];
       if (!harness.rounds) return console.log('skipped: this kernel does not track changes of memory');
-      expect(await stateful.prepare('s1', { dir: first }, never)).toEqual({ unchangedPercent: 0 });
-      const { unchangedPercent } = await stateful.prepare('s1', { dir: second, previous: first }, never);
+      expect(await checkpoints.prepare('s1', { dir: first }, never)).toEqual({ unchangedPercent: 0 });
+      const { unchangedPercent } = await checkpoints.prepare('s1', { dir: second, previous: first }, never);
       expect(unchangedPercent).toBeGreaterThanOrEqual(0);
       expect(unchangedPercent).toBeLessThanOrEqual(100);
       expect(driver.probe('s1').status).toBe('running');
-      await expect(stateful.prepare('s1', { dir: last, previous: join(base, 'x/y') }, never)).rejects.toMatchObject({
+      await expect(checkpoints.prepare('s1', { dir: last, previous: join(base, 'x/y') }, never)).rejects.toMatchObject({
         code: 'Invalid',
       });
-      await stateful.checkpoint('s1', { dir: last, previous: second, leave: 'stopped' }, never);
-      expect(stateful.isComplete(last)).toBe(true);
+      await checkpoints.checkpoint('s1', { dir: last, previous: second, leave: 'stopped' }, never);
+      expect(checkpoints.isComplete(last)).toBe(true);
     });
   });
 }
