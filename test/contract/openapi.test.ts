@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { openApiDocument, queryParameters } from '../../server/api/endpoints/openapi.ts';
-import { golden } from './golden.ts';
+import { expectGolden } from '../support/golden.ts';
 
 interface Operation {
   operationId: string;
@@ -72,5 +72,5 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('is as last reviewed', () => golden('openapi.json', text));
+  it('is as last reviewed', () => expectGolden('contract/openapi.json', text));
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CallerClass } from '../../server/api/endpoints/endpoint.ts';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { decide } from '../../server/auth/policy.ts';
-import { golden } from './golden.ts';
+import { expectGolden } from '../support/golden.ts';
 import { furtherRoutes, routeShape, specRows, type Auth } from './spec-rows.ts';
 
 const expected = new Map<string, Auth>([
@@ -52,6 +52,6 @@ describe('access', () => {
       });
       return `${words.join(' ')}  ${row.method.padEnd(6)} ${row.path}`;
     });
-    golden('access.txt', `${lines.join('\n')}\n`);
+    expectGolden('contract/access.txt', `${lines.join('\n')}\n`);
   });
 });

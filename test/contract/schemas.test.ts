@@ -5,7 +5,7 @@ import { type AppError, errors, errorTable } from '../../server/api/errors.ts';
 import { extensions } from '../../server/api/server/extensions.ts';
 import { factsOf } from '../../server/api/schema/field.ts';
 import { schemas } from '../../server/api/endpoints/schemas-by-name.ts';
-import { golden } from './golden.ts';
+import { expectGolden } from '../support/golden.ts';
 
 interface Field {
   readonly path: string;
@@ -136,7 +136,7 @@ describe('the error table', () => {
   });
   it('is as documented', () => {
     const lines = Object.entries(errorTable).map(([code, row]) => `| ${code} | ${row.status} | ${row.doc} |`);
-    golden('errors.md', `| code | HTTP | when |\n|---|---|---|\n${lines.join('\n')}\n`);
+    expectGolden('contract/errors.md', `| code | HTTP | when |\n|---|---|---|\n${lines.join('\n')}\n`);
   });
 });
 
