@@ -1,5 +1,5 @@
 // The daemon as a process of its own, as it ships (bundled), so that a test can kill it at any moment.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -50,6 +50,9 @@ function buildDaemon(root: string, outdir: string): void {
 
 export interface ChildDaemon {
   readonly socketPath: string;
+  /** HOST:PORT of the TLS listener. */
+  readonly https: string | undefined;
+  readonly runtime: string;
   readonly pid: number;
   /** Lines of standard error so far. */
   readonly log: string[];
@@ -59,7 +62,7 @@ export interface ChildDaemon {
 
 export class DaemonFailed extends Error {}
 
-/** Resolves when it says that it is ready. Throws DaemonFailed with what it said when it ends instead. */
+/** Resolves when it says that it is ready. Throws DaemonFailed with its log when it ends instead. It ends with this process. */
 export async function startChild(
   bundle: Pick<Bundle, 'entry'>,
   stateDir: string,
@@ -70,26 +73,27 @@ export async function startChild(
   const env: NodeJS.ProcessEnv = { ...process.env, ...environment };
   delete env['GANTRY_SQLITE_WORKER'];
   delete env['GANTRY_PARSE_WORKER'];
-  const child: ChildProcess = spawn(
-    process.execPath,
-    [bundle.entry, '--state-dir', stateDir, '--runtime', runtime, ...more],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env,
-    },
-  );
+  const argv = [bundle.entry, '--state-dir', stateDir, '--runtime', runtime, ...more];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'], env });
   const log: string[] = [];
-  createInterface({ input: child.stderr! }).on('line', (line) => log.push(line));
+  createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
+  const killChild = (): void => void child.kill('SIGKILL');
+  process.once('exit', killChild);
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
+    child.once('exit', (code, signal) => {
+      process.off('exit', killChild);
+      resolve({ code, signal });
+    });
   });
   const ready = new Promise<Json>((resolve) =>
-    createInterface({ input: child.stdout! }).once('line', (line) => resolve(JSON.parse(line))),
+    createInterface({ input: child.stdout }).once('line', (line) => resolve(JSON.parse(line))),
   );
   const first = await Promise.race([ready, exited.then(() => undefined)]);
   if (first === undefined) throw new DaemonFailed(log.join('\n'));
   return {
     socketPath: first.socket as string,
+    https: (first.https as string | null) ?? undefined,
+    runtime: first.runtime as string,
     pid: child.pid!,
     log,
     exited,

@@ -1,9 +1,8 @@
 // gantryd as a process: started, killed, restarted on one state directory. What it leaves on the host is remains.ts.
-import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { startChild, type ChildDaemon } from './child-process.ts';
 import { call, type Answer, type Sent } from './daemon.ts';
 import { plainEnv, type Programs } from '../cli/programs.ts';
 
@@ -13,23 +12,17 @@ export interface GantrydOptions {
   readonly https?: string;
 }
 
-interface Ready {
-  readonly socket: string;
-  readonly https: string | null;
-  readonly runtime: string;
-}
-
 /** Start with `startGantryd`; end with `remove` of remains.ts, or `stop` when nothing was made on the host. */
 export class Gantryd {
   readonly dir: string;
   readonly socketPath: string;
   readonly host: string;
   https: string | undefined;
-  /** Everything it said on standard error, over all its lives. */
-  log = '';
   readonly #programs: Programs;
   readonly #options: GantrydOptions;
-  #child: ChildProcess | undefined;
+  #child: ChildDaemon | undefined;
+  /** Of the processes before this one. */
+  #earlierLog = '';
 
   constructor(programs: Programs, options: GantrydOptions) {
     this.#programs = programs;
@@ -51,28 +44,20 @@ export class Gantryd {
     return this.#child !== undefined;
   }
 
+  /** Standard error of all its processes. */
+  get log(): string {
+    return `${this.#earlierLog}${this.#child?.log.join('\n') ?? ''}`;
+  }
+
   async start(): Promise<this> {
     const { runtime, https } = this.#options;
     const listen = https === undefined ? [] : ['--https', https];
-    const argv = [this.#programs.gantryd, '--state-dir', this.dir, '--runtime', runtime, ...listen];
-    const child = spawn(process.execPath, argv, { env: plainEnv(), stdio: ['ignore', 'pipe', 'pipe'] });
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (this.log += chunk));
-    // A test that ends early must not leave it behind.
-    const kill = (): void => void child.kill('SIGKILL');
-    process.once('exit', kill);
-    child.once('exit', () => {
-      process.off('exit', kill);
-      if (this.#child === child) this.#child = undefined;
-    });
+    const child = await startChild({ entry: this.#programs.gantryd }, this.dir, runtime, listen, plainEnv());
     this.#child = child;
-    for await (const line of createInterface({ input: child.stdout })) {
-      const ready = JSON.parse(line) as Ready;
-      if (ready.runtime !== runtime) throw new Error(`gantryd took the runtime ${ready.runtime}`);
-      this.https = ready.https ?? undefined;
-      child.stdout.resume();
-      return this;
-    }
-    throw new Error(`gantryd ended before it was ready:\n${this.log}`);
+    void child.exited.then(() => this.#forget(child));
+    if (child.runtime !== runtime) throw new Error(`gantryd took the runtime ${child.runtime}`);
+    this.https = child.https;
+    return this;
   }
 
   /** As a power cut of the process: SIGKILL. Resolves when it is gone. */
@@ -103,11 +88,14 @@ export class Gantryd {
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child;
+    await child?.kill(signal);
+    if (child !== undefined) this.#forget(child);
+  }
+
+  #forget(child: ChildDaemon): void {
+    if (this.#child !== child) return;
+    this.#earlierLog = `${this.log}\n`;
     this.#child = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill(signal);
-    await ended;
   }
 }
 
