@@ -2,7 +2,8 @@
 import type { Container, ContainerState } from '../../server/api/container/container.ts';
 import type { Client } from '../../server/client/client.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
-import { collections, type ClientKind, type KindTypes } from '../../server/client/kind-paths.ts';
+import { kinds, nameOfObject, type KindName } from '../../server/api/kinds.ts';
+import type { KindTypes } from '../../server/api/kind-schemas.ts';
 import { needed } from './entry-or-create.ts';
 
 export interface Seen<T> {
@@ -14,7 +15,7 @@ export interface Seen<T> {
 /** With its state, as far as it runs. */
 export type SeenContainer = Container & { readonly state?: ContainerState | null };
 
-export interface ReadTypes extends Omit<{ readonly [K in ClientKind]: KindTypes[K]['object'] }, 'container'> {
+export interface ReadTypes extends Omit<{ readonly [K in KindName]: KindTypes[K]['object'] }, 'container'> {
   readonly container: SeenContainer;
 }
 
@@ -36,11 +37,9 @@ const listFrom = 4;
 /** How long to listen for company. */
 const gatherMs = 3;
 
-const nameMember: Partial<Record<ClientKind, string>> = { image: 'fingerprint', certificate: 'fingerprint' };
-
 export class ObjectReader {
   readonly #client: Client;
-  readonly #kinds = new Map<ClientKind, KindState>();
+  readonly #kinds = new Map<KindName, KindState>();
   /** Once something is written, every read is a new one. */
   #hasWritten = false;
 
@@ -53,7 +52,7 @@ export class ObjectReader {
   }
 
   /** Undefined: there is none of that name. */
-  read<K extends ClientKind>(kind: K, name: string, signal: AbortSignal): Promise<Seen<ReadTypes[K]> | undefined> {
+  read<K extends KindName>(kind: K, name: string, signal: AbortSignal): Promise<Seen<ReadTypes[K]> | undefined> {
     if (this.#hasWritten) return this.#readOne(kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
     const state = needed(this.#kinds, kind, () => ({ waiting: [], single: 0, list: undefined }));
     const { list } = state;
@@ -64,7 +63,7 @@ export class ObjectReader {
     });
   }
 
-  #flush(kind: ClientKind, state: KindState, signal: AbortSignal): void {
+  #flush(kind: KindName, state: KindState, signal: AbortSignal): void {
     const waiting = state.waiting.splice(0, state.waiting.length);
     if (state.single + waiting.length < listFrom) {
       state.single += waiting.length;
@@ -77,7 +76,7 @@ export class ObjectReader {
     for (const { name, resolve, reject } of waiting) list.then((all) => resolve(seenIn(all, name)), reject);
   }
 
-  async #readOne(kind: ClientKind, name: string, signal: AbortSignal): Promise<Seen<unknown> | undefined> {
+  async #readOne(kind: KindName, name: string, signal: AbortSignal): Promise<Seen<unknown> | undefined> {
     try {
       const { metadata, etag } = await this.#client.get(kind, name, signal);
       const object = kind === 'container' ? await this.#withState(metadata as Container, signal) : metadata;
@@ -95,11 +94,11 @@ export class ObjectReader {
   }
 
   /** Not under the time limit of the one who happened to be first. */
-  async #readAll(kind: ClientKind): Promise<ReadonlyMap<string, unknown>> {
+  async #readAll(kind: KindName): Promise<ReadonlyMap<string, unknown>> {
     const recursion = kind === 'container' ? 2 : 1;
-    const call = { method: 'GET', path: collections[kind], query: { recursion }, timeoutMs: 120_000 } as const;
+    const call = { method: 'GET', path: kinds[kind].collection, query: { recursion }, timeoutMs: 120_000 } as const;
     const { metadata } = await this.#client.http.send<readonly Readonly<Record<string, string>>[] | null>(call);
-    return new Map((metadata ?? []).map((object) => [object[nameMember[kind] ?? 'name'] ?? '', object]));
+    return new Map((metadata ?? []).map((object) => [nameOfObject(kind, object), object]));
   }
 }
 

@@ -9,6 +9,7 @@ export * from './event.ts';
 export { extensions } from './server/extensions.ts';
 export { factsOf, type Effect, type FieldFacts } from './schema/field.ts';
 export * from './image/image.ts';
+export { kindSchemas } from './kind-schemas.ts';
 export { kinds } from './kinds.ts';
 export * from './network/network.ts';
 export * from './operation.ts';

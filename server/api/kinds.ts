@@ -1,10 +1,5 @@
-// The kinds of objects a manifest, a plan or a Terraform resource can name: one row each. What the reconciler does with a
-// kind is in reconciler/core/kinds; this table holds only what the API says.
-import type { TSchema } from 'typebox';
-import { Certificate, CertificateCreate, CertificatePut } from './server/certificate.ts';
-import { Container, ContainerCreate, ContainerPut } from './container/container.ts';
-import { Project, ProjectCreate, ProjectPut } from './cluster/cluster.ts';
-import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image/image.ts';
+// The kinds of objects that a manifest, a plan or a Terraform resource can name: one row each, without schemas (kind-schemas.ts), so that
+// reading it costs nothing. What the reconciler does with a kind is in reconciler/core/kinds.
 import {
   aliasName,
   containerName,
@@ -16,23 +11,25 @@ import {
   volumePathName,
   type NameRule,
 } from './names.ts';
-import { Network, NetworkCreate, NetworkPut } from './network/network.ts';
-import { StoragePool, StoragePoolCreate, StoragePoolPut } from './storage/pool.ts';
-import { Profile, ProfileCreate, ProfilePut } from './container/profile.ts';
-import { PooledVolumeCreate } from './storage/pooled-volume.ts';
-import { ServerDocument, ServerDocumentPut } from './server/server-document.ts';
-import { StorageVolume, StorageVolumePut } from './storage/volume.ts';
 
 export interface KindRow {
   readonly doc: string;
   /** For messages: `storage pool`. */
   readonly label: string;
   readonly collection: string;
-  /** The object of a GET, with its field facts. */
-  readonly object: TSchema;
-  readonly create: TSchema;
-  readonly put: TSchema;
   readonly nameRule: NameRule;
+  /** Members that name an object, joined by slashes; default: `name`. */
+  readonly namedBy?: readonly string[];
+  /** The list of these objects in a preseed document; absent: there is one object, and the preseed key is `config`. */
+  readonly plural?: string;
+  /** Their table in the observed world (reconciler/core/documents/observed.ts). */
+  readonly table?: string;
+  /** Other words that people and other tools use for the kind. */
+  readonly words: readonly string[];
+  /** What a project needs to have such objects for itself: one of its features, or nothing (empty). Absent: no project has any. */
+  readonly projectFeature?: string;
+  /** Members that `gantry get` shows beside the name (reconciler/cli/verbs/objects/columns.ts). */
+  readonly columns: readonly string[];
   /** API extension without which a server has no such objects. */
   readonly since?: string;
 }
@@ -43,95 +40,137 @@ export const kinds = {
     doc: 'Settings of the server itself. Always there: keys are set and unset, nothing is made or deleted.',
     label: 'server config',
     collection: '/1.0',
-    object: ServerDocument,
-    create: ServerDocumentPut,
-    put: ServerDocumentPut,
     nameRule: serverConfigName,
+    words: ['server', 'config'],
+    columns: ['config'],
   },
   certificate: {
     doc: 'A client certificate that the server trusts. The server knows it by its fingerprint.',
     label: 'certificate',
     collection: '/1.0/certificates',
-    object: Certificate,
-    create: CertificateCreate,
-    put: CertificatePut,
     nameRule: aliasName,
+    namedBy: ['fingerprint'],
+    plural: 'certificates',
+    table: 'certificates',
+    words: ['cert', 'trust'],
+    columns: ['name', 'type'],
   },
   project: {
     doc: 'A name space for containers, images, profiles and volumes, with limits and restrictions.',
     label: 'project',
     collection: '/1.0/projects',
-    object: Project,
-    create: ProjectCreate,
-    put: ProjectPut,
     nameRule: projectName,
+    plural: 'projects',
+    table: 'projects',
+    words: [],
+    columns: ['used_by', 'description'],
     since: 'projects',
   },
   storage_pool: {
     doc: 'Storage for root file systems and volumes.',
     label: 'storage pool',
     collection: '/1.0/storage-pools',
-    object: StoragePool,
-    create: StoragePoolCreate,
-    put: StoragePoolPut,
     nameRule: poolName,
+    plural: 'storage_pools',
+    table: 'pools',
+    words: ['pool', 'pools', 'storage'],
+    columns: ['driver', 'status', 'used_by', 'description'],
   },
   storage_volume: {
     doc: 'A custom volume in a storage pool. Named `POOL/VOLUME` where documents refer to it.',
     label: 'storage volume',
     collection: '/1.0/storage-pools/{pool}/volumes/custom',
-    object: StorageVolume,
-    create: PooledVolumeCreate,
-    put: StorageVolumePut,
     nameRule: volumePathName,
+    namedBy: ['pool', 'name'],
+    plural: 'storage_volumes',
+    table: 'volumes',
+    words: ['volume', 'volumes', 'custom_volume'],
+    projectFeature: 'features.storage.volumes',
+    columns: ['used_by', 'description'],
   },
   network: {
     doc: 'A managed bridge.',
     label: 'network',
     collection: '/1.0/networks',
-    object: Network,
-    create: NetworkCreate,
-    put: NetworkPut,
     nameRule: networkName,
+    plural: 'networks',
+    table: 'networks',
+    words: ['bridge'],
+    projectFeature: 'features.networks',
+    columns: ['type', 'managed', 'used_by', 'description'],
   },
   profile: {
     doc: 'Config and devices that containers share.',
     label: 'profile',
     collection: '/1.0/profiles',
-    object: Profile,
-    create: ProfileCreate,
-    put: ProfilePut,
     nameRule: profileName,
+    plural: 'profiles',
+    table: 'profiles',
+    words: [],
+    projectFeature: 'features.profiles',
+    columns: ['used_by', 'description'],
   },
   image: {
     doc: 'A root file system to create containers from. Its name lives in the manifests only; the server knows the fingerprint.',
     label: 'image',
     collection: '/1.0/images',
-    object: Image,
-    create: ImageCreate,
-    put: ImagePut,
     nameRule: aliasName,
+    namedBy: ['fingerprint'],
+    plural: 'images',
+    table: 'images',
+    words: [],
+    projectFeature: 'features.images',
+    columns: ['aliases', 'architecture', 'uploaded_at'],
   },
   image_alias: {
     doc: 'A name for an image.',
     label: 'image alias',
     collection: '/1.0/images/aliases',
-    object: ImageAlias,
-    create: ImageAliasCreate,
-    put: ImageAliasPut,
     nameRule: aliasName,
+    plural: 'image_aliases',
+    table: 'aliases',
+    words: ['alias', 'aliases'],
+    projectFeature: 'features.images',
+    columns: ['target', 'description'],
   },
   container: {
     doc: 'A system container.',
     label: 'container',
     collection: '/1.0/containers',
-    object: Container,
-    create: ContainerCreate,
-    put: ContainerPut,
     nameRule: containerName,
+    plural: 'containers',
+    table: 'containers',
+    words: ['instance', 'instances', 'lxc'],
+    projectFeature: '',
+    columns: ['status', 'addresses', 'image', 'profiles', 'description'],
   },
 } as const satisfies Record<string, KindRow>;
 
 export type KindName = keyof typeof kinds;
+/** Kinds of which a server has a list: all but its own config. */
+export type ListedKind = {
+  [K in KindName]: (typeof kinds)[K] extends { readonly table: string } ? K : never;
+}[KindName];
+
 export const kindNames = Object.keys(kinds) as readonly KindName[];
 export const isKindName = (text: string): text is KindName => Object.hasOwn(kinds, text);
+export const kindRow = (kind: KindName): KindRow => kinds[kind];
+export const listedKinds = kindNames.filter((kind): kind is ListedKind => kindRow(kind).table !== undefined);
+
+/** Whether its objects are in a project, on servers that have projects. */
+export const isInProject = (kind: KindName): boolean => kindRow(kind).projectFeature !== undefined;
+
+/** `storage-pools`, `pool`, `storage_pool`: the kind that a word means; undefined: none. */
+export function kindOfWord(word: string): KindName | undefined {
+  const plain = word.toLowerCase().replaceAll(/[-\s]/g, '_');
+  return kindNames.find((kind) => {
+    const { plural, words } = kindRow(kind);
+    return kind === plain || plural === plain || words.includes(plain);
+  });
+}
+
+/** The name by which the API knows an object: of an image its fingerprint, of a volume `POOL/VOLUME`. */
+export const nameOfObject = (kind: KindName, object: object): string =>
+  (kindRow(kind).namedBy ?? ['name'])
+    .map((member) => (object as Readonly<Record<string, string | undefined>>)[member] ?? '')
+    .join('/');

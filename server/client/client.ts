@@ -20,7 +20,9 @@ import {
 } from './channels/exec.ts';
 import { createHttp, type Call, type Http } from './transport/http.ts';
 import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './files/image-files.ts';
-import { collections, partsOfVolume, pathOf, volumesOf, type ClientKind, type KindTypes } from './kind-paths.ts';
+import { kinds, type KindName } from '../api/kinds.ts';
+import type { KindTypes } from '../api/kind-schemas.ts';
+import { partsOfVolume, pathOf, volumesOf } from './kind-paths.ts';
 import { OperationFollower, type Operations } from './operations.ts';
 import { isObject, type Reply } from './transport/reply.ts';
 import { Transport, type TlsOptions } from './transport/transport.ts';
@@ -56,9 +58,9 @@ export interface Client {
   patchServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
 
   /** All objects of the kind (recursion=1). */
-  list<K extends ClientKind>(kind: K, signal?: AbortSignal): Promise<readonly KindTypes[K]['object'][]>;
+  list<K extends KindName>(kind: K, signal?: AbortSignal): Promise<readonly KindTypes[K]['object'][]>;
   /** `target`: as that member of a cluster has it. */
-  get<K extends ClientKind>(
+  get<K extends KindName>(
     kind: K,
     name: string,
     signal?: AbortSignal,
@@ -69,28 +71,28 @@ export interface Client {
   /** Names of the network ACLs, which LXD has. */
   acls(signal?: AbortSignal): Promise<readonly string[]>;
   /** These four may answer with an operation: wrap them in `operations.run` to wait for it. */
-  create<K extends ClientKind>(
+  create<K extends KindName>(
     kind: K,
     body: KindTypes[K]['create'],
     options?: WriteOptions,
     signal?: AbortSignal,
   ): Promise<Reply<unknown>>;
-  put<K extends ClientKind>(
+  put<K extends KindName>(
     kind: K,
     name: string,
     body: KindTypes[K]['put'],
     options?: WriteOptions,
     signal?: AbortSignal,
   ): Promise<Reply<unknown>>;
-  patch<K extends ClientKind>(
+  patch<K extends KindName>(
     kind: K,
     name: string,
     body: Partial<KindTypes[K]['put']>,
     options?: WriteOptions,
     signal?: AbortSignal,
   ): Promise<Reply<unknown>>;
-  delete(kind: ClientKind, name: string, signal?: AbortSignal): Promise<Reply<unknown>>;
-  rename(kind: ClientKind, name: string, newName: string, signal?: AbortSignal): Promise<Reply<unknown>>;
+  delete(kind: KindName, name: string, signal?: AbortSignal): Promise<Reply<unknown>>;
+  rename(kind: KindName, name: string, newName: string, signal?: AbortSignal): Promise<Reply<unknown>>;
 
   containerState(name: string, signal?: AbortSignal): Promise<Reply<ContainerState>>;
   putContainerState(name: string, body: ContainerStatePut, signal?: AbortSignal): Promise<Reply<Operation>>;
@@ -141,7 +143,7 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
     );
   const operations = new OperationFollower({ http, openEvents: (handlers) => openEvents(['operation'], handlers) });
   const send = <T>(call: Call, signal?: AbortSignal): Promise<Reply<T>> => http.send<T>(call, signal);
-  const pools = sharedWhileAsked((signal) => listOf(send, collections.storage_pool, signal));
+  const pools = sharedWhileAsked((signal) => listOf(send, kinds.storage_pool.collection, signal));
   return {
     host: renderEndpoint(endpoint),
     http,
@@ -156,21 +158,23 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
     server: (signal) => send({ method: 'GET', path: '/1.0' }, signal),
     putServer: (json, write = {}, signal) => send({ method: 'PUT', path: '/1.0', json, ...writing(write) }, signal),
     patchServer: (json, write = {}, signal) => send({ method: 'PATCH', path: '/1.0', json, ...writing(write) }, signal),
-    list: async <K extends ClientKind>(kind: K, signal?: AbortSignal) =>
+    list: async <K extends KindName>(kind: K, signal?: AbortSignal) =>
       (kind === 'storage_volume'
         ? await listVolumes(send, pools, signal)
         : kind === 'server_config'
           ? [(await readServer(send, signal)).metadata]
           : kind === 'storage_pool'
             ? await pools(signal)
-            : await listOf(send, collections[kind], signal)) as readonly KindTypes[K]['object'][],
+            : await listOf(send, kinds[kind].collection, signal)) as readonly KindTypes[K]['object'][],
     acls: async (signal) =>
       (await listOf(send, '/1.0/network-acls', signal)).map((one) => (one as { name: string }).name),
     members: async (signal) =>
       (await listOf(send, '/1.0/cluster/members', signal)).map((one) => (one as { server_name: string }).server_name),
     get: async (kind, name, signal, target) => {
-      if (kind === 'server_config') return readServer(send, signal);
-      const reply: Reply<object> = await send({ method: 'GET', path: pathOf(kind, name), query: { target } }, signal);
+      const reply: Reply<object> =
+        kind === 'server_config'
+          ? await readServer(send, signal)
+          : await send({ method: 'GET', path: pathOf(kind, name), query: { target } }, signal);
       const { pool } = partsOfVolume(name);
       return (kind === 'storage_volume' ? { ...reply, metadata: { ...reply.metadata, pool } } : reply) as never;
     },
@@ -278,8 +282,8 @@ async function listVolumes(send: Send, pools: Ask, signal?: AbortSignal): Promis
   return lists.flat();
 }
 
-function creating(kind: ClientKind, json: object): Pick<Call, 'path' | 'json'> {
-  if (kind !== 'storage_volume') return { path: collections[kind], json };
+function creating(kind: KindName, json: object): Pick<Call, 'path' | 'json'> {
+  if (kind !== 'storage_volume') return { path: kinds[kind].collection, json };
   const { pool, ...volume } = json as KindTypes['storage_volume']['create'];
   return { path: volumesOf(pool), json: { ...volume, type: 'custom' } };
 }

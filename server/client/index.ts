@@ -14,7 +14,8 @@ export type { FileAttributes, FileEntry, Files, FileWrite } from './files/contai
 export type { ConsoleOptions, ConsoleSession, ExecOptions, ExecSession, TerminalSize } from './channels/exec.ts';
 export type { Call, Http } from './transport/http.ts';
 export type { ImageExport, ImageUpload } from './files/image-files.ts';
-export type { ClientKind, KindTypes } from './kind-paths.ts';
+export type { KindName } from '../api/kinds.ts';
+export type { KindTypes } from '../api/kind-schemas.ts';
 export { copyContainer, migrationModes, moveContainer } from './channels/migrate.ts';
 export type { ContainerAt, CopyOptions, MigrationMode } from './channels/migrate.ts';
 export { operationId } from './operations.ts';

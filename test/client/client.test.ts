@@ -7,12 +7,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { kinds } from '../../server/api/kinds.ts';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError, remedyFor } from '../../server/client/client-error.ts';
 import { parseEndpoint } from '../../server/client/transport/host-endpoint.ts';
 import { TooLongError } from '../../server/client/transport/exchange.ts';
-import { collections } from '../../server/client/kind-paths.ts';
 import { Transport } from '../../server/client/transport/transport.ts';
 import { until } from '../support/until.ts';
 import { startFakeDaemon, type FakeDaemon, type FakeDaemonOptions } from '../support/fakes/http-daemon.ts';
@@ -48,12 +46,6 @@ async function failure(promise: Promise<unknown>): Promise<ClientError> {
   expect(error).toBeInstanceOf(ClientError);
   return error as ClientError;
 }
-
-test('the collections of the client are those of the API', () => {
-  for (const [kind, row] of Object.entries(kinds)) {
-    expect(collections[kind as keyof typeof collections]).toBe(row.collection);
-  }
-});
 
 test('hosts are read in all their forms', () => {
   expect(parseEndpoint('unix:///a/b')).toEqual({ kind: 'unix', path: '/a/b' });

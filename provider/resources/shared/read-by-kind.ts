@@ -1,12 +1,12 @@
 // Objects of the kinds that the client knows: read with ETag, deleted. What they hold, their resources know.
-import type { ClientKind } from '../../../server/client/kind-paths.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
 import type { ReadTypes } from '../../connection/reader.ts';
 import type { Context } from '../../framework/provider.ts';
 import { keepEtag, performDelete } from './write.ts';
 
 /** Undefined: there is none. */
-export async function readKind<K extends ClientKind>(
+export async function readKind<K extends KindName>(
   { client, privateData, signal }: Context<Link>,
   kind: K,
   name: string,
@@ -16,5 +16,5 @@ export async function readKind<K extends ClientKind>(
   return seen?.object;
 }
 
-export const deleteKind = (context: Context<Link>, kind: ClientKind, name: string): Promise<void> =>
+export const deleteKind = (context: Context<Link>, kind: KindName, name: string): Promise<void> =>
   performDelete(context, () => context.client.client.delete(kind, name, context.signal));

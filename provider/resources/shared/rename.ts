@@ -1,6 +1,6 @@
 // Names that change: objects are renamed in place, and what lies inside of one that is renamed goes along with it.
 import { isNotFound } from '../../../server/client/client-error.ts';
-import type { ClientKind } from '../../../server/client/kind-paths.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
@@ -13,12 +13,7 @@ interface Named {
 }
 
 /** Nothing when the name is as it was. */
-export async function renameKind(
-  context: Context<Link>,
-  kind: ClientKind,
-  prior: Named,
-  planned: Named,
-): Promise<void> {
+export async function renameKind(context: Context<Link>, kind: KindName, prior: Named, planned: Named): Promise<void> {
   if (planned.name === prior.name) return;
   const { client } = context.client;
   await perform(context, () => client.rename(kind, prior.name, planned.name, context.signal));

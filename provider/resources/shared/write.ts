@@ -8,7 +8,8 @@ import {
   remedyFor,
 } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
-import type { ClientKind, KindTypes } from '../../../server/client/kind-paths.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import type { Context, CreateContext, PrivateData } from '../../framework/provider.ts';
@@ -149,10 +150,10 @@ export function conflicting<S extends object>(
   return differing(prior, read(prior), names).filter((name) => unwanted.includes(name));
 }
 
-type ObjectOf<K extends ClientKind> = KindTypes[K]['object'];
+type ObjectOf<K extends KindName> = KindTypes[K]['object'];
 
 /** The edit of an object of a kind that the client knows. */
-export const editOf = <K extends ClientKind>(
+export const editOf = <K extends KindName>(
   context: Context<Link>,
   kind: K,
   name: string,

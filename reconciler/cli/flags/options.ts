@@ -1,4 +1,5 @@
 // Parses what commander leaves as text: targets, variables, durations. Pure; wrong values are usage errors.
+import { kindNames, kindOfWord } from '../../../server/api/kinds.ts';
 import type { Address } from '../../core/documents/document.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
 import { usageError } from '../errors/usage-error.ts';
@@ -66,47 +67,11 @@ export interface CliOptions {
   readonly mode?: string;
 }
 
-const kindWords: Readonly<Record<string, string>> = {
-  containers: 'container',
-  profiles: 'profile',
-  networks: 'network',
-  pools: 'storage_pool',
-  storage_pools: 'storage_pool',
-  storage_volumes: 'storage_volume',
-  aliases: 'image_alias',
-  'storage-pool': 'storage_pool',
-  pool: 'storage_pool',
-  images: 'image',
-  'image-alias': 'image_alias',
-  alias: 'image_alias',
-  volumes: 'storage_volume',
-  'storage-volume': 'storage_volume',
-  volume: 'storage_volume',
-  certificates: 'certificate',
-  projects: 'project',
-};
-const kindNames = [
-  'server_config',
-  'certificate',
-  'project',
-  'storage_pool',
-  'storage_volume',
-  'network',
-  'profile',
-  'image',
-  'image_alias',
-  'container',
-] as const;
-
-/** `container`, and what people type instead; undefined for no kind. */
-export const parseKind = (word: string): (typeof kindNames)[number] | undefined =>
-  kindNames.find((kind) => kind === (kindWords[word] ?? word));
-
 /** `container/web1`, with some leniency about the kind. */
 export function parseAddress(text: string): Address {
   const slash = text.indexOf('/');
   const word = text.slice(0, Math.max(slash, 0));
-  const kind = parseKind(word);
+  const kind = kindOfWord(word);
   const name = text.slice(slash + 1);
   if (kind === undefined || name === '') {
     throw usageError(`${JSON.stringify(text)} is not KIND/NAME; kinds are ${kindNames.join(', ')}`);

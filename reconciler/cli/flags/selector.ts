@@ -1,8 +1,8 @@
 // Which objects a command means: `KIND`, `KIND/NAME` and `KIND/PATTERN` with `*` for any text. Pure.
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import type { KindName } from '../../../server/api/kinds.ts';
+import { kindOfWord, type KindName } from '../../../server/api/kinds.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { parseAddress, parseKind } from './options.ts';
+import { parseAddress } from './options.ts';
 import { CliError } from '../errors/usage-error.ts';
 
 interface Named {
@@ -27,7 +27,7 @@ export function selectObjects<T extends Named>(
 }
 
 function matcherOf(word: string): (object: Named) => boolean {
-  const kind = parseKind(word);
+  const kind = kindOfWord(word);
   if (kind !== undefined) return (object) => object.kind === kind;
   const address = parseAddress(word);
   const wanted = address.slice(0, address.indexOf('/'));

@@ -1,5 +1,6 @@
 // `gantry drift|status|get --hosts`: the command for one host, done for each, and what they said put together.
-import { columnsOf, type Shown } from '../verbs/objects/get.ts';
+import { columnsOf } from '../verbs/objects/get.ts';
+import type { Shown } from '../verbs/objects/columns.ts';
 import type { OpenContext } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import type { CliOptions } from '../flags/options.ts';

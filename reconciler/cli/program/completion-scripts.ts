@@ -1,5 +1,6 @@
 // Completion scripts for shells, made from the tree of commands. Live names come from `gantry get KIND -o name` at the time. Pure.
 import type { Command } from 'commander';
+import { kindNames } from '../../../server/api/kinds.ts';
 
 /** What stands in the place of arguments. */
 type Wanted = 'address' | 'kind' | 'container' | 'file';
@@ -40,8 +41,7 @@ function wantedOf(command: Command): Wanted {
   return names[0] !== undefined && containerArguments.test(names[0]) ? 'container' : 'file';
 }
 
-const kinds =
-  'server_config certificate project storage_pool storage_volume network profile image image_alias container';
+const kinds = kindNames.join(' ');
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 export function bashCompletion(program: Command): string {

@@ -1,6 +1,6 @@
 // What documents ask for and this server cannot do: told with the name of the missing API extension before anything is planned. Pure.
 import { lackOfExtension, unservedExtension } from '../../../server/api/server/capability.ts';
-import { kinds, type KindRow } from '../../../server/api/kinds.ts';
+import { kindRow } from '../../../server/api/kinds.ts';
 import { incapable } from '../settings/capability-messages.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Document } from '../documents/document.ts';
@@ -16,7 +16,7 @@ export function capabilityProblems(objects: readonly Document[], observed: Obser
       observed.server.unserved?.includes(extension) === true
         ? unservedExtension(extension)
         : lackOfExtension(observed.server.extensions, extension);
-    const { since, label }: KindRow = kinds[object.kind];
+    const { since, label } = kindRow(object.kind);
     const lack = since === undefined ? undefined : lackOf(since);
     if (lack !== undefined) return [incapable(object, '', `have a ${label}`, lack)];
     const ofOwn = [...memberProblems(object, observed), ...snapshotProblems(object, observed)];

@@ -1,12 +1,6 @@
 // The live world as the plan sees it: plain data of the list calls (recursion=1). Reading it is the engine's work.
-import type { Certificate } from '../../../server/api/server/certificate.ts';
-import type { Project } from '../../../server/api/cluster/cluster.ts';
-import type { Container } from '../../../server/api/container/container.ts';
-import type { Image, ImageAlias } from '../../../server/api/image/image.ts';
-import type { Network } from '../../../server/api/network/network.ts';
-import type { StoragePool } from '../../../server/api/storage/pool.ts';
-import type { Profile } from '../../../server/api/container/profile.ts';
-import type { StorageVolume } from '../../../server/api/storage/volume.ts';
+import type { KindTypes } from '../../../server/api/kind-schemas.ts';
+import { kinds, listedKinds, type KindName, type ListedKind } from '../../../server/api/kinds.ts';
 import type { SetState } from '../ownership/set-state.ts';
 
 export interface Live<T> {
@@ -15,9 +9,14 @@ export interface Live<T> {
   readonly etag?: string;
 }
 
-export type PooledVolume = StorageVolume & { readonly pool: string };
+export type PooledVolume = KindTypes['storage_volume']['object'];
 
-export interface Observed {
+type Tables = {
+  readonly [K in ListedKind as (typeof kinds)[K]['table']]: ReadonlyMap<string, Live<KindTypes[K]['object']>>;
+};
+
+/** A table for each kind of which there is a list, by the names of `nameOfObject`; `projects` is empty where the server has none. */
+export interface Observed extends Tables {
   readonly server: {
     readonly extensions: readonly string[];
     /** Of these, those whose requests it answers with 501. */
@@ -32,19 +31,6 @@ export interface Observed {
   };
   /** What each set keeps on the server. */
   readonly sets?: ReadonlyMap<string, SetState>;
-  readonly containers: ReadonlyMap<string, Live<Container>>;
-  readonly profiles: ReadonlyMap<string, Live<Profile>>;
-  readonly networks: ReadonlyMap<string, Live<Network>>;
-  readonly pools: ReadonlyMap<string, Live<StoragePool>>;
-  /** By full fingerprint. */
-  readonly images: ReadonlyMap<string, Live<Image>>;
-  readonly aliases: ReadonlyMap<string, Live<ImageAlias>>;
-  /** Custom volumes, by `POOL/VOLUME`. */
-  readonly volumes: ReadonlyMap<string, Live<PooledVolume>>;
-  /** By fingerprint. */
-  readonly certificates: ReadonlyMap<string, Live<Certificate>>;
-  /** Empty where the server has none. */
-  readonly projects: ReadonlyMap<string, Live<Project>>;
   /** Names of the members of a cluster; networks and pools have `member_overrides` then, with the config of each. */
   readonly members?: readonly string[];
   /** Project of the connection; default `default`. Objects of others go by `NAME@PROJECT` and have a member `project`. */
@@ -53,13 +39,11 @@ export interface Observed {
 
 export const emptyWorld: Observed = {
   server: { extensions: [] },
-  containers: new Map(),
-  profiles: new Map(),
-  networks: new Map(),
-  pools: new Map(),
-  images: new Map(),
-  aliases: new Map(),
-  volumes: new Map(),
-  certificates: new Map(),
-  projects: new Map(),
+  ...(Object.fromEntries(listedKinds.map((kind) => [kinds[kind].table, new Map()])) as unknown as Tables),
 };
+
+const none: ReadonlyMap<string, Live<object>> = new Map();
+
+/** Live objects of a kind; none of the server config, which is no list. */
+export const tableOf = (observed: Observed, kind: KindName): ReadonlyMap<string, Live<object>> =>
+  kind === 'server_config' ? none : observed[kinds[kind].table];

@@ -1,9 +1,8 @@
 // What lifecycle events tell of an object: which one, what was done, when and by whom. Servers spell them in two ways. Pure.
-import { isKindName, type KindName } from '../../../server/api/kinds.ts';
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, textOf } from '../documents/json-values.ts';
+import { addressOfUrl } from '../live/object-urls.ts';
 import { printable } from '../text/terminal-text.ts';
-import { scopedName } from '../text/scoped-name.ts';
 
 export interface Seen {
   readonly address: Address;
@@ -31,52 +30,11 @@ export function seenIn(metadata: unknown, at: string, base = 'default'): readonl
   if (!isMap(event)) return [];
   const action = textOf(event['action']) ?? '';
   if ((!telling.test(action) && !fileWork.test(action)) || aside.test(action)) return [];
-  const address = addressIn(textOf(event['source']) ?? '', base);
+  const address = addressOfUrl(textOf(event['source']) ?? '', base, base);
   if (address === undefined) return [];
   const one: Seen = { address, action, at, ...whoIn(event['requestor']) };
   const other = otherName(mapOf(event['context']), address);
   return other === undefined ? [one] : [one, { ...one, address: other }];
-}
-
-const collections: Readonly<Record<string, KindName>> = {
-  containers: 'container',
-  instances: 'container',
-  'virtual-machines': 'container',
-  profiles: 'profile',
-  networks: 'network',
-  'storage-pools': 'storage_pool',
-  images: 'image',
-  certificates: 'certificate',
-  projects: 'project',
-};
-
-/** Of a URL: `/1.0/instances/web1?project=team`. What is in an object counts as the object. */
-export function addressIn(source: string, base = 'default'): Address | undefined {
-  const [path = '', query = ''] = source.split('?', 2);
-  const parts = path.split('/').filter((part) => part !== '');
-  const decoded = parts.map(decode);
-  if (decoded[0] !== '1.0') return undefined;
-  const [, collection, name, inner, type, volume] = decoded;
-  if (collection === undefined || collection === 'config') return 'server_config/server';
-  const kind = collections[collection];
-  if (kind === undefined || name === undefined || !isKindName(kind)) return undefined;
-  const project = /(?:^|&)project=([^&]*)/.exec(query)?.[1];
-  const home = project === undefined || decode(project) === base ? undefined : decode(project);
-  const own = (of: KindName, text: string): Address => `${of}/${scopedName(text, home)}`;
-  if (kind === 'image' && name === 'aliases')
-    return inner === undefined ? undefined : own('image_alias', decoded.slice(3).join('/'));
-  if (kind === 'storage_pool' && inner === 'volumes')
-    return type === 'custom' && volume !== undefined ? own('storage_volume', `${name}/${volume}`) : undefined;
-  const isShared = kind === 'storage_pool' || kind === 'certificate' || kind === 'project';
-  return isShared ? `${kind}/${name}` : own(kind, name);
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** A renaming is news of both names. */

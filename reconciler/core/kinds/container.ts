@@ -11,10 +11,10 @@ import {
   isRootDisk,
 } from '../settings/setting-effects.ts';
 import { deviceReferences } from './devices.ts';
-import type { CoreKind, Reference } from './kind.ts';
+import { defineKind, type Reference } from './kind.ts';
 import { isMap, mapOf, presentDevices, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
 
-export const container: CoreKind = {
+export const container = defineKind('container', {
   fields: {
     description: 'scalar',
     architecture: 'scalar',
@@ -29,10 +29,11 @@ export const container: CoreKind = {
   refills: ([field, key = '']) => field === 'config' && (key.startsWith('image.') || key.startsWith('volatile.')),
   holdsData: true,
   putFields: ['architecture', 'config', 'devices', 'ephemeral', 'profiles', 'description'],
-  live: (observed, name) => observed.containers.get(name),
-  liveNames: (observed) => observed.containers.keys(),
-  apiName: (document) => document.name,
   references: containerReferences,
+  liveReferences: (live) => [
+    ...textsOf(live['profiles']).map((name) => ({ kind: 'profile', name }) as const),
+    ...deviceReferences(live['expanded_devices']),
+  ],
   // image.* is the server's copy of the image's properties, although it may be written; other servers have other volatile.*.
   isComputed: ([field, key = '']) =>
     field === 'config' && (isComputedConfig(key) || key.startsWith('image.') || key.startsWith('volatile.')),
@@ -50,7 +51,7 @@ export const container: CoreKind = {
     ...sourceProblems(values),
     ...repeatedProfiles(values['profiles']),
   ],
-};
+});
 
 /** By itself; whether a root disk really moves shows only when the profiles are looked at too (expand.ts). */
 function ownDeviceEffect(device: Json | undefined, property: string | undefined, after: Json | undefined): Effect {

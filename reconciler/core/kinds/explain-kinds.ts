@@ -2,7 +2,7 @@
 import { containerConfigKey, containerConfigKeys } from '../../../server/api/container/container-config.ts';
 import { deviceSchemas, type DeviceTypeName } from '../../../server/api/devices/index.ts';
 import { hostsSchema } from '../../../server/api/schema/hosts-schema.ts';
-import { kindNames, kinds, type KindName, type KindRow } from '../../../server/api/kinds.ts';
+import { kindNames, kindRow, kinds, type KindName } from '../../../server/api/kinds.ts';
 import { documentSchema, type JsonSchema } from '../../../server/api/schema/manifest-schema.ts';
 import { findProjectConfigKey, projectConfigKeys } from '../../../server/api/cluster/project-config.ts';
 import { findNetworkConfigKey, networkConfigKeys } from '../../../server/api/network/network-config.ts';
@@ -137,7 +137,7 @@ const costs = {
 
 function kindFacts(kind: keyof typeof kinds | 'hosts', rest: string): Fact[] {
   if (rest !== '' || kind === 'hosts') return [];
-  const { since }: KindRow = kinds[kind];
+  const { since } = kindRow(kind);
   return since === undefined ? [] : [['since', `API extension ${since}`]];
 }
 

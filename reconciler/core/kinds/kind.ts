@@ -4,7 +4,7 @@ import type { KindName } from '../../../server/api/kinds.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Change } from '../documents/change.ts';
 import type { Document, Json, JsonObject } from '../documents/document.ts';
-import type { Live, Observed } from '../documents/observed.ts';
+import { tableOf, type Live, type Observed } from '../documents/observed.ts';
 
 export interface Reference {
   readonly kind: KindName;
@@ -29,6 +29,8 @@ export interface CoreKind {
   /** Name in the API: differs from the document's only for images. */
   readonly apiName: (document: Document) => string;
   readonly references: (document: Document) => readonly Reference[];
+  /** The same of a live object. */
+  readonly liveReferences?: (live: JsonObject) => readonly Pick<Reference, 'kind' | 'name'>[];
   /** Maps that the server gives something of, and that in exact mode are nevertheless what a document says of them. */
   readonly wholeFields?: readonly string[];
   /** Server-made keys: not listed as unmanaged, not carried over. `live`: the object as `live` gives it, where that matters. */
@@ -62,3 +64,17 @@ export interface CoreKind {
   /** Never deleted by the server: destroying means taking back what the document wrote. */
   readonly isPermanent?: (name: string) => boolean;
 }
+
+type WithDefault = 'live' | 'liveNames' | 'apiName' | 'references' | 'isComputed' | 'effectOf' | 'validate';
+
+/** Completes what a kind says of itself: it refers to nothing, all of its fields change live, unless it says otherwise. */
+export const defineKind = (kind: KindName, rules: Omit<CoreKind, WithDefault> & Partial<CoreKind>): CoreKind => ({
+  live: (observed, name) => tableOf(observed, kind).get(name),
+  liveNames: (observed) => tableOf(observed, kind).keys(),
+  apiName: (document) => document.name,
+  references: () => [],
+  isComputed: () => false,
+  effectOf: () => 'live',
+  validate: () => [],
+  ...rules,
+});

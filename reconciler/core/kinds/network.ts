@@ -2,14 +2,14 @@
 import type { Problem } from '../../../server/api/problem.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { networkProblems } from '../settings/setting-effects.ts';
-import type { CoreKind } from './kind.ts';
+import { defineKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
 import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
 const picked = new Set(['ipv4.address', 'ipv6.address', 'fan.underlay_subnet']);
 const computed = new Set(['bridge.mtu', 'ipv4.address', 'ipv4.nat', 'ipv6.address', 'ipv6.nat']);
 
-export const network: CoreKind = {
+export const network = defineKind('network', {
   fields: { description: 'scalar', type: 'scalar', config: 'map', member_overrides: 'members' },
   blanks: { description: '' },
   chosen: ['type'],
@@ -19,9 +19,6 @@ export const network: CoreKind = {
     const live = observed.networks.get(name);
     return live?.object.managed === false || isHalfMade(observed, live?.object.status) ? undefined : live;
   },
-  liveNames: (observed) => observed.networks.keys(),
-  apiName: (document) => document.name,
-  references: () => [],
   isComputed: ([field, key = '']) => field === 'config' && (computed.has(key) || key.startsWith('volatile.')),
   fulfils: (key, live, desired) =>
     desired === 'auto' && picked.has(key) && live !== undefined && live !== '' && live !== 'none',
@@ -31,7 +28,7 @@ export const network: CoreKind = {
     ...overrideProblems('network', values['member_overrides']),
     ...emptyAddresses(mapOf(values['config'])),
   ],
-};
+});
 
 const families = ['ipv4', 'ipv6'] as const;
 

@@ -4,25 +4,22 @@ import type { Profile } from '../../../server/api/container/profile.ts';
 import type { Live, Observed } from '../documents/observed.ts';
 import { configProblems, deviceProblems } from '../settings/setting-effects.ts';
 import { deviceReferences } from './devices.ts';
-import type { CoreKind } from './kind.ts';
+import { defineKind } from './kind.ts';
 import { presentDevices, presentTexts } from '../documents/json-values.ts';
 
-export const profile: CoreKind = {
+export const profile = defineKind('profile', {
   fields: { description: 'scalar', config: 'map', devices: 'devices' },
   blanks: { description: '' },
   putFields: ['config', 'description', 'devices'],
   live: (observed, name) => observed.profiles.get(name) ?? comingWithItsProject(observed, name),
-  liveNames: (observed) => observed.profiles.keys(),
-  apiName: (document) => document.name,
   references: (document) => deviceReferences(document.values['devices']),
-  isComputed: () => false,
-  effectOf: () => 'live',
+  liveReferences: (live) => deviceReferences(live['devices']),
   validate: (values) => [
     ...configProblems(presentTexts(values['config']), true),
     ...deviceProblems(presentDevices(values['devices'])),
   ],
   isPermanent: (name) => /^default(@|$)/.test(name),
-};
+});
 
 /** A project that is to be made will have it; it cannot be made, only changed. */
 function comingWithItsProject({ projects, server }: Observed, name: string): Live<Profile> | undefined {

@@ -1,20 +1,15 @@
 // The project kind: a name space on servers that have them. Its features can be changed only while nothing is in it.
 import { projectProblems } from '../settings/setting-effects.ts';
 import type { JsonObject } from '../documents/document.ts';
-import type { CoreKind } from './kind.ts';
+import { defineKind } from './kind.ts';
 import { presentTexts, textsOf } from '../documents/json-values.ts';
 
-export const project: CoreKind = {
+export const project = defineKind('project', {
   fields: { description: 'scalar', config: 'map' },
   blanks: { description: '' },
   putFields: ['config', 'description'],
-  live: (observed, name) => observed.projects.get(name),
-  liveNames: (observed) => observed.projects.keys(),
-  apiName: (document) => document.name,
-  references: () => [],
   // The server writes down those that were left out.
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('features.'),
-  effectOf: () => 'live',
   validate: (values) => projectProblems(presentTexts(values['config'])),
   isPermanent: (name) => name === 'default',
   stuck: (name, live, changes) => {
@@ -35,7 +30,7 @@ export const project: CoreKind = {
       remedy: 'empty it first, or leave its features as they are',
     };
   },
-};
+});
 
 /** URLs of what is in it; its own default profile is always there. */
 export const contentsOf = (live: JsonObject): readonly string[] =>

@@ -1,10 +1,10 @@
 // The server config kind: one object that is always there. What is not written of it is nobody's business.
 import { sameText } from '../../../server/api/text/equality.ts';
 import { serverConfigProblems, serverDefault } from '../settings/setting-effects.ts';
-import type { CoreKind } from './kind.ts';
+import { defineKind } from './kind.ts';
 import { presentTexts } from '../documents/json-values.ts';
 
-export const serverConfig: CoreKind = {
+export const serverConfig = defineKind('server_config', {
   fields: { config: 'map' },
   putFields: ['config'],
   live: ({ server }, name) => {
@@ -14,18 +14,15 @@ export const serverConfig: CoreKind = {
     return { object: { name, config: shown }, ...(server.etag === undefined ? {} : { etag: server.etag }) };
   },
   liveNames: () => ['server'],
-  apiName: (document) => document.name,
-  references: () => [],
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('volatile.'),
   // The server shows no value that is its default, however it is spelled.
   fulfils: (key, live, desired) => {
     const otherwise = live === undefined ? serverDefault(key) : undefined;
     return otherwise !== undefined && sameText(key, otherwise, desired);
   },
-  effectOf: () => 'live',
   validate: (values) => serverConfigProblems(presentTexts(values['config'])),
   isPermanent: () => true,
-};
+});
 
 type ServerFacts = {
   readonly config?: Readonly<Record<string, string | boolean>> | undefined;

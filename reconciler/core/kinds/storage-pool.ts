@@ -1,7 +1,7 @@
 // The storage pool kind. Where a pool lies is said at its creation and rewritten by the server, which keeps what was said first:
 // that is compared.
 import { poolEffect, poolProblems } from '../settings/setting-effects.ts';
-import type { CoreKind } from './kind.ts';
+import { defineKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
@@ -11,7 +11,7 @@ const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm
 const configKey = ([field, key, own]: readonly string[]): string | undefined =>
   field === 'config' ? key : field === 'member_overrides' ? own : undefined;
 
-export const storagePool: CoreKind = {
+export const storagePool = defineKind('storage_pool', {
   fields: { description: 'scalar', driver: 'scalar', config: 'map', member_overrides: 'members' },
   blanks: { description: '' },
   holdsData: true,
@@ -21,9 +21,6 @@ export const storagePool: CoreKind = {
     const live = observed.pools.get(name);
     return isHalfMade(observed, live?.object.status) ? undefined : live;
   },
-  liveNames: (observed) => observed.pools.keys(),
-  apiName: (document) => document.name,
-  references: () => [],
   isComputed: (segments) => {
     const key = configKey(segments);
     return key !== undefined && (computed.has(key) || key.startsWith('volatile.') || key.startsWith('ceph.'));
@@ -48,7 +45,7 @@ export const storagePool: CoreKind = {
     ...poolProblems(textOf(values['driver']) ?? '', presentTexts(values['config'])),
     ...overrideProblems('storage_pool', values['member_overrides']),
   ],
-};
+});
 
 const withoutSlash = (path: string): string => path.replaceAll(/\/+/g, '/').replace(/(.)\/$/, '$1');
 

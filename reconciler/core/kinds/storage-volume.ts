@@ -2,7 +2,7 @@
 import { volumeEffect, volumeProblems } from '../settings/setting-effects.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
 import type { Live, Observed } from '../documents/observed.ts';
-import type { CoreKind, Reference } from './kind.ts';
+import { defineKind, type Reference } from './kind.ts';
 import { mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
 /** `POOL/VOLUME`. */
@@ -50,16 +50,15 @@ function sourceProblems(source: Json | undefined): { path: string; message: stri
     : [];
 }
 
-export const storageVolume: CoreKind = {
+export const storageVolume = defineKind('storage_volume', {
   fields: { description: 'scalar', config: 'map' },
   putFields: ['config', 'description'],
   live: withInherited,
-  liveNames: (observed) => observed.volumes.keys(),
-  apiName: (document) => document.name,
   references: ({ name, values }) => [
     { kind: 'storage_pool', name: poolOfVolume(name), path: 'pool', severity: 'error' },
     ...sourceReferences(name, mapOf(values['source'])),
   ],
+  liveReferences: ({ pool }) => [{ kind: 'storage_pool', name: textOf(pool) ?? '' }],
   isComputed: ([field, key = ''], live) =>
     field === 'config' &&
     (computed.has(key) || key.startsWith('volatile.') || key.startsWith('block.') || isInherited(key, live)),
@@ -68,4 +67,4 @@ export const storageVolume: CoreKind = {
   blanks: { description: '' },
   holdsData: true,
   refills: ([field, key = ''], live) => field === 'config' && (key.startsWith('volatile.') || isInherited(key, live)),
-};
+});

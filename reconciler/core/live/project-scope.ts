@@ -1,8 +1,7 @@
 // Names across projects: an object of another project than the connection's goes by `NAME@PROJECT` everywhere in a plan, and what a
 // document calls by a plain name is looked for in its own project, or in `default` when the project shares that kind. Pure.
-import type { KindName } from '../../../server/api/kinds.ts';
+import { isInProject, kindRow, type KindName } from '../../../server/api/kinds.ts';
 import { isTrue } from '../../../server/api/container/container-config.ts';
-import { projectKinds } from '../../../server/api/schema/manifest-schema.ts';
 import { findProjectConfigKey } from '../../../server/api/cluster/project-config.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import { coreKind } from '../kinds/index.ts';
@@ -10,19 +9,6 @@ import type { Reference } from '../kinds/kind.ts';
 import { asText, mapOf, textOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 import { plainName, scopedName } from '../text/scoped-name.ts';
-
-/** Which feature gives a project objects of the kind for itself; kinds that are not here belong to no project. */
-const features: Readonly<Partial<Record<KindName, string>>> = {
-  container: '',
-  image: 'features.images',
-  image_alias: 'features.images',
-  network: 'features.networks',
-  profile: 'features.profiles',
-  storage_volume: 'features.storage.volumes',
-};
-
-/** Kinds whose documents may name a project. */
-export const isScoped = (kind: KindName): boolean => projectKinds.includes(kind);
 
 export interface Scopes {
   /** How the object that somebody in `project` calls `name` goes in plans; `project` undefined: that of the connection. */
@@ -39,7 +25,7 @@ export function scopesOf(observed: Observed | undefined, declared: readonly Docu
   for (const { kind, name, values } of declared)
     if (kind === 'project') configs.set(name, { ...configs.get(name), ...mapOf(values['config']) });
   const hasOwn = (kind: KindName, project: string): boolean => {
-    const feature = features[kind];
+    const feature = kindRow(kind).projectFeature;
     if (feature === undefined || project === 'default') return feature !== undefined;
     if (feature === '') return true;
     const written = asText(configs.get(project)?.[feature]);
@@ -48,7 +34,7 @@ export function scopesOf(observed: Observed | undefined, declared: readonly Docu
     return isTrue(written === '' ? otherwise : written);
   };
   const keyOf = (kind: KindName, name: string, project: string | undefined): string => {
-    if (project === undefined || project === base || !isScoped(kind)) return name;
+    if (project === undefined || project === base || !isInProject(kind)) return name;
     const home = hasOwn(kind, project) ? project : 'default';
     return home === base ? name : scopedName(name, home);
   };

@@ -1,36 +1,21 @@
 // The world as it will be after some steps, as far as who uses what is concerned: objects gone, made and edited, and what
 // containers then get from their profiles.
-import type { Container } from '../../../server/api/container/container.ts';
-import type { Profile } from '../../../server/api/container/profile.ts';
-import type { KindName } from '../../../server/api/kinds.ts';
+import { kinds, listedKinds, type ListedKind } from '../../../server/api/kinds.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { applyEdits } from '../plan/apply-edits.ts';
 import { expandContainer } from './expand-profiles.ts';
 import { poolOfVolume } from '../kinds/storage-volume.ts';
-import type { Live, Observed } from '../documents/observed.ts';
+import { tableOf, type Live, type Observed } from '../documents/observed.ts';
 import type { Step } from '../plan/plan.ts';
 import { scopesOf } from './project-scope.ts';
 
-type Table = Map<string, Live<object>>;
+type Tables = Readonly<Record<ListedKind, Map<string, Live<object>>>>;
 
 /** Objects without a step stay the very same. */
 export function projectWorld(observed: Observed, steps: readonly Step[]): Observed {
-  const containers: Table = new Map(observed.containers);
-  const profiles: Table = new Map(observed.profiles);
-  const aliases: Table = new Map(observed.aliases);
-  const pools: Table = new Map(observed.pools);
-  const volumes: Table = new Map(observed.volumes);
-  const projects: Table = new Map(observed.projects);
-  const tables: Partial<Record<KindName, Table>> = {
-    container: containers,
-    profile: profiles,
-    image_alias: aliases,
-    storage_pool: pools,
-    storage_volume: volumes,
-    project: projects,
-  };
+  const tables = Object.fromEntries(listedKinds.map((kind) => [kind, new Map(tableOf(observed, kind))])) as Tables;
   for (const step of steps) {
-    const table = tables[step.kind];
+    const table = step.kind === 'server_config' ? undefined : tables[step.kind];
     if (table === undefined) continue;
     if (step.action === 'delete') table.delete(step.name);
     else if (step.action === 'create' || step.action === 'rebuild')
@@ -44,20 +29,12 @@ export function projectWorld(observed: Observed, steps: readonly Step[]): Observ
   }
   const { keyOf } = scopesOf(observed);
   const profileOf = (name: string, project: string | undefined): JsonObject | undefined =>
-    profiles.get(keyOf('profile', name, project))?.object as JsonObject | undefined;
-  for (const [name, { object }] of containers) {
+    tables.profile.get(keyOf('profile', name, project))?.object as JsonObject | undefined;
+  for (const [name, { object }] of tables.container) {
     const { devices } = expandContainer(object as JsonObject, profileOf);
-    containers.set(name, { object: { ...object, expanded_devices: devices } });
+    tables.container.set(name, { object: { ...object, expanded_devices: devices } });
   }
-  return {
-    ...observed,
-    containers: containers as ReadonlyMap<string, Live<Container>>,
-    profiles: profiles as ReadonlyMap<string, Live<Profile>>,
-    aliases: aliases as Observed['aliases'],
-    pools: pools as Observed['pools'],
-    volumes: volumes as Observed['volumes'],
-    projects: projects as Observed['projects'],
-  };
+  return { ...observed, ...Object.fromEntries(listedKinds.map((kind) => [kinds[kind].table, tables[kind]])) };
 }
 
 function blank({ kind, name }: Step): object {

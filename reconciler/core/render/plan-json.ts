@@ -1,7 +1,7 @@
 // A plan as JSON under the key names of Terraform's `show -json`, so that policies and comment tools written for that work.
 import type { TSchema } from 'typebox';
 import { factsOf } from '../../../server/api/schema/field.ts';
-import { kinds } from '../../../server/api/kinds.ts';
+import { kindSchemas } from '../../../server/api/kind-schemas.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
 import { applyEdits } from '../plan/apply-edits.ts';
 import { ruleJson } from '../ownership/ignored-paths.ts';
@@ -155,7 +155,7 @@ function visible(change: ResourceChange, object: JsonObject): JsonObject {
 
 /** What the server fills in. */
 function unknownMarks(change: ResourceChange): JsonObject {
-  const properties = (kinds[change.kind].object as unknown as { properties: Record<string, TSchema> }).properties;
+  const properties = (kindSchemas[change.kind].object as unknown as { properties: Record<string, TSchema> }).properties;
   return Object.fromEntries(
     Object.entries(properties)
       .filter(([, schema]) => factsOf(schema).computed === true)

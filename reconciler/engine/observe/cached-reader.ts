@@ -1,19 +1,19 @@
 // Lists of a server kept between two looks, so that one changed object costs one read and not all lists of a big host again.
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
-import type { ClientKind } from '../../../server/client/kind-paths.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
 import type { Address } from '../../core/documents/document.ts';
 import type { Seen } from '../../core/drift/lifecycle-changes.ts';
 
 type Lists = Pick<Client, 'list' | 'get'>;
 
 const inPlace = /-(updated|started|stopped|shutdown|paused|resumed|restarted|file-pushed|file-deleted)$/;
-const readOne: readonly string[] = ['container', 'profile', 'network', 'storage_pool'] satisfies ClientKind[];
+const readOne: readonly string[] = ['container', 'profile', 'network', 'storage_pool'] satisfies KindName[];
 const mostReads = 16;
 
 export class CachedLists {
   readonly #client: Lists;
-  readonly #kept = new Map<ClientKind, Promise<readonly object[]>>();
+  readonly #kept = new Map<KindName, Promise<readonly object[]>>();
 
   constructor(client: Lists) {
     this.#client = client;

@@ -5,7 +5,7 @@ import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluste
 import type { Server } from '../../../server/api/server/server.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
 import { dialectOf, type Client } from '../../../server/client/client.ts';
-import type { ClientKind, KindTypes } from '../../../server/client/kind-paths.ts';
+import { isInProject, kindRow, kinds, listedKinds, nameOfObject, type ListedKind } from '../../../server/api/kinds.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Live, Observed } from '../../core/documents/observed.ts';
 import { scopesOf } from '../../core/live/project-scope.ts';
@@ -17,46 +17,66 @@ export interface ObservedClient extends Pick<Client, 'list' | 'server' | 'get' |
   inProject(project: string): ObservedClient;
 }
 
-/** What a project can have for itself. */
-type InProject = Pick<Observed, 'containers' | 'profiles' | 'networks' | 'images' | 'aliases' | 'volumes'>;
+type Tables = Pick<Observed, (typeof kinds)[ListedKind]['table']>;
+const projectKinds = listedKinds.filter(isInProject);
 
 /**
  * One call a kind, one a pool for its volumes; on servers with projects the same for each project. ETags are not among the answers of
  * lists: a step reads its object again before it changes it. `base`: the project of the client.
  */
 export async function observe(client: ObservedClient, signal?: AbortSignal, base = 'default'): Promise<Observed> {
-  const seen = client.server(signal);
-  const listed = lister(client, signal);
-  const [server, projects, pools, certificates, own] = await Promise.all([
-    seen,
+  const answer = client.server(signal);
+  const unserved: string[] = [];
+  const list = async (kind: ListedKind): Promise<readonly object[]> => {
+    const { since } = kindRow(kind);
+    if (since === undefined) return client.list(kind, signal);
     // Other servers answer that they do not know the path.
-    seen.then(({ metadata }) =>
-      hasExtension(metadata.api_extensions, 'projects') ? listed('project', byName).catch(unserved) : noProjects,
-    ),
-    listed('storage_pool', byName),
-    listed('certificate', (certificate) => certificate.fingerprint),
-    contents(listed),
-  ]);
+    if (!hasExtension((await answer).metadata.api_extensions, since)) return [];
+    return client.list(kind, signal).catch((error: unknown) => {
+      if (!(error instanceof ClientError) || error.status !== 501) throw error;
+      unserved.push(since);
+      return [];
+    });
+  };
+  const [server, tables] = await Promise.all([answer, readTables(listedKinds, list)]);
   const world: Observed = {
-    ...withUnserved(serverPart(server), projects === undefined ? ['projects'] : []),
-    ...own,
-    pools,
-    certificates,
-    projects: projects ?? noProjects,
+    ...withUnserved(serverPart(server), unserved),
+    ...(tables as Tables),
     ...(base === 'default' ? {} : { base }),
-    ...(await ofMembers(client, server, pools, own.networks, signal)),
+    ...(await ofMembers(client, server, tables as Tables, signal)),
   };
   const others = [...world.projects.keys()].filter((name) => name !== base);
+  if (others.length === 0) return world;
   const found = await Promise.all(others.map((name) => contentsOfOther(client, world, name, signal)));
-  return found.reduce<Observed>(merged, world);
+  return { ...world, ...joined([world, ...found]) };
+}
+
+async function readTables(
+  of: readonly ListedKind[],
+  list: (kind: ListedKind) => Promise<readonly object[]>,
+  keyOf: (name: string) => string = (name) => name,
+): Promise<Partial<Tables>> {
+  const read = async (kind: ListedKind): Promise<readonly [string, ReadonlyMap<string, Live<object>>]> => {
+    const objects = await list(kind);
+    return [kinds[kind].table, new Map(objects.map((object) => [keyOf(nameOfObject(kind, object)), { object }]))];
+  };
+  return Object.fromEntries(await Promise.all(of.map(read)));
+}
+
+function joined(parts: readonly Partial<Tables>[]): Partial<Tables> {
+  const entries = projectKinds.map((kind) => {
+    const { table } = kinds[kind];
+    const all = parts.map((part): ReadonlyMap<string, Live<object>> => part[table] ?? new Map<string, Live<object>>());
+    return [table, new Map(all.flatMap((one) => [...one]))] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 /** In a cluster each member has config of its own, which only the member itself tells. */
 async function ofMembers(
   client: ObservedClient,
   { metadata }: Reply<Server>,
-  pools: Observed['pools'],
-  networks: Observed['networks'],
+  { pools, networks }: Tables,
   signal: AbortSignal | undefined,
 ): Promise<Partial<Pick<Observed, 'members' | 'pools' | 'networks'>>> {
   const environment: Partial<Server['environment']> | undefined = metadata.environment;
@@ -89,41 +109,10 @@ async function ofMembers(
   return { members, pools: ownPools, networks: new Map([...networks, ...ownNetworks]) };
 }
 
-const noProjects: Observed['projects'] = new Map();
-
-function unserved(error: unknown): undefined {
-  if (error instanceof ClientError && error.status === 501) return undefined;
-  throw error;
-}
-
 type ServerPart = Pick<Observed, 'server' | 'sets'>;
 
 const withUnserved = (part: ServerPart, names: readonly string[]): ServerPart =>
   names.length === 0 ? part : { ...part, server: { ...part.server, unserved: names } };
-
-const byName = (object: { readonly name: string }): string => object.name;
-
-type Lister = <K extends ClientKind>(
-  kind: K,
-  keyOf: (object: KindTypes[K]['object']) => string,
-) => Promise<ReadonlyMap<string, Live<KindTypes[K]['object']>>>;
-
-const lister =
-  (client: ObservedClient, signal: AbortSignal | undefined): Lister =>
-  async (kind, keyOf) =>
-    new Map((await client.list(kind, signal)).map((object) => [keyOf(object), { object }]));
-
-async function contents(listed: Lister): Promise<InProject> {
-  const [containers, profiles, networks, images, aliases, volumes] = await Promise.all([
-    listed('container', byName),
-    listed('profile', byName),
-    listed('network', byName),
-    listed('image', (image) => image.fingerprint),
-    listed('image_alias', byName),
-    listed('storage_volume', ({ pool, name }) => `${pool}/${name}`),
-  ]);
-  return { containers, profiles, networks, images, aliases, volumes };
-}
 
 /** Under names with their project; of kinds that it shares with `default` nothing. One that is gone meanwhile has nothing. */
 async function contentsOfOther(
@@ -131,16 +120,16 @@ async function contentsOfOther(
   world: Observed,
   project: string,
   signal: AbortSignal | undefined,
-): Promise<InProject> {
+): Promise<Partial<Tables>> {
   const { hasOwn } = scopesOf(world);
-  const listed: Lister = async (kind, keyOf) => {
-    if (!hasOwn(kind, project)) return new Map();
+  const list = async (kind: ListedKind): Promise<readonly object[]> => {
+    if (!hasOwn(kind, project)) return [];
     const objects = await client.inProject(project).list(kind, signal).catch(notThere);
-    return new Map(objects.map((object) => [scopedName(keyOf(object), project), { object: { ...object, project } }]));
+    return objects.map((object) => ({ ...object, project }));
   };
-  const found = await contents(listed);
-  // Interfaces of the host are everybody's.
-  const managed = new Map([...found.networks].filter(([, { object }]) => object.managed));
+  const found = await readTables(projectKinds, list, (name) => scopedName(name, project));
+  // Interfaces of the host belong to no project.
+  const managed = new Map([...(found.networks ?? [])].filter(([, { object }]) => object.managed));
   return { ...found, networks: managed };
 }
 
@@ -149,16 +138,6 @@ function notThere(error: unknown): readonly never[] {
   if (error instanceof ClientError && (error.status === 404 || error.status === 403)) return [];
   throw error;
 }
-
-const merged = (world: Observed, other: InProject): Observed => ({
-  ...world,
-  containers: new Map([...world.containers, ...other.containers]),
-  profiles: new Map([...world.profiles, ...other.profiles]),
-  networks: new Map([...world.networks, ...other.networks]),
-  images: new Map([...world.images, ...other.images]),
-  aliases: new Map([...world.aliases, ...other.aliases]),
-  volumes: new Map([...world.volumes, ...other.volumes]),
-});
 
 /** The server object as a plan sees it, with what the sets left in its config. */
 export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 'server' | 'sets'> {

@@ -1,5 +1,5 @@
 // Creates any object that is described by JSON alone; images with files are create-image.ts.
-import type { KindTypes } from '../../../server/client/kind-paths.ts';
+import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import { withOwnership } from '../../core/ownership/owner-records.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';

@@ -1,6 +1,6 @@
 // Networks and pools of clusters: made by telling each member its part first, and changed on single members.
 import type { KindName } from '../../../server/api/kinds.ts';
-import type { KindTypes } from '../../../server/client/kind-paths.ts';
+import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { mapOf } from '../../core/documents/json-values.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';

@@ -1,7 +1,7 @@
 // Updates an object: reads it, merges the edits onto what is live, writes it back under the ETag of that read.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
-import type { KindTypes } from '../../../server/client/kind-paths.ts';
+import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
 import { isStale, putBody, stalePaths } from '../../core/plan/apply-edits.ts';
 import { withoutAddress } from '../../core/kinds/server-config.ts';

@@ -1,7 +1,7 @@
 // Makes a document of the value of one YAML document, or says everything that is wrong with it.
 import { X509Certificate } from 'node:crypto';
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import { kinds, type KindName } from '../../../server/api/kinds.ts';
+import { isInProject, kinds, type KindName } from '../../../server/api/kinds.ts';
 import { lxdPropertyNames } from '../../../server/api/server/lxd-keys.ts';
 import {
   documentSchema,
@@ -24,7 +24,6 @@ import { coreKind } from '../../core/kinds/index.ts';
 import { asText, isMap, mapOf } from '../../core/documents/json-values.ts';
 import { labelConfig, labelProblems, presentLabels } from '../../core/documents/labels.ts';
 import { hasConfig, isNote } from '../../core/ownership/owner-records.ts';
-import { isScoped } from '../../core/live/project-scope.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import { hidden, isSecret } from '../../core/documents/secret.ts';
 import { wrong, type Finding } from '../text/finding.ts';
@@ -143,7 +142,7 @@ function readKind(kind: KindName, flat: JsonObject, nowMs: number, base: string)
 
 /** undefined: that of the connection. */
 function readProject(kind: KindName, value: Json | undefined, base: string, findings: Finding[]): string | undefined {
-  if (!isScoped(kind) || typeof value !== 'string' || value === base) return undefined;
+  if (!isInProject(kind) || typeof value !== 'string' || value === base) return undefined;
   const broken = kinds.project.nameRule(value);
   if (broken !== undefined)
     findings.push(wrong('bad-name', 'project', `the project ${JSON.stringify(value)} ${broken}`));

@@ -1,5 +1,6 @@
 // Members and keys that servers compute and print (`lxc ... show`, `lxd init --dump`): they are left out of a document, with a note.
-import { kinds, type KindName } from '../../../server/api/kinds.ts';
+import { kindSchemas } from '../../../server/api/kind-schemas.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
 import { documentSchema } from '../../../server/api/schema/manifest-schema.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
@@ -30,7 +31,7 @@ function computedOf(kind: KindName): ReadonlySet<string> {
   let names = computed.get(kind);
   if (names === undefined) {
     const written = documentSchema(kind)['properties'] as object;
-    const object = Object.keys((kinds[kind].object as { readonly properties?: object }).properties ?? {});
+    const object = Object.keys((kindSchemas[kind].object as { readonly properties?: object }).properties ?? {});
     names = new Set([...object, ...ofLxd].filter((name) => !Object.hasOwn(written, name)));
     computed.set(kind, names);
   }

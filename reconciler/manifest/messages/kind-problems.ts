@@ -1,37 +1,10 @@
 // What to say of a document whose kind is missing, is not a word, or is a word of another tool.
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import { isKindName, kindNames, kinds, type KindName } from '../../../server/api/kinds.ts';
+import { isKindName, kindNames, kindOfWord, kinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import { preseedKeys } from '../text/preseed-parts.ts';
 import { shownValue } from './shown-value.ts';
-
-/** Words of other tools, and plurals, for kinds that are here. */
-const otherWords: Readonly<Record<string, KindName>> = {
-  instance: 'container',
-  instances: 'container',
-  lxc: 'container',
-  containers: 'container',
-  pool: 'storage_pool',
-  storage: 'storage_pool',
-  storage_pools: 'storage_pool',
-  volume: 'storage_volume',
-  volumes: 'storage_volume',
-  custom_volume: 'storage_volume',
-  storage_volumes: 'storage_volume',
-  bridge: 'network',
-  networks: 'network',
-  profiles: 'profile',
-  projects: 'project',
-  images: 'image',
-  alias: 'image_alias',
-  aliases: 'image_alias',
-  cert: 'certificate',
-  trust: 'certificate',
-  certificates: 'certificate',
-  server: 'server_config',
-  config: 'server_config',
-};
 
 const noMachines = 'gantry manages system containers, no virtual machines';
 
@@ -57,10 +30,9 @@ function remedyFor(kind: Json): string {
 }
 
 function unknownKind(kind: string): Finding {
-  const word = kind.toLowerCase().replaceAll(/[-\s]/g, '_');
-  const meant = isKindName(word) ? word : Object.hasOwn(otherWords, word) ? otherWords[word] : undefined;
+  const meant = kindOfWord(kind);
   const all = `the kinds are ${kindNames.join(', ')} and vars`;
-  if (/^(vm|virtual_?machines?)$/.test(word))
+  if (/^(vm|virtual[-_\s]?machines?)$/i.test(kind))
     return wrong('unknown-kind', 'kind', `unknown kind ${kind}: ${noMachines}`, all);
   if (meant === undefined)
     return wrong('unknown-kind', 'kind', `unknown kind ${kind}${hint(kind, [...kindNames, 'vars'])}`, all);

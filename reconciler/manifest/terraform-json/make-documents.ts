@@ -1,7 +1,7 @@
 // Makes manifest documents of evaluated resources: objects first, then what is inside containers goes into their documents, then who
 // waits for whom. Or says which resources cannot be carried over.
 import { hint } from '../../../server/api/text/nearest-word.ts';
-import { projectKinds } from '../../../server/api/schema/manifest-schema.ts';
+import { isInProject } from '../../../server/api/kinds.ts';
 import { addressOf, type Json, type JsonObject } from '../../core/documents/document.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import { listOf, type Resource } from './config/blocks.ts';
@@ -121,7 +121,7 @@ function draftOf(instance: Instance, type: ObjectType, args: Arguments, settings
   const writtenAs = type.writtenAs?.(args) ?? {};
   const shown = Object.entries(writtenAs);
   const ofProvider = {
-    ...(projectKinds.includes(type.kind) && settings.project !== undefined ? { project: settings.project } : {}),
+    ...(isInProject(type.kind) && settings.project !== undefined ? { project: settings.project } : {}),
     ...(type.kind === 'container' && settings.target !== undefined ? { target: settings.target } : {}),
   };
   return {

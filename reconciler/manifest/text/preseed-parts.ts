@@ -1,23 +1,15 @@
 // Takes a preseed document (`lxd init --preseed`, `--dump`) apart into documents of our own: one for each thing in its lists. Applied
 // like there: keys that are given are set, nothing is taken away or pruned.
-import type { KindName } from '../../../server/api/kinds.ts';
+import { kindRow, listedKinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { wrong, type Finding } from './finding.ts';
 import type { RawDocument } from './parse-yaml.ts';
 
 /** Lists of a preseed document, and those that may stand beside them. */
-const lists: Readonly<Record<string, KindName>> = {
-  projects: 'project',
-  storage_pools: 'storage_pool',
-  storage_volumes: 'storage_volume',
-  networks: 'network',
-  profiles: 'profile',
-  certificates: 'certificate',
-  images: 'image',
-  image_aliases: 'image_alias',
-  containers: 'container',
-};
+const lists: Readonly<Record<string, KindName>> = Object.fromEntries(
+  listedKinds.map((kind) => [kindRow(kind).plural ?? kind, kind]),
+);
 /** Known words that are refused unless they are empty. */
 const refused: Readonly<Record<string, string>> = {
   cluster: 'clusters are not managed in this version',

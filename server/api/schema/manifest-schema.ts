@@ -3,7 +3,8 @@
 import { facts } from './field.ts';
 import { isMemberKind } from '../cluster/cluster-member-keys.ts';
 import { hostsSchema } from './hosts-schema.ts';
-import { kinds, type KindName } from '../kinds.ts';
+import { kindSchemas } from '../kind-schemas.ts';
+import { isInProject, kindNames, kinds, type KindName } from '../kinds.ts';
 import { execSchema, filesSchema, snapshotsSchema, volumeSnapshotsSchema } from './manifest-inside-schema.ts';
 import { plainSeedKeys, seedKeys } from '../container/cloud-init-seed-keys.ts';
 
@@ -21,16 +22,6 @@ const omitted: Readonly<Partial<Record<KindName, readonly string[]>>> = {
   image: ['filename', 'compression_algorithm', 'copy_aliases'],
   certificate: ['name', 'password'],
 };
-
-/** Kinds whose objects are in a project, on servers that have them. */
-export const projectKinds: readonly KindName[] = [
-  'container',
-  'image',
-  'image_alias',
-  'network',
-  'profile',
-  'storage_volume',
-];
 
 const project: JsonSchema = {
   ...text,
@@ -238,7 +229,7 @@ export function documentSchema(kind: KindName): JsonSchema {
       ...(kind === 'container'
         ? { state, files: filesSchema(mapScalar), exec: execSchema(mapScalar, duration), snapshots: snapshotsSchema }
         : {}),
-      ...(projectKinds.includes(kind) ? { project } : {}),
+      ...(isInProject(kind) ? { project } : {}),
       ...(kind === 'storage_volume' ? { snapshots: volumeSnapshotsSchema } : {}),
       ...(isMemberKind(kind) ? { member_overrides: memberOverrides } : {}),
       ...(kind === 'container' ? { target } : {}),
@@ -270,9 +261,7 @@ interface ObjectSchema {
 }
 
 function apiProperties(kind: KindName): Record<string, JsonSchema> {
-  const row = kinds[kind];
-  const create = row.create as unknown as ObjectSchema;
-  const object = row.object as unknown as ObjectSchema;
+  const { create, object } = kindSchemas[kind] as unknown as Readonly<Record<'create' | 'object', ObjectSchema>>;
   const out: Record<string, JsonSchema> = {};
   for (const [name, schema] of Object.entries(create.properties)) {
     if (name === 'name' || omitted[kind]?.includes(name)) continue;
@@ -354,11 +343,9 @@ export function manifestSchema(): JsonSchema {
     title: 'Gantry manifest document',
     type: 'object',
     required: ['kind'],
-    properties: { kind: { enum: [...Object.keys(kinds), 'vars', 'hosts'] } },
+    properties: { kind: { enum: [...kindNames, 'vars', 'hosts'] } },
     oneOf: [
-      ...(Object.keys(kinds) as KindName[]).map((kind) =>
-        withSecretReferences(withSeedMaps(kind, documentSchema(kind))),
-      ),
+      ...kindNames.map((kind) => withSecretReferences(withSeedMaps(kind, documentSchema(kind)))),
       varsSchema,
       hostsSchema,
     ],

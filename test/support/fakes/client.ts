@@ -6,7 +6,7 @@ import type { Container, ContainerState } from '../../../server/api/container/co
 import type { NetworkLease } from '../../../server/api/network/network.ts';
 import type { Operation } from '../../../server/api/operation.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
-import type { ClientKind } from '../../../server/client/kind-paths.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { EngineClient } from '../../../reconciler/engine/steps/context.ts';
 
@@ -16,7 +16,7 @@ const root = { type: 'disk', path: '/', pool: 'default' };
 export type FaultKind = 'before' | 'after' | 'refused';
 
 export class FakeWorld {
-  readonly objects: Record<ClientKind, Map<string, Obj>> = {
+  readonly objects: Record<KindName, Map<string, Obj>> = {
     container: new Map(),
     profile: new Map([['default', { name: 'default', description: '', config: {}, devices: { root }, used_by: [] }]]),
     network: new Map(),
@@ -33,7 +33,7 @@ export class FakeWorld {
   /** Called before each changing call takes effect; may throw or wait. */
   beforeChange: ((what: string, signal: AbortSignal | undefined) => void | Promise<void>) | undefined;
   /** Called between the read and the write of an update. */
-  beforePut: ((kind: ClientKind, name: string) => void) | undefined;
+  beforePut: ((kind: KindName, name: string) => void) | undefined;
   fault: { at: number; kind: FaultKind } | undefined;
   addresses = new Map<string, string>();
   /** What a command in any container does: its exit code, what it writes. */
@@ -211,13 +211,13 @@ export class FakeWorld {
     }
   }
 
-  #find(kind: ClientKind, name: string): Obj {
+  #find(kind: KindName, name: string): Obj {
     const object = this.objects[kind].get(name);
     if (object === undefined) throw refusal(404, 'notFound', `The ${kind} ${name} was not found`);
     return object;
   }
 
-  #shown(kind: ClientKind, object: Obj): Obj {
+  #shown(kind: KindName, object: Obj): Obj {
     const usedBy = this.#users(kind, String(object['name'] ?? object['fingerprint']));
     return { ...object, used_by: usedBy, ...(kind === 'container' ? this.#expanded(object) : {}) };
   }
@@ -229,7 +229,7 @@ export class FakeWorld {
     return { expanded_config: merged('config'), expanded_devices: merged('devices') };
   }
 
-  #users(kind: ClientKind, name: string): string[] {
+  #users(kind: KindName, name: string): string[] {
     const containers = [...this.objects.container.values()];
     const devicesUse = (object: Obj): boolean =>
       Object.values((object['devices'] ?? {}) as Record<string, Record<string, string>>).some((device) =>
@@ -247,7 +247,7 @@ export class FakeWorld {
     return [...byContainers, ...byProfiles];
   }
 
-  #create(kind: ClientKind, name: string, body: Obj): void {
+  #create(kind: KindName, name: string, body: Obj): void {
     if (this.objects[kind].has(name)) throw refusal(409, 'exists', `${name} already exists`);
     const common = { description: '', config: {}, ...structuredClone(body) };
     if (kind !== 'container') {

@@ -1,13 +1,11 @@
 // The in-memory world behind the fake HTTP server: a daemon for tests of the CLI that need one to talk to.
 import { ClientError } from '../../../server/client/client-error.ts';
-import { collections, type ClientKind } from '../../../server/client/kind-paths.ts';
+import { kindNames, kinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import { FakeDaemon, type FakeAnswer, type FakeDaemonOptions, type FakeRequest } from './http-daemon.ts';
 import type { FakeWorld } from './client.ts';
 
-const kindOf = new Map<string, ClientKind>(
-  Object.entries(collections).map(([kind, path]) => [path, kind as ClientKind]),
-);
+const kindOf = new Map<string, KindName>(kindNames.map((kind) => [kinds[kind].collection, kind]));
 
 export function startWorldDaemon(world: FakeWorld, options: FakeDaemonOptions = {}): Promise<FakeDaemon> {
   return new FakeDaemon({

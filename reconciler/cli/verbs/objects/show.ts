@@ -2,7 +2,7 @@
 import type { Client } from '../../../../server/client/client.ts';
 import type { Reply } from '../../../../server/client/transport/reply.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
-import type { KindName } from '../../../../server/api/kinds.ts';
+import { kindRow, listedKinds, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseAddress } from '../../flags/options.ts';
@@ -13,7 +13,8 @@ import { renderTable } from '../../output/table.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
-const listed: readonly KindName[] = ['storage_pool', 'network', 'profile', 'image', 'image_alias', 'container'];
+/** Every server has these. */
+const listed = listedKinds.filter((kind) => kindRow(kind).since === undefined);
 
 export async function show(context: CliContext, addresses: readonly string[]): Promise<ExitCode> {
   const [path = ''] = addresses;
@@ -74,19 +75,17 @@ async function read(client: Client, kind: KindName, name: string, signal: AbortS
 
 async function showAll(context: CliContext, client: Client): Promise<void> {
   const lists = await Promise.all(listed.map((kind) => client.list(kind, context.stop)));
-  const found = lists.flatMap((objects, index) => objects.map((object) => ({ kind: listed[index] ?? '', object })));
+  const found = listed.flatMap((kind, index) => (lists[index] ?? []).map((object) => ({ kind, object })));
   if (context.isJson) {
     for (const { kind, object } of found) context.io.stdout.write(`${JSON.stringify({ kind, ...object })}\n`);
     return;
   }
-  const rows = found.map(({ kind, object }) => [`${kind}/${nameOf(object)}`, summaryOf(object)]);
+  const rows = found.map(({ kind, object }) => [`${kind}/${shortened(nameOfObject(kind, object))}`, summaryOf(object)]);
   context.out(renderTable(['OBJECT', 'WHAT'], rows, paintFor(context.color)));
 }
 
 /** Enough of a fingerprint to ask for it, and for a row to fit. */
 const shortened = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : text);
-
-const nameOf = (object: object): string => textOf(object, 'name') ?? shortened(textOf(object, 'fingerprint') ?? '');
 
 const summaryOf = (object: object): string =>
   ['status', 'driver', 'type', 'target', 'description']

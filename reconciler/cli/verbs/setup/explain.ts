@@ -4,7 +4,7 @@ import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Explanation } from '../../../core/kinds/explain-kinds.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { parseKind } from '../../flags/options.ts';
+import { kindOfWord } from '../../../../server/api/kinds.ts';
 import { paintFor } from '../../output/paint.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
@@ -17,7 +17,7 @@ export async function explainPath(context: CliContext, word: string | undefined)
   const dot = word.search(/[./]/);
   const [first, rest] = dot === -1 ? [word, ''] : [word.slice(0, dot), word.slice(dot + 1)];
   if (first === 'terraform') return explainRefusals(context, rest);
-  const kind = parseKind(first) ?? explainKinds().find(({ name }) => name === first)?.name;
+  const kind = kindOfWord(first) ?? explainKinds().find(({ name }) => name === first)?.name;
   if (kind === undefined) {
     const known = explainKinds().map(({ name }) => name);
     throw new CliError(

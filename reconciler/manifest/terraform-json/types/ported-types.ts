@@ -1,7 +1,7 @@
 // The resource types of the well-known providers for LXD and Incus, whose configurations then need no change, as far as their
 // arguments have words in documents.
 import type { KindName } from '../../../../server/api/kinds.ts';
-import { projectKinds } from '../../../../server/api/schema/manifest-schema.ts';
+import { isInProject } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import type { Members } from './argument-shapes.ts';
@@ -67,7 +67,7 @@ function foreign(
     writtenAs: () => ({ devices: 'device', 'manage.wait': 'wait_for' }),
     shapes: scalars,
     document: (args, name, settings) => ({
-      ...same(...names, ...(projectKinds.includes(kind) ? ['project'] : []))(args),
+      ...same(...names, ...(isInProject(kind) ? ['project'] : []))(args),
       ...same(...(kind === 'container' ? ['target'] : []))(args),
       ...document(args, name, settings),
     }),

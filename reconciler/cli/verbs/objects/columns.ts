@@ -1,0 +1,67 @@
+// The columns of `gantry get`: a heading and the text of a cell for each member that a row of server/api/kinds.ts names.
+import { kindRow, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
+import type { ContainerState } from '../../../../server/api/container/container.ts';
+import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
+
+export type Shown = Readonly<Record<string, unknown>>;
+
+interface Column {
+  /** Default: the member in capitals. */
+  readonly head?: string;
+  /** Default: the member as text. */
+  readonly cell: (object: Shown) => string;
+}
+
+export interface Columns {
+  readonly head: readonly string[];
+  readonly row: (object: Shown) => readonly string[];
+}
+
+export function columnsOfKind(kind: KindName): Columns {
+  const { columns, namedBy } = kindRow(kind);
+  const found = columns.map((member) => special[member] ?? { cell: (object: Shown) => text(object, member) });
+  return {
+    head: [
+      (namedBy?.at(-1) ?? 'name').toUpperCase(),
+      ...columns.map((member, index) => found[index]?.head ?? member.toUpperCase()),
+    ],
+    row: (object) => [nameOfObject(kind, object), ...found.map(({ cell }) => cell(object))],
+  };
+}
+
+const special: Readonly<Record<string, Column>> = {
+  used_by: {
+    head: 'USED BY',
+    cell: (object) => String(Array.isArray(object['used_by']) ? object['used_by'].length : 0),
+  },
+  config: { head: 'KEYS', cell: (object) => String(Object.keys(object['config'] ?? {}).length) },
+  managed: { cell: (object) => (object['managed'] === true ? 'yes' : 'no') },
+  aliases: {
+    cell: (object) =>
+      ((object['aliases'] ?? []) as readonly { readonly name: string }[]).map(({ name }) => name).join(','),
+  },
+  uploaded_at: { head: 'UPLOADED', cell: (object) => text(object, 'uploaded_at').slice(0, 10) },
+  target: { cell: (object) => text(object, 'target').slice(0, 12) },
+  addresses: { cell: addressesOf },
+  image: { cell: imageOf },
+};
+
+const text = (object: Shown, key: string): string => {
+  const value = object[key];
+  return typeof value === 'string' ? value.split('\n', 1).join('') : Array.isArray(value) ? value.join(',') : '';
+};
+
+function addressesOf({ state }: Shown): string {
+  if (state === undefined || state === null) return '';
+  return globalAddresses(state as ContainerState)
+    .map(({ address }) => address)
+    .join(' ');
+}
+
+/** The description of the image, else the first digits of its fingerprint. */
+function imageOf({ config }: Shown): string {
+  const { 'image.description': description, 'volatile.base_image': fingerprint } = (config ?? {}) as Partial<
+    Record<string, string>
+  >;
+  return description ?? fingerprint?.slice(0, 12) ?? '';
+}

@@ -1,0 +1,45 @@
+// What objects of each kind look like on the wire: as they are read, created and written.
+import type { Static, TSchema } from 'typebox';
+import { Project, ProjectCreate, ProjectPut } from './cluster/cluster.ts';
+import { Container, ContainerCreate, ContainerPut } from './container/container.ts';
+import { Profile, ProfileCreate, ProfilePut } from './container/profile.ts';
+import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image/image.ts';
+import type { KindName } from './kinds.ts';
+import { Network, NetworkCreate, NetworkPut } from './network/network.ts';
+import { Certificate, CertificateCreate, CertificatePut } from './server/certificate.ts';
+import { ServerDocument, ServerDocumentPut } from './server/server-document.ts';
+import { StoragePool, StoragePoolCreate, StoragePoolPut } from './storage/pool.ts';
+import { PooledVolumeCreate } from './storage/pooled-volume.ts';
+import { StorageVolume, StorageVolumePut } from './storage/volume.ts';
+
+interface KindSchemas {
+  /** The object of a GET, with its field facts. */
+  readonly object: TSchema;
+  readonly create: TSchema;
+  readonly put: TSchema;
+}
+
+export const kindSchemas = {
+  server_config: { object: ServerDocument, create: ServerDocumentPut, put: ServerDocumentPut },
+  certificate: { object: Certificate, create: CertificateCreate, put: CertificatePut },
+  project: { object: Project, create: ProjectCreate, put: ProjectPut },
+  storage_pool: { object: StoragePool, create: StoragePoolCreate, put: StoragePoolPut },
+  storage_volume: { object: StorageVolume, create: PooledVolumeCreate, put: StorageVolumePut },
+  network: { object: Network, create: NetworkCreate, put: NetworkPut },
+  profile: { object: Profile, create: ProfileCreate, put: ProfilePut },
+  image: { object: Image, create: ImageCreate, put: ImagePut },
+  image_alias: { object: ImageAlias, create: ImageAliasCreate, put: ImageAliasPut },
+  container: { object: Container, create: ContainerCreate, put: ContainerPut },
+} as const satisfies Record<KindName, KindSchemas>;
+
+type Schemas = typeof kindSchemas;
+/** The client adds the pool to what the server answers for a volume. */
+type Added = { readonly [K in KindName]: K extends 'storage_volume' ? { readonly pool: string } : unknown };
+
+export type KindTypes = {
+  readonly [K in KindName]: {
+    readonly object: Static<Schemas[K]['object']> & Added[K];
+    readonly create: Static<Schemas[K]['create']>;
+    readonly put: Static<Schemas[K]['put']>;
+  };
+};
