@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { asFileError, failWith } from './file-error.ts';
 import { loadNative, type Native } from './native-calls.ts';
-import { reopen, type Place } from './held-entry.ts';
+import { reopen, type HeldEntry } from './held-entry.ts';
 import { refuseKernelFiles } from './read.ts';
 import { resolvePath, type Found } from './resolve.ts';
 
@@ -46,7 +46,7 @@ export async function changing(
 }
 
 /** The names in it. */
-async function syncPlace(directory: Place): Promise<void> {
+async function syncPlace(directory: HeldEntry): Promise<void> {
   const fd = reopen(directory, constants.O_RDONLY);
   try {
     await syncOpen(fd);
@@ -81,6 +81,6 @@ function idFor(root: FileRoot, kind: 'uid' | 'gid', wanted: number | undefined, 
 export const isOwnedBy = (stats: Stats, owner: HostIds): boolean => stats.uid === owner.uid && stats.gid === owner.gid;
 
 /** Also of a symbolic link itself: the path through a descriptor ends at the entry. */
-export function setOwner(place: Place, owner: HostIds): void {
-  if (!isOwnedBy(place.stats, owner)) chownSync(place.path, owner.uid, owner.gid);
+export function setOwner(held: HeldEntry, owner: HostIds): void {
+  if (!isOwnedBy(held.stats, owner)) chownSync(held.path, owner.uid, owner.gid);
 }

@@ -16,7 +16,7 @@ const pathOnly = 0o10000000;
 /** Elsewhere there is no such thing as a path through a descriptor; simulated containers have no programs that could race. */
 const canAnchor = process.platform === 'linux';
 
-export interface Place {
+export interface HeldEntry {
   /** A host path that leads to this very entry for as long as the place is open. */
   readonly path: Buffer;
   /** As it was when opened. */
@@ -25,7 +25,7 @@ export interface Place {
 }
 
 /** The last part of the path is not followed when it is a symbolic link. Throws the errors of open(2). */
-export function openPlace(path: Buffer): Place {
+export function holdEntry(path: Buffer): HeldEntry {
   if (!canAnchor) return { path, stats: lstatSync(path), close() {} };
   const fd = openSync(path, pathOnly | constants.O_NOFOLLOW);
   try {
@@ -36,17 +36,17 @@ export function openPlace(path: Buffer): Place {
   }
 }
 
-export function below(place: Place, name: Buffer): Buffer {
-  return Buffer.concat([place.path, Buffer.from('/'), name]);
+export function below(held: HeldEntry, name: Buffer): Buffer {
+  return Buffer.concat([held.path, Buffer.from('/'), name]);
 }
 
 /** Opens the regular file or directory that the place holds. Never waits: not for a lease that somebody inside has on it either. */
-export function reopen(place: Place, flags: number): number {
+export function reopen(held: HeldEntry, flags: number): number {
   const noFollow = canAnchor ? 0 : constants.O_NOFOLLOW;
-  return openSync(place.path, flags | constants.O_NONBLOCK | noFollow);
+  return openSync(held.path, flags | constants.O_NONBLOCK | noFollow);
 }
 
-export function linkText(parent: Place, name: Buffer): Buffer {
+export function linkText(parent: HeldEntry, name: Buffer): Buffer {
   return readlinkSync(below(parent, name), { encoding: 'buffer' });
 }
 
@@ -54,11 +54,11 @@ export function linkText(parent: Place, name: Buffer): Buffer {
  * Whether something is mounted on the entry in the tree it was found in. Asked before it is removed: what is a mount point in the
  * container only is none for the kernel here, which would take the mount away with it.
  */
-export function isMountPoint(parent: Place, entry: Place): boolean {
+export function isMountPoint(parent: HeldEntry, entry: HeldEntry): boolean {
   return canAnchor && mountOf(parent) !== mountOf(entry);
 }
 
-function mountOf({ path }: Place): string | undefined {
+function mountOf({ path }: HeldEntry): string | undefined {
   const info = readFileSync(path.toString().replace('/fd/', '/fdinfo/'), 'utf8');
   return /^mnt_id:\s*(\d+)/m.exec(info)?.[1];
 }
@@ -87,7 +87,7 @@ const kernelFileSystems: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** The name of the kernel's own file system that the place is on, or undefined for an ordinary one. */
-export function kernelFileSystem(place: Place): string | undefined {
+export function kernelFileSystem(held: HeldEntry): string | undefined {
   // Some numbers have the top bit set and come as negative ones on 32-bit kernels.
-  return kernelFileSystems.get(statfsSync(place.path).type >>> 0);
+  return kernelFileSystems.get(statfsSync(held.path).type >>> 0);
 }

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, rmdirSync, symlinkSync, unlinkSync } from 'node:f
 import { changing, ownerFor, setOwner } from './change-entry.ts';
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { failWith } from './file-error.ts';
-import { below, isMountPoint, linkText, openPlace, type Place } from './held-entry.ts';
+import { below, isMountPoint, linkText, holdEntry, type HeldEntry } from './held-entry.ts';
 import { refuseKernelFiles } from './read.ts';
 
 const defaultMode = 0o755;
@@ -81,8 +81,8 @@ export async function removeEntry(root: FileRoot, path: Buffer): Promise<void> {
 }
 
 /** Somebody inside may have put something else in its place already: that is left as it is. */
-function dressNew(at: Buffer, isOurs: (made: Place) => boolean, dress: (made: Place) => void): void {
-  const made = openPlace(at);
+function dressNew(at: Buffer, isOurs: (made: HeldEntry) => boolean, dress: (made: HeldEntry) => void): void {
+  const made = holdEntry(at);
   try {
     if (!isOurs(made)) failWith('EEXIST', 'it was replaced while it was made');
     dress(made);

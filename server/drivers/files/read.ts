@@ -4,7 +4,7 @@ import { opendir } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { EntryFacts, FileRoot, ReadEntry } from './driver.ts';
 import { asFileError, failWith } from './file-error.ts';
-import { kernelFileSystem, linkText, reopen, type Place } from './held-entry.ts';
+import { kernelFileSystem, linkText, reopen, type HeldEntry } from './held-entry.ts';
 import { resolvePath, type Found } from './resolve.ts';
 
 /** What a listing can hold: a container must not fill the daemon's memory with names. */
@@ -44,15 +44,15 @@ export function factsOf(root: FileRoot, stats: Stats): EntryFacts {
 }
 
 /** Only regular files have content. */
-export function refuseOddFile(entry: Place): void {
+export function refuseOddFile(entry: HeldEntry): void {
   const { stats } = entry;
   if (!stats.isFile()) failWith('EINVAL', `it is ${oddKind(stats)}, not a file`);
   refuseKernelFiles(entry);
 }
 
 /** The daemon would act on these with the rights of the host. */
-export function refuseKernelFiles(place: Place): void {
-  const system = kernelFileSystem(place);
+export function refuseKernelFiles(held: HeldEntry): void {
+  const system = kernelFileSystem(held);
   if (system !== undefined) failWith('EINVAL', `it belongs to the kernel's ${system}: use a command in the container`);
 }
 
@@ -62,9 +62,9 @@ function oddKind(stats: Stats): string {
   return stats.isDirectory() ? 'a directory' : 'a device';
 }
 
-async function namesIn(place: Place): Promise<readonly string[]> {
+async function namesIn(held: HeldEntry): Promise<readonly string[]> {
   const names: string[] = [];
-  for await (const entry of await opendir(place.path, { bufferSize: 256 })) {
+  for await (const entry of await opendir(held.path, { bufferSize: 256 })) {
     if (names.length === maxNames) failWith('EINVAL', `the directory has more than ${maxNames} entries`);
     names.push(entry.name);
   }

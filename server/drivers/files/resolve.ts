@@ -1,7 +1,7 @@
 // Walks a path inside a tree part by part, never leaving it: links are read as text and start again at the tree's own root.
 import { failWith } from './file-error.ts';
 import type { FileRoot } from './driver.ts';
-import { below, linkText, openPlace, type Place } from './held-entry.ts';
+import { below, linkText, holdEntry, type HeldEntry } from './held-entry.ts';
 
 export const maxPathBytes = 4096;
 const maxLinks = 40;
@@ -10,23 +10,23 @@ const maxSteps = 2048;
 const maxDepth = 512;
 
 export interface Found {
-  readonly parent: Place;
+  readonly parent: HeldEntry;
   /** Name in `parent`; empty for the root of the tree. */
   readonly name: Buffer;
   /** Undefined: `parent` has nothing of that name. */
-  readonly entry: Place | undefined;
+  readonly entry: HeldEntry | undefined;
   close(): void;
 }
 
 interface Level {
-  readonly place: Place;
+  readonly held: HeldEntry;
   readonly name: Buffer;
 }
 
 /** `followLast`: a link at the end of the path is followed too. Throws errors with the codes of open(2). */
 export function resolvePath(root: FileRoot, path: Buffer, options: { readonly followLast: boolean }): Found {
   checkPath(path);
-  const levels: Level[] = [{ place: openRoot(root), name: Buffer.alloc(0) }];
+  const levels: Level[] = [{ held: openRoot(root), name: Buffer.alloc(0) }];
   try {
     return walk(root, levels, path, options.followLast);
   } catch (error) {
@@ -41,11 +41,11 @@ function checkPath(path: Buffer): void {
   if (path.length > maxPathBytes) failWith('ENAMETOOLONG', `the path is longer than ${maxPathBytes} bytes`);
 }
 
-function openRoot(root: FileRoot): Place {
-  const place = openPlace(Buffer.from(root.path));
+function openRoot(root: FileRoot): HeldEntry {
+  const held = holdEntry(Buffer.from(root.path));
   // Asked after opening: if it holds now, the path meant the right tree a moment ago too.
-  if (root.isCurrent() && place.stats.isDirectory()) return place;
-  place.close();
+  if (root.isCurrent() && held.stats.isDirectory()) return held;
+  held.close();
   return failWith('ESRCH');
 }
 
@@ -60,7 +60,7 @@ function walk(root: FileRoot, levels: Level[], path: Buffer, followLast: boolean
       closeDownTo(levels, Math.max(1, levels.length - 1));
       continue;
     }
-    const dir = top(levels).place;
+    const dir = top(levels).held;
     if (!dir.stats.isDirectory()) failWith('ENOTDIR');
     const entry = openIfThere(below(dir, part));
     if (entry === undefined) {
@@ -68,7 +68,7 @@ function walk(root: FileRoot, levels: Level[], path: Buffer, followLast: boolean
       return found(levels, part);
     }
     if (!entry.stats.isSymbolicLink() || (todo.length === 0 && !followLast)) {
-      levels.push({ place: entry, name: part });
+      levels.push({ held: entry, name: part });
       continue;
     }
     entry.close();
@@ -87,9 +87,9 @@ function walk(root: FileRoot, levels: Level[], path: Buffer, followLast: boolean
 function found(levels: readonly Level[], missing?: Buffer): Found {
   const close = (): void => closeDownTo([...levels], 0);
   const last = top(levels);
-  if (missing !== undefined) return { parent: last.place, name: missing, entry: undefined, close };
+  if (missing !== undefined) return { parent: last.held, name: missing, entry: undefined, close };
   const parent = levels.at(-2) ?? last;
-  return { parent: parent.place, name: last.name, entry: last.place, close };
+  return { parent: parent.held, name: last.name, entry: last.held, close };
 }
 
 const slash = 0x2f;
@@ -110,9 +110,9 @@ function partsOf(path: Buffer): Buffer[] {
 const dot = 0x2e;
 const isDotDot = (part: Buffer): boolean => part.length === 2 && part[0] === dot && part[1] === dot;
 
-function openIfThere(path: Buffer): Place | undefined {
+function openIfThere(path: Buffer): HeldEntry | undefined {
   try {
-    return openPlace(path);
+    return holdEntry(path);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
@@ -120,7 +120,7 @@ function openIfThere(path: Buffer): Place | undefined {
 }
 
 /** Undefined: it is a link no more. Links of /proc can be there and yet lead nowhere for the host. */
-function textOfLink(dir: Place, name: Buffer): Buffer | undefined {
+function textOfLink(dir: HeldEntry, name: Buffer): Buffer | undefined {
   try {
     return linkText(dir, name);
   } catch (error) {
@@ -138,5 +138,5 @@ function top(levels: readonly Level[]): Level {
 }
 
 function closeDownTo(levels: Level[], count: number): void {
-  while (levels.length > count) levels.pop()?.place.close();
+  while (levels.length > count) levels.pop()?.held.close();
 }

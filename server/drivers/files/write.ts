@@ -6,7 +6,7 @@ import { cannotMakeThere, openSpool, openUnnamed, type Spool } from './unnamed-f
 import type { EntryAttributes, FileRoot } from './driver.ts';
 import { copyBytes, fill } from './copy-bytes.ts';
 import type { Native } from './native-calls.ts';
-import { below, isMountPoint, reopen, type Place } from './held-entry.ts';
+import { below, isMountPoint, reopen, type HeldEntry } from './held-entry.ts';
 import { refuseOddFile } from './read.ts';
 
 const defaultMode = 0o644;
@@ -73,7 +73,7 @@ interface FileChange {
 /** A new file with owner, mode and attributes of the old one takes its place. */
 async function replace(
   acting: Acting,
-  entry: Place,
+  entry: HeldEntry,
   content: Readable,
   change: FileChange,
   signal: AbortSignal,
@@ -91,7 +91,7 @@ async function replace(
 }
 
 /** False: the directory or its file system does not let one file take the place of the other. */
-function tryToMove({ found, native }: Acting, entry: Place, spool: Spool, { owner, mode }: FileChange): boolean {
+function tryToMove({ found, native }: Acting, entry: HeldEntry, spool: Spool, { owner, mode }: FileChange): boolean {
   if (spool.moveTo === undefined || !takesAttributes(entry, spool.fd, native)) return false;
   try {
     dress(spool.fd, owner, mode ?? keptMode(entry, owner));
@@ -103,7 +103,7 @@ function tryToMove({ found, native }: Acting, entry: Place, spool: Spool, { owne
   }
 }
 
-function takesAttributes(entry: Place, to: number, native: Native | undefined): boolean {
+function takesAttributes(entry: HeldEntry, to: number, native: Native | undefined): boolean {
   const old = reopen(entry, constants.O_RDONLY);
   try {
     native?.copyAttributes(old, to);
@@ -116,14 +116,14 @@ function takesAttributes(entry: Place, to: number, native: Native | undefined): 
 }
 
 /** A file that is given away loses setuid and setgid. */
-function keptMode({ stats }: Place, owner: HostIds): number {
+function keptMode({ stats }: HeldEntry, owner: HostIds): number {
   return stats.mode & (isOwnedBy(stats, owner) ? 0o7777 : 0o1777);
 }
 
 /** The file stays the same one: it changes in one go once everything has come. */
 async function refill(
   acting: Acting,
-  entry: Place,
+  entry: HeldEntry,
   content: Readable,
   change: FileChange,
   signal: AbortSignal,
@@ -139,7 +139,7 @@ async function refill(
 
 async function pour(
   from: number,
-  entry: Place,
+  entry: HeldEntry,
   { owner, mode, append, sync }: FileChange,
   signal: AbortSignal,
 ): Promise<void> {

@@ -27,7 +27,7 @@ const mkfsMs = 600_000;
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** Where a pool's blocks are. `directory`: on a file system that somebody else has mounted. */
-export type BtrfsPlace =
+export type BtrfsLocation =
   | { readonly kind: 'file'; readonly path: string; readonly mount: string }
   | { readonly kind: 'device'; readonly uuid: string; readonly initial: string; readonly mount: string }
   | { readonly kind: 'directory'; readonly path: string };
@@ -36,7 +36,7 @@ export const run = (argv: readonly string[], timeoutMs = 60_000, signal?: AbortS
   exec(argv, { timeoutMs, env: toolEnv }, signal);
 
 /** `root` as for dir pools; the files of pools are beside it, in `disks`. Throws Invalid. */
-export function placeOf(root: string, pool: PoolSpec): BtrfsPlace {
+export function locationOf(root: string, pool: PoolSpec): BtrfsLocation {
   const mount = poolSource(root, dirname(root), { ...pool, config: {} });
   const source = pool.config['source'] ?? '';
   const own = join(dirname(root), 'disks', `${pool.name}.img`);
@@ -46,24 +46,25 @@ export function placeOf(root: string, pool: PoolSpec): BtrfsPlace {
   return { kind: 'directory', path: poolSource(root, dirname(root), pool) };
 }
 
-export const rootOf = (place: BtrfsPlace): string => (place.kind === 'directory' ? place.path : place.mount);
+export const rootOf = (location: BtrfsLocation): string =>
+  location.kind === 'directory' ? location.path : location.mount;
 
 export async function fillBtrfsConfig(root: string, pool: PoolSpec): Promise<Record<string, string>> {
-  const place = placeOf(root, pool);
+  const location = locationOf(root, pool);
   const size = pool.config['size'] ?? '';
-  if (place.kind === 'device') return { ...pool.config };
-  if (place.kind === 'file') return { ...pool.config, source: place.path, size: size || (await freeSize(root)) };
+  if (location.kind === 'device') return { ...pool.config };
+  if (location.kind === 'file') return { ...pool.config, source: location.path, size: size || (await freeSize(root)) };
   if (size !== '')
     throw new DriverError('Invalid', 'config.size: is for a pool with a file of its own; leave it or source out');
-  const stats = await stat(place.path).catch(() => undefined);
+  const stats = await stat(location.path).catch(() => undefined);
   if (stats?.isBlockDevice() === true)
-    return { ...pool.config, source: randomUUID(), 'volatile.initial_source': place.path };
-  const what = `config.source: ${place.path} of pool ${pool.name}`;
+    return { ...pool.config, source: randomUUID(), 'volatile.initial_source': location.path };
+  const what = `config.source: ${location.path} of pool ${pool.name}`;
   if (stats === undefined) throw new DriverError('Invalid', `${what} does not exist; create it first`);
   if (!stats.isDirectory()) throw new DriverError('Invalid', `${what} is neither a block device nor a directory`);
-  if ((await statfs(place.path)).type !== btrfsMagic)
+  if ((await statfs(location.path)).type !== btrfsMagic)
     throw new DriverError('Invalid', `${what} is not on a btrfs file system; leave source out for a file of its own`);
-  return { ...pool.config, source: place.path };
+  return { ...pool.config, source: location.path };
 }
 
 async function freeSize(root: string): Promise<string> {
@@ -75,10 +76,10 @@ async function freeSize(root: string): Promise<string> {
 }
 
 /** Idempotent: file systems that are there are kept, and mounted. */
-export async function makeFileSystem(place: BtrfsPlace, pool: PoolSpec): Promise<void> {
-  if (place.kind === 'file') await makeFile(place.path, pool);
-  if (place.kind === 'device') await formatDevice(place, pool);
-  await ensureMounted(place, pool);
+export async function makeFileSystem(location: BtrfsLocation, pool: PoolSpec): Promise<void> {
+  if (location.kind === 'file') await makeFile(location.path, pool);
+  if (location.kind === 'device') await formatDevice(location, pool);
+  await ensureMounted(location, pool);
 }
 
 /** Made under another name: a file that is there has a whole file system in it. */
@@ -100,11 +101,11 @@ async function makeFile(path: string, pool: PoolSpec): Promise<void> {
   }
 }
 
-async function formatDevice(place: Extract<BtrfsPlace, { kind: 'device' }>, pool: PoolSpec): Promise<void> {
-  if ((await deviceOf(place.uuid)) !== undefined) return;
-  await run(commands.makeFileSystem(place.initial, place.uuid), mkfsMs).catch((error: unknown) => {
+async function formatDevice(location: Extract<BtrfsLocation, { kind: 'device' }>, pool: PoolSpec): Promise<void> {
+  if ((await deviceOf(location.uuid)) !== undefined) return;
+  await run(commands.makeFileSystem(location.initial, location.uuid), mkfsMs).catch((error: unknown) => {
     const hasOne = error instanceof ExecError && saysHasFileSystem(error.stderr);
-    const what = `config.source: cannot use ${place.initial} for pool ${pool.name}`;
+    const what = `config.source: cannot use ${location.initial} for pool ${pool.name}`;
     throw hasOne
       ? new DriverError('InUse', `${what}: it has a file system in it; wipe it first`)
       : asDriverError(what, error);
@@ -112,15 +113,16 @@ async function formatDevice(place: Extract<BtrfsPlace, { kind: 'device' }>, pool
 }
 
 /** Idempotent; after a restart of the daemon it is mounted already. */
-export async function ensureMounted(place: BtrfsPlace, pool: PoolSpec, options = optionsOf(pool)): Promise<void> {
-  if (place.kind === 'directory') return;
+export async function ensureMounted(location: BtrfsLocation, pool: PoolSpec, options = optionsOf(pool)): Promise<void> {
+  if (location.kind === 'directory') return;
   const what = `cannot mount pool ${pool.name}`;
-  const type = await typeAt(place.mount);
+  const type = await typeAt(location.mount);
   if (type === 'btrfs') return;
-  if (type !== undefined) throw new DriverError('InUse', `${what}: a file system of type ${type} is at ${place.mount}`);
-  await mkdir(place.mount, { recursive: true, mode: 0o711 });
-  const source = await blocksOf(place, pool);
-  await run(commands.mount(source, place.mount, options)).catch((error: unknown) => {
+  if (type !== undefined)
+    throw new DriverError('InUse', `${what}: a file system of type ${type} is at ${location.mount}`);
+  await mkdir(location.mount, { recursive: true, mode: 0o711 });
+  const source = await blocksOf(location, pool);
+  await run(commands.mount(source, location.mount, options)).catch((error: unknown) => {
     const wrongOption = options !== defaultMountOptions && error instanceof ExecError;
     if (wrongOption)
       throw new DriverError('Invalid', `${what} with config.btrfs.mount_options ${options}: ${error.stderr.trim()}`);
@@ -128,36 +130,36 @@ export async function ensureMounted(place: BtrfsPlace, pool: PoolSpec, options =
   });
 }
 
-export async function remount(place: BtrfsPlace, pool: PoolSpec): Promise<void> {
-  if (place.kind === 'directory') return;
+export async function remount(location: BtrfsLocation, pool: PoolSpec): Promise<void> {
+  if (location.kind === 'directory') return;
   const options = optionsOf(pool);
-  await run(commands.remount(place.mount, options)).catch((error: unknown) => {
+  await run(commands.remount(location.mount, options)).catch((error: unknown) => {
     const why = error instanceof ExecError ? error.stderr.trim() : '';
     throw new DriverError('Invalid', `config.btrfs.mount_options: ${pool.name} cannot have ${options}: ${why}`);
   });
 }
 
 /** True when there is something to empty; then it is mounted, whatever its options say. */
-export async function mountedForRemoval(place: BtrfsPlace, pool: PoolSpec): Promise<boolean> {
-  if (place.kind === 'directory') return isThere(place.path);
-  if ((await typeAt(place.mount)) === 'btrfs') return true;
-  const has = place.kind === 'file' ? await isThere(place.path) : (await deviceOf(place.uuid)) !== undefined;
-  if (has) await ensureMounted(place, pool, defaultMountOptions);
+export async function mountedForRemoval(location: BtrfsLocation, pool: PoolSpec): Promise<boolean> {
+  if (location.kind === 'directory') return isThere(location.path);
+  if ((await typeAt(location.mount)) === 'btrfs') return true;
+  const has = location.kind === 'file' ? await isThere(location.path) : (await deviceOf(location.uuid)) !== undefined;
+  if (has) await ensureMounted(location, pool, defaultMountOptions);
   return has;
 }
 
 /** After emptying. Idempotent. */
-export async function removeFileSystem(place: BtrfsPlace, pool: PoolSpec): Promise<void> {
-  if (place.kind === 'directory') return;
-  const device = place.kind === 'device' ? await deviceOf(place.uuid) : undefined;
-  await unmount(place.mount, pool);
+export async function removeFileSystem(location: BtrfsLocation, pool: PoolSpec): Promise<void> {
+  if (location.kind === 'directory') return;
+  const device = location.kind === 'device' ? await deviceOf(location.uuid) : undefined;
+  await unmount(location.mount, pool);
   if (device !== undefined) await run(commands.wipe(device));
-  if (place.kind === 'file') {
-    await rm(place.path, { force: true });
-    await rm(`${place.path}.new`, { force: true });
+  if (location.kind === 'file') {
+    await rm(location.path, { force: true });
+    await rm(`${location.path}.new`, { force: true });
   }
-  await rmdir(place.mount).catch((error: unknown) => {
-    if (!hasCode(error, 'ENOENT')) throw asDriverError(`cannot delete ${place.mount} of pool ${pool.name}`, error);
+  await rmdir(location.mount).catch((error: unknown) => {
+    if (!hasCode(error, 'ENOENT')) throw asDriverError(`cannot delete ${location.mount} of pool ${pool.name}`, error);
   });
 }
 
@@ -176,11 +178,11 @@ async function unmount(target: string, pool: PoolSpec): Promise<void> {
 
 const optionsOf = (pool: PoolSpec): string => pool.config['btrfs.mount_options'] || defaultMountOptions;
 
-async function blocksOf(place: Exclude<BtrfsPlace, { kind: 'directory' }>, pool: PoolSpec): Promise<BlockSource> {
-  if (place.kind === 'file') return { kind: 'file', path: place.path };
-  const path = await deviceOf(place.uuid);
+async function blocksOf(location: Exclude<BtrfsLocation, { kind: 'directory' }>, pool: PoolSpec): Promise<BlockSource> {
+  if (location.kind === 'file') return { kind: 'file', path: location.path };
+  const path = await deviceOf(location.uuid);
   if (path === undefined)
-    throw new DriverError('Failed', `cannot mount pool ${pool.name}: no device has the file system ${place.uuid}`);
+    throw new DriverError('Failed', `cannot mount pool ${pool.name}: no device has the file system ${location.uuid}`);
   return { kind: 'device', path };
 }
 

@@ -17,7 +17,7 @@ import {
   fillBtrfsConfig,
   makeFileSystem,
   mountedForRemoval,
-  placeOf,
+  locationOf,
   remount,
   removeFileSystem,
   rootOf,
@@ -66,25 +66,25 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
     {
       name: 'btrfs',
       capabilities: { cheapCopies: true, quotas: true, snapshots: true, nativeStreams: 'btrfs' },
-      root: (pool) => rootOf(placeOf(deps.root, pool)),
+      root: (pool) => rootOf(locationOf(deps.root, pool)),
       fillConfig: (pool) => fillBtrfsConfig(deps.root, pool),
       async createPool(pool) {
-        const place = placeOf(deps.root, pool);
-        await makeFileSystem(place, pool);
-        await createDirPool(deps.root, rootOf(place), pool.name);
+        const location = locationOf(deps.root, pool);
+        await makeFileSystem(location, pool);
+        await createDirPool(deps.root, rootOf(location), pool.name);
       },
       async deletePool(pool) {
-        const place = placeOf(deps.root, pool);
-        if (await mountedForRemoval(place, pool)) await emptyDirPool(rootOf(place), pool.name, removeSubvolume);
-        await removeFileSystem(place, pool);
+        const location = locationOf(deps.root, pool);
+        if (await mountedForRemoval(location, pool)) await emptyDirPool(rootOf(location), pool.name, removeSubvolume);
+        await removeFileSystem(location, pool);
       },
-      applyConfig: (pool) => remount(placeOf(deps.root, pool), pool),
+      applyConfig: (pool) => remount(locationOf(deps.root, pool), pool),
       async mountPool(pool, busy) {
-        const place = placeOf(deps.root, pool);
-        await ensureMounted(place, pool);
-        await mountDirPool(rootOf(place), pool.name, busy, removeSubvolume);
+        const location = locationOf(deps.root, pool);
+        await ensureMounted(location, pool);
+        await mountDirPool(rootOf(location), pool.name, busy, removeSubvolume);
         // Limits of subvolumes that are gone; fails where there are no limits at all.
-        await exec(commands.forgetLimits(rootOf(place)), { env: toolEnv, okCodes: [0, 1] });
+        await exec(commands.forgetLimits(rootOf(location)), { env: toolEnv, okCodes: [0, 1] });
       },
       async makeTree(path) {
         await run(commands.create(path));

@@ -7,14 +7,14 @@ import { asDriverError } from './copy-tree.ts';
 import type { ChangingTree, PoolSpec, StorageDriver, TreeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreePlace } from './tree-staging.ts';
+import { exists, isDirectory, type TreeStaging } from './tree-staging.ts';
 import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
 import { unpackTree, wholeTar, writeTo } from './tree-stream.ts';
 import { closeTree, labelOf } from './tree-transfer.ts';
 
 interface Deps {
   readonly kind: TreeKind;
-  readonly place: TreePlace;
+  readonly staging: TreeStaging;
   /** Held per path of a volume. */
   readonly mutex: KeyedMutex;
   readonly asRoot: boolean;
@@ -22,7 +22,7 @@ interface Deps {
 }
 
 export function treeDerive(deps: Deps): Pick<StorageDriver, 'deriveVolume' | 'streamId'> {
-  const { kind, place, mutex } = deps;
+  const { kind, staging, mutex } = deps;
   const pathOf = (pool: PoolSpec, { volume, snapshot }: TreeRef): string =>
     snapshot === undefined
       ? volumePathIn(kind.root(pool), volume)
@@ -52,9 +52,9 @@ export function treeDerive(deps: Deps): Pick<StorageDriver, 'deriveVolume' | 'st
       await change({ path: temporary, unpack });
       await closeTree(temporary, to.volume, deps.asRoot);
     };
-    if (to.snapshot === undefined) return place.make(root, fill, (fresh) => deps.swapIn(root, to.volume, fresh));
+    if (to.snapshot === undefined) return staging.make(root, fill, (fresh) => deps.swapIn(root, to.volume, fresh));
     await mkdir(dirname(path), { mode: 0o700, recursive: true });
-    await place.build(root, path, fill);
+    await staging.build(root, path, fill);
     await kind.atomic?.seal(path);
   }
 

@@ -11,7 +11,7 @@ import type { ImageFiles, PoolSpec, StorageDriver, UnpackImage, VolumeRef, Volum
 import { durably } from './durable.ts';
 import { createImageCache } from './image-cache.ts';
 import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
-import { exists, isDirectory, openTreePlace } from './tree-staging.ts';
+import { exists, isDirectory, openTreeStaging } from './tree-staging.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { treeDerive } from './tree-derive.ts';
 import { treeSnapshots } from './tree-snapshots.ts';
@@ -32,14 +32,14 @@ const closeMs = 5_000;
 export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDriver {
   const mutex = new KeyedMutex();
   const images = createImageCache();
-  const place = openTreePlace(kind, deps.log);
+  const staging = openTreeStaging(kind, deps.log);
   const pathOf = (pool: PoolSpec, volume: VolumeRef): string => volumePathIn(kind.root(pool), volume);
-  const snapshots = treeSnapshots({ kind, place, mutex });
-  const parts = { kind, place, mutex, asRoot: deps.ownership === 'keep', swapIn: snapshots.swapIn };
+  const snapshots = treeSnapshots({ kind, staging, mutex });
+  const parts = { kind, staging, mutex, asRoot: deps.ownership === 'keep', swapIn: snapshots.swapIn };
 
   async function unpack(root: string, image: ImageFiles, progress: Progress, signal: AbortSignal): Promise<void> {
     const path = volumePathIn(root, { type: 'image', name: image.fingerprint });
-    await place.build(root, path, async (temporary) => {
+    await staging.build(root, path, async (temporary) => {
       await kind.makeTree(temporary);
       await deps.unpackImage(image, temporary, { asRoot: deps.ownership === 'keep', progress }, signal);
       // Later volumes trust that an image which is there is whole, also after a power failure.
@@ -64,7 +64,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
         unpack: () => unpack(root, image, progress, signal),
         use: async () => {
           if (volume.type === 'image') return;
-          await place.build(root, path, (temporary) => kind.copyTree(imagePath, temporary, 'settled', signal));
+          await staging.build(root, path, (temporary) => kind.copyTree(imagePath, temporary, 'settled', signal));
         },
       },
       signal,
@@ -84,7 +84,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     if (!(await isDirectory(fromPath)))
       throw new DriverError('NotFound', `there is no ${label(from, snapshot)} in pool ${pool.name}`);
     const by = snapshot === undefined ? 'guest' : 'settled';
-    await place.build(root, pathOf(pool, volume), (temporary) => kind.copyTree(fromPath, temporary, by, signal));
+    await staging.build(root, pathOf(pool, volume), (temporary) => kind.copyTree(fromPath, temporary, by, signal));
   }
 
   async function fill(
@@ -97,7 +97,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     const root = kind.root(pool);
     if (source.kind === 'image') return fillFromImage(root, volume, source.image, progress, signal);
     if (source.kind === 'copy') return fillFromCopy(pool, volume, source, signal);
-    await place.build(root, pathOf(pool, volume), async (temporary) => {
+    await staging.build(root, pathOf(pool, volume), async (temporary) => {
       if (source.kind === 'tree') return kind.importTree(source.path, temporary, signal);
       await kind.makeTree(temporary);
       // 0700: with idmapped mounts the files of a container are real setuid-root files on the host.
@@ -113,7 +113,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
   const afterRemovals =
     <Rest extends readonly unknown[]>(make: (pool: PoolSpec, ...rest: Rest) => Promise<void>) =>
     async (pool: PoolSpec, ...rest: Rest): Promise<void> => {
-      await place.settled(kind.root(pool));
+      await staging.settled(kind.root(pool));
       await make(pool, ...rest);
     };
 
@@ -122,26 +122,26 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     try {
       await make();
     } catch (error) {
-      if (asDriverError('', error).code !== 'NoSpace' || !(await place.settled(root))) throw error;
+      if (asDriverError('', error).code !== 'NoSpace' || !(await staging.settled(root))) throw error;
       await make();
     }
   }
 
   const driver: StorageDriver = {
-    close: async () => void (await Promise.race([place.settled(), sleep(closeMs, undefined, { ref: false })])),
+    close: async () => void (await Promise.race([staging.settled(), sleep(closeMs, undefined, { ref: false })])),
     name: kind.name,
     capabilities: kind.capabilities,
     fillConfig: (pool) => kind.fillConfig(pool),
     createPool: (pool, signal) => kind.createPool(pool, signal),
     async deletePool(pool) {
-      await place.settled(kind.root(pool));
+      await staging.settled(kind.root(pool));
       await kind.deletePool(pool);
     },
     applyConfig: (pool) => kind.applyConfig(pool),
-    mountPool: (pool) => kind.mountPool(pool, place.busy),
+    mountPool: (pool) => kind.mountPool(pool, staging.busy),
     resources: async (pool) => {
       // What was deleted counts as free.
-      await place.settled(kind.root(pool));
+      await staging.settled(kind.root(pool));
       const stats = await statfs(kind.root(pool)).catch((error: unknown) => {
         throw new DriverError('Failed', `cannot read the resources of pool ${pool.name}`, error);
       });
@@ -171,9 +171,9 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       const root = kind.root(pool);
       const path = pathOf(pool, volume);
       await mutex.run(path, async () => {
-        if (volume.type === 'image') return images.whenUnused(path, () => place.remove(root, path));
+        if (volume.type === 'image') return images.whenUnused(path, () => staging.remove(root, path));
         await snapshots.deleteAll(pool, volume);
-        await (volume.type === 'container' ? place.removeBehind(root, path) : place.remove(root, path));
+        await (volume.type === 'container' ? staging.removeBehind(root, path) : staging.remove(root, path));
       });
     },
     async renameVolume(pool, volume, newName) {

@@ -8,11 +8,11 @@ import type { PoolSpec, SnapshotRef, SnapshotSource, StorageDriver, VolumeRef } 
 import { replacedPathIn, snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreePlace } from './tree-staging.ts';
+import { exists, isDirectory, type TreeStaging } from './tree-staging.ts';
 
 interface Deps {
   readonly kind: TreeKind;
-  readonly place: TreePlace;
+  readonly staging: TreeStaging;
   /** Held per path of a volume. */
   readonly mutex: KeyedMutex;
 }
@@ -30,7 +30,7 @@ export interface TreeSnapshots {
   readonly swapIn: (root: string, volume: VolumeRef, fresh: string) => Promise<void>;
 }
 
-export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
+export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
   const rootOf = (pool: PoolSpec): string => kind.root(pool);
   const pathOf = (pool: PoolSpec, snapshot: SnapshotRef): string => snapshotPathIn(rootOf(pool), snapshot);
 
@@ -50,18 +50,18 @@ export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
           : volumePathIn(root, snapshot.volume);
     if (!(await isDirectory(from))) throw new DriverError('NotFound', `there is no directory ${from}`);
     if (source.kind === 'tree') {
-      await place.build(root, path, (temporary) => kind.importTree(from, temporary, signal));
+      await staging.build(root, path, (temporary) => kind.importTree(from, temporary, signal));
       await kind.atomic?.seal(path);
     } else if (kind.atomic === undefined || !(await kind.atomic.isWhole(from))) {
       const by = source.kind === 'now' ? 'guest' : 'settled';
-      await place.build(root, path, (temporary) => kind.copyTree(from, temporary, by, signal));
+      await staging.build(root, path, (temporary) => kind.copyTree(from, temporary, by, signal));
     } else {
       await kind.atomic.snapshot(from, path, signal);
     }
   }
 
   async function drop(root: string, path: string): Promise<void> {
-    if (kind.atomic === undefined) await place.remove(root, path);
+    if (kind.atomic === undefined) await staging.remove(root, path);
     else if (await exists(path)) await kind.atomic.drop(path);
   }
 
@@ -75,7 +75,7 @@ export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
   /** The old content moves aside, the new one in; mountPool and the next restore know what to do with a half of that. */
   async function swapIn(root: string, volume: VolumeRef, fresh: string): Promise<void> {
     const [path, aside] = [volumePathIn(root, volume), replacedPathIn(root, volume)];
-    place.busy.add(aside);
+    staging.busy.add(aside);
     try {
       if (await exists(aside)) await settleAside(root, path, aside);
       await rename(path, aside);
@@ -83,14 +83,14 @@ export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
         await rename(aside, path);
         throw error;
       });
-      await place.remove(root, aside);
+      await staging.remove(root, aside);
     } finally {
-      place.busy.delete(aside);
+      staging.busy.delete(aside);
     }
   }
 
   async function settleAside(root: string, path: string, aside: string): Promise<void> {
-    if (await exists(path)) await place.remove(root, aside);
+    if (await exists(path)) await staging.remove(root, aside);
     else await rename(aside, path);
   }
 
@@ -123,7 +123,7 @@ export function treeSnapshots({ kind, place, mutex }: Deps): TreeSnapshots {
       await mutex.run(volumePathIn(root, volume), async () => {
         if (!(await isDirectory(from))) throw new DriverError('NotFound', `${what}: there is no such snapshot`);
         try {
-          await place.make(
+          await staging.make(
             root,
             (temporary) => kind.copyTree(from, temporary, 'settled', signal),
             (temporary) => swapIn(root, volume, temporary),

@@ -8,7 +8,7 @@ import { temporaryFolder } from './layout.ts';
 import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
 
-export interface TreePlace {
+export interface TreeStaging {
   /** Temporary paths in use by this process; mountPool leaves them alone. */
   readonly busy: Set<string>;
   /** Makes the tree under a temporary name and moves it to `path` when it is complete. */
@@ -36,7 +36,7 @@ const laterMs = 100;
 /** Whoever deletes to make room means to use it at once. */
 const roomyPart = 0.25;
 
-export function openTreePlace(kind: Pick<TreeKind, 'removeTree'>, log: Log): TreePlace {
+export function openTreeStaging(kind: Pick<TreeKind, 'removeTree'>, log: Log): TreeStaging {
   const busy = new Set<string>();
   const underWay = new Map<string, Set<Removal>>();
 

@@ -10,7 +10,7 @@ import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
 import { toolEnv } from './remove-tree.ts';
 import { membersOf } from './tar-part.ts';
 import type { TreeKind } from './tree-kind.ts';
-import { exists, isDirectory, type TreePlace } from './tree-staging.ts';
+import { exists, isDirectory, type TreeStaging } from './tree-staging.ts';
 import { removeEmpty, type TreeSnapshots } from './tree-snapshots.ts';
 import {
   guardedSource,
@@ -26,7 +26,7 @@ import {
 
 interface Deps {
   readonly kind: TreeKind;
-  readonly place: TreePlace;
+  readonly staging: TreeStaging;
   /** Held per path of a volume. */
   readonly mutex: KeyedMutex;
   readonly asRoot: boolean;
@@ -38,7 +38,7 @@ const hourMs = 3_600_000;
 export function treeTransfer(
   deps: Deps,
 ): Pick<StorageDriver, 'holdStill' | 'hasNativeForm' | 'exportVolume' | 'importVolume'> {
-  const { kind, place, mutex } = deps;
+  const { kind, staging, mutex } = deps;
   const pathOf = (pool: PoolSpec, { volume, snapshot, moment }: TreeRef): string => {
     if (moment !== undefined) return moment;
     const root = kind.root(pool);
@@ -51,7 +51,7 @@ export function treeTransfer(
     if (!(await isDirectory(path))) throw new DriverError('NotFound', `there is no ${labelOf(from)}`);
     const { atomic } = kind;
     if (from.snapshot !== undefined || from.moment !== undefined || atomic === undefined) return use(path);
-    await place.scratch(kind.root(pool), async (temporary) => {
+    await staging.scratch(kind.root(pool), async (temporary) => {
       await freeze(atomic, path, temporary, signal);
       await use(temporary);
     });
@@ -110,8 +110,8 @@ export function treeTransfer(
   /** Where it belongs, once it is whole. */
   function put(pool: PoolSpec, to: TreeRef, { replace }: ImportForm, fill: (temporary: string) => Promise<void>) {
     const root = kind.root(pool);
-    if (replace !== true) return place.build(root, pathOf(pool, to), fill);
-    return place.make(root, fill, (temporary) => deps.swapIn(root, to.volume, temporary));
+    if (replace !== true) return staging.build(root, pathOf(pool, to), fill);
+    return staging.make(root, fill, (temporary) => deps.swapIn(root, to.volume, temporary));
   }
 
   async function receiveNative(
@@ -124,7 +124,7 @@ export function treeTransfer(
     const { native, atomic } = kind;
     if (native === undefined || atomic === undefined) throw noNative(pool);
     const root = kind.root(pool);
-    await place.scratch(root, async (temporary) => {
+    await staging.scratch(root, async (temporary) => {
       await mkdir(temporary, { mode: 0o700 });
       await writeTo(native.receive(temporary), native.whole(bytes), signal);
       const [name, ...others] = await readdir(temporary);
@@ -149,7 +149,7 @@ export function treeTransfer(
       if (!(await isDirectory(path))) throw new DriverError('NotFound', `there is no ${labelOf({ volume })}`);
       const { atomic } = kind;
       if (atomic === undefined) return use({ from: { volume }, path, isStill: false });
-      await place.scratch(kind.root(pool), async (moment) => {
+      await staging.scratch(kind.root(pool), async (moment) => {
         await freeze(atomic, path, moment, signal);
         await use({ from: { volume, moment }, path: moment, isStill: true });
       });

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LxcPlaces } from '../../../server/drivers/runtime/lxc/paths.ts';
+import { LxcPaths } from '../../../server/drivers/runtime/lxc/paths.ts';
 import { actionNames, countEffects, dieAt } from '../../faults/kill/actions.ts';
 import { DoomedDaemon } from '../../faults/kill/doomed-daemon.ts';
 import { deathAt } from '../../faults/kill/suite.ts';
@@ -67,7 +67,7 @@ describe.skipIf(missing !== undefined)('a running container whose record of the 
       await done(first, 'POST', '/1.0/containers', { name: 'c', source, devices });
       await done(first, 'PUT', `${containerPath}/state`, { action: 'start' });
       await daemon.kill();
-      await rm(new LxcPlaces(await realpath(join(dir, 'runtime'))).stateFile('c'));
+      await rm(new LxcPaths(await realpath(join(dir, 'runtime'))).stateFile('c'));
       const second = await daemon.start();
       expect((await settled(second, 'c')).status).toBe('Running');
       expect(await guestSockets(dir)).toHaveLength(1);

@@ -46,16 +46,16 @@ ${body}`);
 
   const onBoth = `
 locals {
-  places = { here = null, west = "west" }
+  paths = { here = null, west = "west" }
 }
 resource "gantry_storage_pool" "p" {
-  for_each = local.places
+  for_each = local.paths
   remote   = each.value
   name     = "fast"
   driver   = "dir"
 }
 resource "gantry_container" "c" {
-  for_each = local.places
+  for_each = local.paths
   remote   = each.value
   name     = each.key
   profiles = []
@@ -63,14 +63,14 @@ resource "gantry_container" "c" {
   devices  = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p[each.key].name } }
 }
 resource "gantry_container_file" "f" {
-  for_each  = local.places
+  for_each  = local.paths
   remote    = each.value
   container = gantry_container.c[each.key].name
   path      = "/etc/at"
   content   = each.key
 }
 data "gantry_containers" "all" {
-  for_each   = local.places
+  for_each   = local.paths
   remote     = each.value
   depends_on = [gantry_container.c]
 }

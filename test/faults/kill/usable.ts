@@ -6,7 +6,7 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readCgroupTree, readGroupFile } from '../../../server/drivers/runtime/cgroup/cgroup.ts';
-import { LxcPlaces } from '../../../server/drivers/runtime/lxc/paths.ts';
+import { LxcPaths } from '../../../server/drivers/runtime/lxc/paths.ts';
 import { call, hostRemains, type Json } from '../../support/daemons/daemon.ts';
 import { read, settle, type ChildDaemon } from '../../support/daemons/child-process.ts';
 import { until } from '../../support/until.ts';
@@ -99,7 +99,7 @@ async function findMissing(findings: Findings, world: KillWorld, daemon: ChildDa
   findings.holds('rates', execFileSync('tc', ['qdisc', 'show', 'dev', cable], { encoding: 'utf8' }), 'tbf');
   findings.same('guest socket', await inside(daemon, name, '/usr/bin/perl', '-e', askGuestSocket), '200');
   const tree = readCgroupTree();
-  const group = new LxcPlaces(realpathSync(join(world.dir, 'runtime'))).group(name);
+  const group = new LxcPaths(realpathSync(join(world.dir, 'runtime'))).group(name);
   const limit = readGroupFile(tree, group, tree.version === 1 ? 'memory.limit_in_bytes' : 'memory.max');
   const mebibytes = Number.parseInt(now.expanded_config['limits.memory'] as string, 10);
   findings.same('memory limit', limit, String(mebibytes * 2 ** 20));

@@ -6,13 +6,13 @@ import { Readable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openUnnamed } from '../../../server/drivers/files/unnamed-file.ts';
 import { fill } from '../../../server/drivers/files/copy-bytes.ts';
-import { below, openPlace, type Place } from '../../../server/drivers/files/held-entry.ts';
+import { below, holdEntry, type HeldEntry } from '../../../server/drivers/files/held-entry.ts';
 
 let dir = '';
-let parent: Place;
+let parent: HeldEntry;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'gantry-temporary-'));
-  parent = openPlace(Buffer.from(dir));
+  parent = holdEntry(Buffer.from(dir));
 });
 afterEach(() => {
   parent.close();

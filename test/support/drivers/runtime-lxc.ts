@@ -7,7 +7,7 @@ import { allGroupDirs, readCgroupTree, readGroupFile } from '../../../server/dri
 import type { RuntimeDriver } from '../../../server/drivers/runtime/driver.ts';
 import { hostIdMap } from '../../../server/drivers/runtime/idmap/id-map.ts';
 import { lxcAvailable, openLxcRuntime } from '../../../server/drivers/runtime/lxc/lxc.ts';
-import { LxcPlaces } from '../../../server/drivers/runtime/lxc/paths.ts';
+import { LxcPaths } from '../../../server/drivers/runtime/lxc/paths.ts';
 import { type Log, silentLog } from '../../../server/lib/log.ts';
 import type { RuntimeHarness } from '../../conformance/runtime.ts';
 import { busyboxMissing, makeBusyboxRootfs } from '../images/busybox-rootfs.ts';
@@ -24,7 +24,7 @@ export async function lxcTestsMissing(): Promise<string | undefined> {
 export interface LxcHarness extends RuntimeHarness {
   readonly dir: string;
   readonly base: string;
-  readonly places: LxcPlaces;
+  readonly paths: LxcPaths;
   readonly bridge: string;
 }
 
@@ -34,7 +34,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
   const dir = join(base, 'runtime');
   const bridge = `gtytb${tag}`;
   const tree = readCgroupTree();
-  const places = new LxcPlaces(dir);
+  const paths = new LxcPaths(dir);
   const map = await hostIdMap();
   const names = new Set<string>();
   let count = 0;
@@ -44,7 +44,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
   return {
     dir,
     base,
-    places,
+    paths,
     bridge,
     open: async () => openLxcRuntime({ dir, log }),
     prepare: async (name, kind = 'ordinary') => {
@@ -75,14 +75,11 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
     poweroffInside: async (driver, name) => leave(driver, name, 'poweroff'),
     rebootInside: async (driver, name) => leave(driver, name, 'reboot'),
     whileDown: async (name, target) => {
-      const { initPid, monitorPid } = JSON.parse(readFileSync(places.stateFile(name), 'utf8')) as Record<
-        string,
-        number
-      >;
+      const { initPid, monitorPid } = JSON.parse(readFileSync(paths.stateFile(name), 'utf8')) as Record<string, number>;
       const command = `/bin/busybox ${target === 'stop' ? 'poweroff' : 'reboot'} -f`;
-      const place = ['-P', places.lxcPath, '-n', places.key(name)];
+      const lxcArgs = ['-P', paths.lxcPath, '-n', paths.key(name)];
       try {
-        execFileSync('lxc-attach', [...place, '--', '/bin/sh', '-c', command], { stdio: 'ignore' });
+        execFileSync('lxc-attach', [...lxcArgs, '--', '/bin/sh', '-c', command], { stdio: 'ignore' });
       } catch {
         // It dies with its container.
       }
@@ -90,17 +87,17 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
       if (target === 'stop') await until(() => !existsSync(`/proc/${monitorPid}/exe`) || isZombie(monitorPid ?? 0));
     },
     memoryLimit: (_driver, name) => {
-      const text = readGroupFile(tree, places.group(name), tree.version === 1 ? 'memory.limit_in_bytes' : 'memory.max');
+      const text = readGroupFile(tree, paths.group(name), tree.version === 1 ? 'memory.limit_in_bytes' : 'memory.max');
       const limit = Number(text);
       return Number.isFinite(limit) && limit < 2 ** 60 ? limit : undefined;
     },
     processLimit: (_driver, name) => {
-      const text = readGroupFile(tree, places.group(name), 'pids.max');
+      const text = readGroupFile(tree, paths.group(name), 'pids.max');
       return text === 'max' ? undefined : Number(text);
     },
     remains: (config) => [
       ...config.nics.map((nic) => `/sys/class/net/${nic.hostName}`).filter((path) => existsSync(path)),
-      ...allGroupDirs(tree, places.group(config.name)).filter((path) => existsSync(path)),
+      ...allGroupDirs(tree, paths.group(config.name)).filter((path) => existsSync(path)),
       ...mountsBelow(config.rootfs),
     ],
     sabotage: async (good) => ({

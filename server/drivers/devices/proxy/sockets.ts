@@ -123,17 +123,17 @@ function withSide(
   listens: boolean,
   work: (fd: number, address: Uint8Array) => void,
 ): number {
-  const place = placeOf(calls, side, endpoint, listens);
+  const address = socketAddress(calls, side, endpoint, listens);
   const type = (endpoint.kind === 'udp' ? datagram : stream) | cloexecNonblock;
   const own = openSync('/proc/thread-self/ns/net', 'r');
   let other: number | undefined;
   try {
     other = side.pid === undefined ? undefined : openSync(`/proc/${side.pid}/ns/net`, 'r');
     return inWindow(calls, side, { own, other }, () => {
-      const fd = calls.socket(place.family, type, 0);
+      const fd = calls.socket(address.family, type, 0);
       if (fd < 0) check(calls, fd, `Cannot make a socket for ${endpointText(endpoint)}`);
       try {
-        work(fd, place.address);
+        work(fd, address.address);
         return fd;
       } catch (error) {
         closeSync(fd);
@@ -143,7 +143,7 @@ function withSide(
   } finally {
     closeSync(own);
     if (other !== undefined) closeSync(other);
-    place.close();
+    address.close();
   }
 }
 
@@ -175,14 +175,14 @@ function inWindow<T>(
   }
 }
 
-interface Place {
+interface SocketAddress {
   readonly family: number;
   readonly address: Uint8Array;
   close(): void;
 }
 
-function placeOf(calls: Calls, side: Side, endpoint: Endpoint, listens: boolean): Place {
-  const plain = (family: number, address: Uint8Array): Place => ({ family, address, close: () => {} });
+function socketAddress(calls: Calls, side: Side, endpoint: Endpoint, listens: boolean): SocketAddress {
+  const plain = (family: number, address: Uint8Array): SocketAddress => ({ family, address, close: () => {} });
   if (endpoint.kind !== 'unix') {
     const family = endpoint.host.includes(':') ? families.inet6 : families.inet;
     return plain(family, inetAddress(endpoint.host, endpoint.port));

@@ -5,13 +5,13 @@ import { type CgroupTree, groupDir } from './cgroup.ts';
 import { balanceCpus, type CpuClaim, parseCpuList, parseCpus } from './cpu-limits.ts';
 import { formatCpus } from './limits.ts';
 import { readOnlineCpus } from '../lxc/host.ts';
-import type { LxcPlaces } from '../lxc/paths.ts';
+import type { LxcPaths } from '../lxc/paths.ts';
 
 type Cpus = readonly number[];
 
 export interface CpuSetsDeps {
   readonly tree: CgroupTree;
-  readonly places: Pick<LxcPlaces, 'group'>;
+  readonly paths: Pick<LxcPaths, 'group'>;
   readonly log: Log;
 }
 
@@ -38,16 +38,16 @@ export class CpuSets {
 
   /** A container that an earlier daemon started; `settle` follows. */
   adopt(name: string, limit: string | undefined): void {
-    const dir = groupDir(this.#deps.tree, 'cpuset', this.#deps.places.group(name));
+    const dir = groupDir(this.#deps.tree, 'cpuset', this.#deps.paths.group(name));
     const held = dir === undefined ? [] : readCpus(dir);
     this.#claims.set(name, { wish: parseCpus(limit ?? ''), held: held.length === 0 ? undefined : held });
   }
 
   /** It has started with what it was given; who came or went meanwhile may have moved it. */
   confirm(name: string): void {
-    const { tree, places, log } = this.#deps;
+    const { tree, paths, log } = this.#deps;
     try {
-      confine(tree, places.group(name), this.of(name), this.#online);
+      confine(tree, paths.group(name), this.of(name), this.#online);
     } catch (error) {
       log.warn('a container cannot be moved to other cpus', { container: name, reason: errorText(error) });
     }
@@ -77,15 +77,15 @@ export class CpuSets {
   }
 
   #follow(sets: ReadonlyMap<string, Cpus | undefined>, but: string | undefined): void {
-    const { tree, places, log } = this.#deps;
+    const { tree, paths, log } = this.#deps;
     for (const [name, cpus] of sets) {
       const claim = this.#claims.get(name);
       if (name === but || claim === undefined || formatCpus(cpus ?? []) === formatCpus(claim.held ?? [])) continue;
       this.#claims.set(name, { ...claim, held: cpus });
       try {
         // One that is just starting has no group yet: see confirm.
-        if (existsSync(groupDir(tree, 'cpuset', places.group(name)) ?? ''))
-          confine(tree, places.group(name), cpus, this.#online);
+        if (existsSync(groupDir(tree, 'cpuset', paths.group(name)) ?? ''))
+          confine(tree, paths.group(name), cpus, this.#online);
       } catch (error) {
         log.warn('a container cannot be moved to other cpus', { container: name, reason: errorText(error) });
       }

@@ -29,13 +29,13 @@ import {
 import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
 import { firstReason } from '../lxc/failure-reason.ts';
 import { quoteShell } from '../safe-names.ts';
-import type { LxcPlaces } from '../lxc/paths.ts';
+import type { LxcPaths } from '../lxc/paths.ts';
 import { type Launch, startFailure } from '../lxc/start.ts';
 import { readCommandLine, readProcess } from '../host/proc.ts';
 import type { RunningRecord } from '../lxc/running-record.ts';
 
 export interface CheckpointDeps {
-  readonly places: LxcPlaces;
+  readonly paths: LxcPaths;
   readonly tree: CgroupTree;
   readonly log: Log;
   readonly programs: CheckpointPrograms | undefined;
@@ -116,7 +116,7 @@ export class LxcCheckpoints implements Checkpoints {
           what: storing,
           logFile,
         });
-        if (leave === 'frozen') await setFrozen(this.#deps.tree, this.#deps.places.group(name), true, freezeTimeoutMs);
+        if (leave === 'frozen') await setFrozen(this.#deps.tree, this.#deps.paths.group(name), true, freezeTimeoutMs);
         return wait;
       } catch (error) {
         // Ends the listening; nobody waits.
@@ -133,13 +133,13 @@ export class LxcCheckpoints implements Checkpoints {
     if (leave === 'stopped') return ['--stop'];
     if (leave === 'running') return [];
     // Run while everything still stands: what is frozen then goes on, once thawed, where its memory was stored.
-    const { tree, places } = this.#deps;
-    const dir = groupDir(tree, 'freezer', places.group(name)) ?? '';
+    const { tree, paths } = this.#deps;
+    const dir = groupDir(tree, 'freezer', paths.group(name)) ?? '';
     const freeze =
       tree.version === 1
         ? `echo FROZEN > ${quoteShell(`${dir}/freezer.state`)}`
         : `echo 1 > ${quoteShell(`${dir}/cgroup.freeze`)}`;
-    const script = join(places.containerDir(name), 'post-dump');
+    const script = join(paths.containerDir(name), 'post-dump');
     writeFileSync(script, `#!/bin/sh\n[ "$CRTOOLS_SCRIPT_ACTION" = post-dump ] || exit 0\n${freeze}\n`, {
       mode: 0o700,
     });
@@ -184,7 +184,7 @@ export class LxcCheckpoints implements Checkpoints {
       .map(Number)
       .filter((pid) => {
         const line = readCommandLine(pid);
-        const isOurs = line.includes('lxc-checkpoint') && line.includes(` -P ${this.#deps.places.lxcPath} `);
+        const isOurs = line.includes('lxc-checkpoint') && line.includes(` -P ${this.#deps.paths.lxcPath} `);
         return isOurs && !line.includes(' --restore') && readProcess(pid)?.isZombie === false;
       });
   }
@@ -199,20 +199,20 @@ export class LxcCheckpoints implements Checkpoints {
 
   #refuseUnreceptive(name: string): void {
     this.#book.need(name);
-    if (!isFrozen(this.#deps.tree, this.#deps.places.group(name))) return;
+    if (!isFrozen(this.#deps.tree, this.#deps.paths.group(name))) return;
     throw new DriverError('Failed', `${storing} container "${name}"`, new Error('it is frozen'));
   }
 
   /** LXC would store it, and then not restore it: the terminal behind the console is one of the host's. */
   #refuseConsole(name: string): void {
-    if (/^\s*lxc\.console\.path\s*=\s*none\s*$/m.test(read(this.#deps.places.configFile(name)))) return;
+    if (/^\s*lxc\.console\.path\s*=\s*none\s*$/m.test(read(this.#deps.paths.configFile(name)))) return;
     const why =
       'LXC cannot restore a container that has a console: set raw.lxc to lxc.console.path=none and restart it first';
     throw new DriverError('NotSupported', `${storing} container "${name}"`, new Error(why));
   }
 
   async #thaw(name: string): Promise<void> {
-    const group = this.#deps.places.group(name);
+    const group = this.#deps.paths.group(name);
     if (isFrozen(this.#deps.tree, group))
       await setFrozen(this.#deps.tree, group, false, freezeTimeoutMs).catch(() => {});
   }
@@ -229,11 +229,11 @@ export class LxcCheckpoints implements Checkpoints {
     },
   ): Promise<void> {
     const { name, dir, args, settings, what, logFile } = work;
-    const { places } = this.#deps;
+    const { paths } = this.#deps;
     const images = makeImagesDir(dir);
     const kind = args.includes('--restore') ? 'restore' : 'dump';
     const toolLog = join(dir, `lxc-${kind}.log`);
-    const place = { lxcPath: places.lxcPath, key: places.key(name), images, toolLog, args };
+    const place = { lxcPath: paths.lxcPath, key: paths.key(name), images, toolLog, args };
     const argv = checkpointArgv(lxcCheckpoint, place);
     await this.#run({ argv, settings, name, what, criu, log: join(images, `${kind}.log`), toolLog, logFile });
   }
@@ -250,7 +250,7 @@ export class LxcCheckpoints implements Checkpoints {
     readonly logFile?: string | undefined;
   }): Promise<void> {
     const { argv, settings, name, what, criu, log, toolLog = '', logFile } = work;
-    const file = join(this.#deps.places.containerDir(name), 'criu.conf');
+    const file = join(this.#deps.paths.containerDir(name), 'criu.conf');
     writeFileSync(file, settings, { mode: 0o600 });
     for (const old of [log, toolLog]) if (old !== '') rmSync(old, { force: true });
     try {

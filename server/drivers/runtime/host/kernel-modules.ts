@@ -5,7 +5,7 @@ import { errorText } from '../../../lib/log.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../lxc/host.ts';
 
-export interface ModulePlaces {
+export interface ModulePaths {
   /** /sys/module: what is loaded or built in and has parameters. */
   readonly loaded: string;
   /** /proc/filesystems; file systems that are built in show nowhere else. */
@@ -14,7 +14,7 @@ export interface ModulePlaces {
   readonly modprobe: string | undefined;
 }
 
-export const hostModules = (): ModulePlaces => ({
+export const hostModules = (): ModulePaths => ({
   loaded: '/sys/module',
   fileSystems: '/proc/filesystems',
   modprobe: findProgram('modprobe'),
@@ -29,13 +29,13 @@ export function moduleNames(value: string | undefined): readonly string[] {
 }
 
 /** Throws DriverError Failed naming the first module that cannot be had, and why. */
-export async function loadModules(value: string | undefined, places: ModulePlaces): Promise<void> {
+export async function loadModules(value: string | undefined, paths: ModulePaths): Promise<void> {
   for (const name of moduleNames(value)) {
-    if (!isThere(name, places)) await load(name, places);
+    if (!isThere(name, paths)) await load(name, paths);
   }
 }
 
-function isThere(name: string, { loaded, fileSystems }: ModulePlaces): boolean {
+function isThere(name: string, { loaded, fileSystems }: ModulePaths): boolean {
   if (existsSync(`${loaded}/${name}`)) return true;
   try {
     return readFileSync(fileSystems, 'utf8')
@@ -46,7 +46,7 @@ function isThere(name: string, { loaded, fileSystems }: ModulePlaces): boolean {
   }
 }
 
-async function load(name: string, { modprobe }: ModulePlaces): Promise<void> {
+async function load(name: string, { modprobe }: ModulePaths): Promise<void> {
   const fail = (why: string): never => {
     throw new DriverError('Failed', `linux.kernel_modules: the kernel module ${name} cannot be loaded: ${why}`);
   };

@@ -2,17 +2,17 @@
 import { spawnOnTerminal } from '../exec/attach.ts';
 import type { RuntimeProcess, TerminalSize } from '../driver.ts';
 import { findProgram } from './host.ts';
-import type { LxcPlaces } from './paths.ts';
+import type { LxcPaths } from './paths.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export function openLxcConsole(
-  deps: { readonly places: LxcPlaces; readonly libc: Libc | undefined },
+  deps: { readonly paths: LxcPaths; readonly libc: Libc | undefined },
   name: string,
   size: TerminalSize,
 ): RuntimeProcess {
-  const { places, libc } = deps;
+  const { paths, libc } = deps;
   // Tty 0 is the console. No escape key: leaving is the viewer's own business.
-  const argv = ['-P', places.lxcPath, '-n', places.key(name), '-t', '0', '-e', '-1'];
+  const argv = ['-P', paths.lxcPath, '-n', paths.key(name), '-t', '0', '-e', '-1'];
   return spawnOnTerminal({ name, libc }, [findProgram('lxc-console') ?? 'lxc-console', ...argv], {
     size,
     carriageReturns: 2,

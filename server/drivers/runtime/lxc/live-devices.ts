@@ -111,7 +111,7 @@ export class LxcLive implements LiveDevices {
     }
     for (const nic of parts.nics) {
       if (nic.kind === 'physical') await this.#keepNamespace(state);
-      await plugInto(nic, state.initPid, this.#deps.places.tag);
+      await plugInto(nic, state.initPid, this.#deps.paths.tag);
       revert.push(() => this.#unplugNic(state, devices, nic));
     }
     if (parts.diskRates.length > 0) {
@@ -143,7 +143,7 @@ export class LxcLive implements LiveDevices {
 
   /** Rates, filter and routes of a nic, in place of those that it has. */
   async #dress(nic: NicRun, was: NicRun | undefined): Promise<void> {
-    await shape(nic, this.#deps.places.tag);
+    await shape(nic, this.#deps.paths.tag);
     if (was !== undefined) await dropRoutes(was, nic.routes);
     await addRoutes(nic);
   }
@@ -223,17 +223,17 @@ export class LxcLive implements LiveDevices {
 
   /** LXC made the container from a second mount on the host; left there it would keep the source busy. */
   #letGo(name: string, devices: DeviceState, target: string): void {
-    const { libc, places } = this.#deps;
+    const { libc, paths } = this.#deps;
     const index = [...devices.atStart.mounts, ...devices.atStart.nodes].findIndex((one) => one.target === target);
-    if (index >= 0 && libc !== undefined) unmount(libc, places.mappedMount(name, index));
+    if (index >= 0 && libc !== undefined) unmount(libc, paths.mappedMount(name, index));
   }
 
   async #unplugNic(state: RunningRecord, devices: DeviceState, nic: NicRun): Promise<void> {
-    const { places } = this.#deps;
-    await unplugFrom(nic, state.initPid, places.tag);
+    const { paths } = this.#deps;
+    await unplugFrom(nic, state.initPid, paths.tag);
     const before = devices.lent[nic.hostName];
     if (nic.kind === 'physical' && before !== undefined) await giveBack(nic.hostName, before);
-    await removeVlan(nic, places.tag);
+    await removeVlan(nic, paths.tag);
   }
 
   async #mount(state: RunningRecord, devices: DeviceState, mount: MountRun): Promise<void> {
@@ -248,37 +248,37 @@ export class LxcLive implements LiveDevices {
   }
 
   async #addNode(state: RunningRecord, devices: DeviceState, node: NodeRun): Promise<void> {
-    const { tree, places } = this.#deps;
-    const file = await makeNode(places.nodesDir(state.name), node, devices.idmap);
-    await permitNode(tree, places, state.name, node, true);
+    const { tree, paths } = this.#deps;
+    const file = await makeNode(paths.nodesDir(state.name), node, devices.idmap);
+    await permitNode(tree, paths, state.name, node, true);
     await this.#mount(state, devices, nodeMount(node, file));
   }
 
   async #removeNode(state: RunningRecord, node: NodeRun): Promise<void> {
-    const { tree, places } = this.#deps;
+    const { tree, paths } = this.#deps;
     await unmountInside(state.initPid, node.target, true);
     const others = state.devices?.now.nodes.filter((one) => one.target !== node.target) ?? [];
     const isShared = others.some(
       (one) => one.kind === node.kind && one.major === node.major && one.minor === node.minor,
     );
-    if (!isShared && !isUsual(node)) await permitNode(tree, places, state.name, node, false);
-    removeNode(places.nodesDir(state.name), node);
+    if (!isShared && !isUsual(node)) await permitNode(tree, paths, state.name, node, false);
+    removeNode(paths.nodesDir(state.name), node);
   }
 
   /** Rates of the devices in `gone` that `now` does not name are lifted. */
   #setRates(state: RunningRecord, now: DeviceParts, gone: DeviceParts): void {
-    const { tree, places, log } = this.#deps;
-    applyDiskRates(tree, places.group(state.name), now.diskRates, gone.diskRates, (reason) =>
+    const { tree, paths, log } = this.#deps;
+    applyDiskRates(tree, paths.group(state.name), now.diskRates, gone.diskRates, (reason) =>
       log.warn('disk rates cannot be set', { container: state.name, reason }),
     );
   }
 
   /** An interface lent to a namespace that vanishes could vanish with it, or come back under another name. */
   async #keepNamespace(state: RunningRecord): Promise<void> {
-    const file = this.#deps.places.namespaceFile(state.name);
+    const file = this.#deps.paths.namespaceFile(state.name);
     const { libc } = this.#deps;
     if (libc !== undefined) unmount(libc, file);
-    mkdirSync(this.#deps.places.containerDir(state.name), { recursive: true });
+    mkdirSync(this.#deps.paths.containerDir(state.name), { recursive: true });
     writeFileSync(file, '');
     await exec([findProgram('mount') ?? 'mount', '--bind', `/proc/${state.initPid}/ns/net`, file], {
       timeoutMs: 10_000,
@@ -293,7 +293,7 @@ export class LxcLive implements LiveDevices {
   async afterStart(state: RunningRecord): Promise<void> {
     const { now } = needDevices(state);
     for (const nic of now.nics) {
-      if (isShaped(nic)) await shape(nic, this.#deps.places.tag);
+      if (isShaped(nic)) await shape(nic, this.#deps.paths.tag);
       await addRoutes(nic);
     }
     await followPriority(this.#deps, state);
@@ -341,25 +341,25 @@ export class LxcLive implements LiveDevices {
 
   /** The container is gone: brings back what was lent to it and removes what does not go by itself. */
   async afterStop(state: RunningRecord): Promise<void> {
-    const { places, libc, log } = this.#deps;
+    const { paths, libc, log } = this.#deps;
     await this.#fetchLent(state);
     for (const nic of state.devices?.now.nics ?? []) {
       try {
         const before = state.devices?.lent[nic.hostName];
         if (nic.kind === 'physical' && before !== undefined) await giveBack(nic.hostName, before);
-        if (nic.kind === 'veth') await removeShape(nic.hostName, places.tag);
+        if (nic.kind === 'veth') await removeShape(nic.hostName, paths.tag);
         await dropRoutes(nic);
-        await removeVlan(nic, places.tag);
+        await removeVlan(nic, paths.tag);
       } catch (error) {
         log.warn('cannot clear away after an interface', { interface: nic.hostName, reason: errorText(error) });
       }
     }
-    if (libc !== undefined) unmount(libc, places.namespaceFile(state.name));
+    if (libc !== undefined) unmount(libc, paths.namespaceFile(state.name));
   }
 
   async #fetchLent(state: RunningRecord): Promise<void> {
-    const { places, log } = this.#deps;
-    const file = places.namespaceFile(state.name);
+    const { paths, log } = this.#deps;
+    const file = paths.namespaceFile(state.name);
     if (!existsSync(file)) return;
     for (const nic of state.devices?.now.nics ?? []) {
       if (nic.kind !== 'physical' || existsSync(`/sys/class/net/${nic.hostName}`)) continue;

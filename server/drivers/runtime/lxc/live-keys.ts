@@ -2,7 +2,7 @@
 import { errorText } from '../../../lib/log.ts';
 import type { CgroupTree } from '../cgroup/cgroup.ts';
 import type { CpuSets } from '../cgroup/cpu-sets.ts';
-import { hostModules, loadModules, type ModulePlaces } from '../host/kernel-modules.ts';
+import { hostModules, loadModules, type ModulePaths } from '../host/kernel-modules.ts';
 import type { FileDeps } from '../mounts/container-files.ts';
 import { applyLimits, limitKeys } from '../cgroup/apply-limits.ts';
 import { networkPriority, setNetworkPriority, sweepPriorities } from '../nic/priority.ts';
@@ -10,10 +10,10 @@ import type { RunningRecord } from './running-record.ts';
 
 type Config = Readonly<Record<string, string>>;
 
-export type KeyDeps = Pick<FileDeps, 'places' | 'log'> & {
+export type KeyDeps = Pick<FileDeps, 'paths' | 'log'> & {
   readonly tree: CgroupTree;
   /** Other modules than this host's. */
-  readonly modules?: ModulePlaces | undefined;
+  readonly modules?: ModulePaths | undefined;
 };
 
 /** What must be there before the container is. */
@@ -27,10 +27,10 @@ export async function applyKeys(
   state: RunningRecord,
   config: Config,
 ): Promise<RunningRecord> {
-  const { tree, places } = deps;
+  const { tree, paths } = deps;
   await prepareKeys(deps, config);
   const set = (to: Config): void =>
-    applyLimits(tree, places.group(state.name), to, cpus.claim(state.name, to['limits.cpu']));
+    applyLimits(tree, paths.group(state.name), to, cpus.claim(state.name, to['limits.cpu']));
   try {
     set(config);
     const next = { ...state, limits: limitKeys(config) };
@@ -48,26 +48,26 @@ export async function applyKeys(
 
 /** After a start, a reboot, or a change of its nics. `changed`: also takes a priority away. */
 export async function followPriority(
-  deps: Pick<KeyDeps, 'places'>,
+  deps: Pick<KeyDeps, 'paths'>,
   state: RunningRecord,
   changed = false,
 ): Promise<void> {
   const priority = networkPriority(state.limits);
   if (priority === 0 && !changed) return;
-  await setNetworkPriority(state.name, state.devices?.now.nics ?? [], priority, deps.places.tag);
+  await setNetworkPriority(state.name, state.devices?.now.nics ?? [], priority, deps.paths.tag);
 }
 
 /** The container is gone. */
 export async function clearKeys(deps: KeyDeps, state: RunningRecord): Promise<void> {
   if (networkPriority(state.limits) === 0) return;
-  await setNetworkPriority(state.name, [], 0, deps.places.tag).catch((error: unknown) =>
+  await setNetworkPriority(state.name, [], 0, deps.paths.tag).catch((error: unknown) =>
     deps.log.warn('cannot clear away a network priority', { container: state.name, reason: errorText(error) }),
   );
 }
 
 /** After a crash. */
 export async function sweepKeys(deps: KeyDeps, running: readonly string[]): Promise<void> {
-  await sweepPriorities(running, deps.places.tag).catch((error: unknown) =>
+  await sweepPriorities(running, deps.paths.tag).catch((error: unknown) =>
     deps.log.warn('cannot remove left-over network priorities', { reason: errorText(error) }),
   );
 }
@@ -75,7 +75,7 @@ export async function sweepKeys(deps: KeyDeps, running: readonly string[]): Prom
 /** After a reboot from inside LXC's own limits are those of the start. */
 export function restoreLimits(deps: KeyDeps, cpus: CpuSets, state: RunningRecord): void {
   try {
-    applyLimits(deps.tree, deps.places.group(state.name), state.limits, cpus.of(state.name));
+    applyLimits(deps.tree, deps.paths.group(state.name), state.limits, cpus.of(state.name));
   } catch (error) {
     deps.log.warn('limits of before the reboot cannot be set again', {
       container: state.name,

@@ -13,7 +13,7 @@ import {
   removeGroup,
   setFrozen,
 } from '../cgroup/cgroup.ts';
-import type { LxcPlaces } from './paths.ts';
+import type { LxcPaths } from './paths.ts';
 import { findProgram } from './host.ts';
 import { interfaceExists } from '../nic/plug.ts';
 import { isSameProcess, readCommandLine, readNamespacePids, readProcess } from '../host/proc.ts';
@@ -40,8 +40,8 @@ export function findInit(tree: CgroupTree, group: string): LiveProcess | undefin
  * Keys of the containers that have anything here: files or control groups. Most of a host that starts up have nothing, and
  * asking the kernel about each of them would take its time.
  */
-export function findRemains(tree: CgroupTree, places: LxcPlaces): ReadonlySet<string> {
-  return new Set([...readdirSync(places.lxcPath), ...listGroups(tree, places.groupRoot)]);
+export function findRemains(tree: CgroupTree, paths: LxcPaths): ReadonlySet<string> {
+  return new Set([...readdirSync(paths.lxcPath), ...listGroups(tree, paths.groupRoot)]);
 }
 
 /** The LXC process that watches this init and cleans up after it; undefined when it was killed. */
@@ -90,9 +90,9 @@ export async function awaitOutcome(
  * A new init exists a little before LXC counts its container as running, and what is done to it in between fails or kills it.
  * Returns also when that never happens: the death of the new init is then the next exit to deal with.
  */
-export async function awaitRunning(places: LxcPlaces, name: string, init: LiveProcess): Promise<void> {
+export async function awaitRunning(paths: LxcPaths, name: string, init: LiveProcess): Promise<void> {
   const deadline = performance.now() + outcomeTimeoutMs;
-  const place = ['-P', places.lxcPath, '-n', places.key(name)];
+  const place = ['-P', paths.lxcPath, '-n', paths.key(name)];
   while (isSameProcess(init.pid, init.startTime) && performance.now() < deadline) {
     try {
       await exec([findProgram('lxc-wait') ?? 'lxc-wait', ...place, '-s', 'RUNNING', '-t', '1'], {
@@ -109,12 +109,12 @@ export async function awaitRunning(places: LxcPlaces, name: string, init: LivePr
 /** Waits for the kernel to take down interfaces and control groups of a dead container; does it itself when it takes long. */
 export async function buryRemains(
   tree: CgroupTree,
-  places: LxcPlaces,
+  paths: LxcPaths,
   state: Pick<RunningRecord, 'name' | 'nics'>,
   log: Log,
 ): Promise<void> {
   for (const nic of Object.values(state.nics)) await removeInterface(nic, log);
-  for (const group of [places.group(state.name), places.monitorGroup(state.name)]) {
+  for (const group of [paths.group(state.name), paths.monitorGroup(state.name)]) {
     const deadline = performance.now() + 2_000;
     while (!removeGroup(tree, group)) {
       if (performance.now() > deadline) {
@@ -145,11 +145,11 @@ async function removeInterface(name: string, log: Log): Promise<void> {
 /** Ends whatever a failed start left: processes first, then the rest. */
 export async function clearAfterFailedStart(
   tree: CgroupTree,
-  places: LxcPlaces,
+  paths: LxcPaths,
   state: Pick<RunningRecord, 'name' | 'nics'>,
   log: Log,
 ): Promise<void> {
-  const groups = [places.group(state.name), places.monitorGroup(state.name)];
+  const groups = [paths.group(state.name), paths.monitorGroup(state.name)];
   const remaining = (): readonly number[] => groups.flatMap((group) => groupPids(tree, group));
   const started = performance.now();
   while (remaining().length > 0) {
@@ -170,7 +170,7 @@ export async function clearAfterFailedStart(
     }
     await sleep(pollMs);
   }
-  await buryRemains(tree, places, state, log);
+  await buryRemains(tree, paths, state, log);
 }
 
 const freezeTimeoutMs = 10_000;
@@ -191,10 +191,10 @@ export async function makeReceptive(
 }
 
 /** Parents of control groups and of run directories, where nothing is in them. */
-export function removeEmptyPlaces(tree: CgroupTree, places: LxcPlaces): void {
-  for (const group of places.groupParents) removeEmptyGroup(tree, group);
+export function removeEmptyPlaces(tree: CgroupTree, paths: LxcPaths): void {
+  for (const group of paths.groupParents) removeEmptyGroup(tree, group);
   try {
-    rmdirSync(places.lxcPath);
+    rmdirSync(paths.lxcPath);
   } catch {
     // Something is in it.
   }

@@ -38,11 +38,11 @@ import {
   removeEmptyPlaces,
 } from './liveness.ts';
 import { LxcCommands } from './spawn.ts';
-import type { ModulePlaces } from '../host/kernel-modules.ts';
+import type { ModulePaths } from '../host/kernel-modules.ts';
 import { LxcLive } from './live-devices.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from '../mounts/container-files.ts';
 import { openLxcConsole } from './console.ts';
-import { LxcPlaces } from './paths.ts';
+import { LxcPaths } from './paths.ts';
 import { completeStart, findRun } from './recover.ts';
 import { type Launch, startContainer } from './start.ts';
 import { LxcCheckpoints } from '../checkpoint/lxc-checkpoint.ts';
@@ -68,7 +68,7 @@ export interface LxcDeps {
   /** A directory on the file system that will hold root file systems; asked whether it can be mounted id-mapped. Default `dir`. */
   readonly probeDir?: string;
   /** Other kernel modules than this host's. */
-  readonly modules?: ModulePlaces;
+  readonly modules?: ModulePaths;
   /** False: as on a kernel that cannot mount through id maps. Default: what this one can. */
   readonly mappedMounts?: boolean;
   /** Other programs than those of the host's usual places. */
@@ -80,14 +80,14 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   const available = await lxcAvailable();
   if (!available.ok) throw new DriverError('NotSupported', `Cannot run LXC containers: ${available.reason}`);
   mkdirSync(deps.dir, { recursive: true, mode: 0o700 });
-  const places = new LxcPlaces(realpathSync(deps.dir));
-  makePassable(places.lxcPath);
+  const paths = new LxcPaths(realpathSync(deps.dir));
+  makePassable(paths.lxcPath);
   const libc = await loadLibc();
   if (libc === undefined)
     deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse everybody');
   const namespaces = new UserNamespaces();
   return new LxcRuntime({
-    places,
+    paths,
     log: deps.log,
     tree: readCgroupTree(),
     version: await lxcVersion(),
@@ -111,7 +111,7 @@ const sweepMs = 1_000;
 const orphanSweepMs = 100;
 
 interface Deps extends FileDeps {
-  readonly modules: ModulePlaces | undefined;
+  readonly modules: ModulePaths | undefined;
   readonly tree: CgroupTree;
   readonly version: string;
   readonly programs: CheckpointPrograms | undefined;
@@ -140,7 +140,7 @@ class LxcRuntime implements RuntimeDriver {
     this.#deps = deps;
     this.version = deps.version;
     this.rootfsIdmapped = deps.rootfsIdmapped;
-    this.#spool = new ExitSpool(deps.places.exits);
+    this.#spool = new ExitSpool(deps.paths.exits);
     this.#cpus = new CpuSets(deps);
     this.#consoles = new ConsoleHub((name, size) => openLxcConsole(deps, name, size));
     this.live = new LxcLive(deps, {
@@ -155,7 +155,7 @@ class LxcRuntime implements RuntimeDriver {
       start: (run, signal, launch) => this.start(run, signal, launch),
     });
     this.#moves = new GroupMoves(deps.tree);
-    endOrphans(deps.places.lxcPath);
+    endOrphans(deps.paths.lxcPath);
     this.#commands = new LxcCommands(deps, { need: (name) => this.#need(name), moves: this.#moves });
     this.#spool.start(
       (key) => this.#wake(key),
@@ -165,20 +165,20 @@ class LxcRuntime implements RuntimeDriver {
   }
 
   async recover(names: readonly string[]): Promise<void> {
-    const { places, tree } = this.#deps;
+    const { paths, tree } = this.#deps;
     await this.checkpoints.awaitOrphans();
-    const remains = findRemains(tree, places);
-    const found = names.filter((name) => remains.has(places.key(name)));
+    const remains = findRemains(tree, paths);
+    const found = names.filter((name) => remains.has(paths.key(name)));
     await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
     for (const state of this.#live.values()) this.#cpus.adopt(state.name, state.limits['limits.cpu']);
     this.#cpus.settle();
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
-    await sweepShapes(cables, places.tag, this.#deps.log);
+    await sweepShapes(cables, paths.tag, this.#deps.log);
     await sweepKeys(this.#deps, [...this.#live.keys()]);
   }
 
   async #recoverOne(name: string): Promise<void> {
-    const { places } = this.#deps;
+    const { paths } = this.#deps;
     if (this.#live.has(name)) return;
     const found = findRun(this.#deps, name);
     if (found.kind === 'nothing') return;
@@ -187,7 +187,7 @@ class LxcRuntime implements RuntimeDriver {
       await this.#settle(found.state);
       return;
     }
-    this.#spool.discard(places.key(name));
+    this.#spool.discard(paths.key(name));
     if (found.kind === 'starting') {
       return completeStart(this.#deps, found.state, {
         live: this.live,
@@ -197,7 +197,7 @@ class LxcRuntime implements RuntimeDriver {
     }
     const { state, rebooted } = found;
     this.#remember(state);
-    if (found.hasMonitor && rebooted) await awaitRunning(places, name, found.init);
+    if (found.hasMonitor && rebooted) await awaitRunning(paths, name, found.init);
     await this.live.afterCrash(state);
     if (rebooted) await this.live.afterReboot(this.#live.get(name) ?? state);
     if (rebooted) this.#announce({ name, target: 'reboot' });
@@ -242,11 +242,11 @@ class LxcRuntime implements RuntimeDriver {
     signal: AbortSignal,
   ): Promise<void> {
     signal.throwIfAborted();
-    const { tree, places } = this.#deps;
+    const { tree, paths } = this.#deps;
     // After a start that is under way, and before the exit is dealt with: both hold the lock.
     const { wait, state } = await this.#mutex.run(name, async () => {
       const state = this.#need(name);
-      await makeReceptive(tree, places.group(name), state, options.force);
+      await makeReceptive(tree, paths.group(name), state, options.force);
       return { wait: nextStop(this, name), state };
     });
     const over = new AbortController();
@@ -266,10 +266,10 @@ class LxcRuntime implements RuntimeDriver {
   unfreeze = (name: string): Promise<void> => this.#setFrozen(name, false);
 
   async #setFrozen(name: string, frozen: boolean): Promise<void> {
-    const { tree, places } = this.#deps;
+    const { tree, paths } = this.#deps;
     await this.#mutex.run(name, async () => {
       this.#need(name);
-      await setFrozen(tree, places.group(name), frozen, freezeTimeoutMs);
+      await setFrozen(tree, paths.group(name), frozen, freezeTimeoutMs);
     });
   }
 
@@ -277,13 +277,13 @@ class LxcRuntime implements RuntimeDriver {
     const state = this.#live.get(name);
     // Until its exit is delivered a container counts as running, so that states and events tell the same story.
     if (state === undefined) return { status: 'stopped', initPid: 0 };
-    const frozen = isFrozen(this.#deps.tree, this.#deps.places.group(name));
+    const frozen = isFrozen(this.#deps.tree, this.#deps.paths.group(name));
     return { status: frozen ? 'frozen' : 'running', initPid: state.initPid };
   }
 
   async metrics(name: string): Promise<RuntimeMetrics> {
     const state = this.#need(name);
-    return readMetrics(this.#deps.tree, this.#deps.places.group(name), state.initPid, state.nics);
+    return readMetrics(this.#deps.tree, this.#deps.paths.group(name), state.initPid, state.nics);
   }
 
   async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
@@ -340,13 +340,13 @@ class LxcRuntime implements RuntimeDriver {
   }
 
   async forget(name: string): Promise<void> {
-    const { tree, places } = this.#deps;
+    const { tree, paths } = this.#deps;
     await this.#mutex.run(name, async () => {
       if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
       removeContainerDir(this.#deps, name);
-      this.#spool.discard(places.key(name));
-      removeGroup(tree, places.group(name));
-      removeGroup(tree, places.monitorGroup(name));
+      this.#spool.discard(paths.key(name));
+      removeGroup(tree, paths.group(name));
+      removeGroup(tree, paths.monitorGroup(name));
     });
   }
 
@@ -365,12 +365,12 @@ class LxcRuntime implements RuntimeDriver {
     this.#moves.close();
     await this.#deps.namespaces.close();
     // Empty ones only: what still runs, known or not, keeps its own.
-    if (this.#live.size === 0) removeEmptyPlaces(this.#deps.tree, this.#deps.places);
+    if (this.#live.size === 0) removeEmptyPlaces(this.#deps.tree, this.#deps.paths);
   }
 
   /** Called when something may have ended: deals with it unless a live init proves the hint stale. */
   #wake(key: string): void {
-    const name = [...this.#live.keys()].find((one) => this.#deps.places.key(one) === key);
+    const name = [...this.#live.keys()].find((one) => this.#deps.paths.key(one) === key);
     if (name === undefined) return;
     void this.#mutex
       .run(name, async () => {
@@ -384,13 +384,13 @@ class LxcRuntime implements RuntimeDriver {
 
   /** The container's init is dead: waits for what follows (a new init, or the end), cleans up, tells the listeners. */
   async #settle(state: RunningRecord): Promise<void> {
-    const { tree, places, log } = this.#deps;
-    const key = places.key(state.name);
+    const { tree, paths, log } = this.#deps;
+    const key = paths.key(state.name);
     const between = (): Promise<void> => this.#spool.answer(key, state.name, log);
-    const outcome = await awaitOutcome(tree, places.group(state.name), state, between);
+    const outcome = await awaitOutcome(tree, paths.group(state.name), state, between);
     this.#spool.discard(key);
     if (outcome.kind === 'reboot') {
-      await awaitRunning(places, state.name, outcome.init);
+      await awaitRunning(paths, state.name, outcome.init);
       const reborn = { ...state, initPid: outcome.init.pid, initStartTime: outcome.init.startTime };
       this.#remember(reborn);
       await this.live.afterReboot(reborn);
@@ -400,11 +400,11 @@ class LxcRuntime implements RuntimeDriver {
     }
     await this.live.afterStop(state);
     await clearKeys(this.#deps, state);
-    await buryRemains(tree, places, state, log);
+    await buryRemains(tree, paths, state, log);
     unmountFiles(this.#deps, state.name);
     this.#live.delete(state.name);
     this.#cpus.release(state.name);
-    removeRunningRecord(places.stateFile(state.name));
+    removeRunningRecord(paths.stateFile(state.name));
     this.#announce({ name: state.name, target: 'stop' });
   }
 
@@ -421,7 +421,7 @@ class LxcRuntime implements RuntimeDriver {
 
   #remember(state: RunningRecord): void {
     this.#live.set(state.name, state);
-    writeRunningRecord(this.#deps.places.stateFile(state.name), state);
+    writeRunningRecord(this.#deps.paths.stateFile(state.name), state);
   }
 
   #need(name: string): RunningRecord {
@@ -438,7 +438,7 @@ class LxcRuntime implements RuntimeDriver {
       () => {
         this.#cpus.settleIfChanged();
         for (const state of this.#live.values()) {
-          if (!isAlive(state)) this.#wake(this.#deps.places.key(state.name));
+          if (!isAlive(state)) this.#wake(this.#deps.paths.key(state.name));
         }
         this.#scheduleSweep();
       },

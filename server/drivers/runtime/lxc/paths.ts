@@ -1,7 +1,7 @@
 // Says where the LXC driver keeps what: files below its directory, control groups below names of its own. Makes nothing.
 import { dirTag, encodeName } from '../safe-names.ts';
 
-export class LxcPlaces {
+export class LxcPaths {
   readonly lxcPath: string;
   readonly exits: string;
   /** In names that are the host's own, to know what is ours. */

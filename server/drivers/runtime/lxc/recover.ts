@@ -10,7 +10,7 @@ import { type FileDeps, unmountFiles } from '../mounts/container-files.ts';
 import { readHostFacts } from './host.ts';
 import { applyAfterStart } from '../cgroup/apply-limits.ts';
 import type { LxcLive } from './live-devices.ts';
-import type { LxcPlaces } from './paths.ts';
+import type { LxcPaths } from './paths.ts';
 import { isSameProcess, readBootId, readCommandLine, readProcess } from '../host/proc.ts';
 import {
   readRunningRecord,
@@ -37,16 +37,16 @@ export type Found =
     };
 
 export function findRun(deps: RecoverDeps, name: string): Found {
-  const { places, tree, log } = deps;
-  const saved = readRunningRecord(places.stateFile(name));
+  const { paths, tree, log } = deps;
+  const saved = readRunningRecord(paths.stateFile(name));
   // Of another boot: the host went down, nobody stopped this container.
   const before = saved?.bootId === readBootId() ? saved : undefined;
   if (before?.starting === true) return { kind: 'starting', state: before };
-  const init = findInit(tree, places.group(name));
+  const init = findInit(tree, paths.group(name));
   if (init === undefined) {
     if (before !== undefined) return { kind: 'ended', state: before };
-    removeRunningRecord(places.stateFile(name));
-    removeGroup(tree, places.group(name));
+    removeRunningRecord(paths.stateFile(name));
+    removeGroup(tree, paths.group(name));
     unmountFiles(deps, name);
     return { kind: 'nothing' };
   }
@@ -74,13 +74,13 @@ export interface StartBook {
 
 /** A daemon died while it started this container: it runs with everything that its start asked for, or not at all. */
 export async function completeStart(deps: RecoverDeps, begun: RunningRecord, book: StartBook): Promise<void> {
-  const { log, places, tree } = deps;
+  const { log, paths, tree } = deps;
   const { name } = begun;
   try {
     const state = await awaitLaunch(deps, begun);
     if (state === undefined) throw new Error('its init did not come up');
     book.running.set(name, state);
-    applyAfterStart(tree, places.group(name), readLimits(state.limits, readHostFacts(tree), undefined));
+    applyAfterStart(tree, paths.group(name), readLimits(state.limits, readHostFacts(tree), undefined));
     await book.live.afterStart(state);
     book.remember(started(state));
     log.info('completed a start that a crash had interrupted', { container: name });
@@ -94,15 +94,15 @@ export async function completeStart(deps: RecoverDeps, begun: RunningRecord, boo
 
 /** Waits until LXC has started the container or given up. Undefined: its init does not run. */
 async function awaitLaunch(deps: RecoverDeps, state: RunningRecord): Promise<RunningRecord | undefined> {
-  const { places, tree } = deps;
+  const { paths, tree } = deps;
   const deadline = performance.now() + launchTimeoutMs;
   for (;;) {
-    const init = findInit(tree, places.group(state.name));
+    const init = findInit(tree, paths.group(state.name));
     const monitor = init && findMonitor(init.pid);
-    const launchers = findLaunchers(places, state.name).filter((pid) => pid !== monitor?.pid);
+    const launchers = findLaunchers(paths, state.name).filter((pid) => pid !== monitor?.pid);
     if (launchers.length === 0) {
       if (init === undefined || monitor === undefined) return undefined;
-      await awaitRunning(places, state.name, init);
+      await awaitRunning(paths, state.name, init);
       return isSameProcess(init.pid, init.startTime) ? withProcesses(state, init, monitor) : undefined;
     }
     if (performance.now() > deadline) {
@@ -114,8 +114,8 @@ async function awaitLaunch(deps: RecoverDeps, state: RunningRecord): Promise<Run
 }
 
 /** Programs of LXC that still bring this container to life. The monitor of a restored one has such a name for ever. */
-function findLaunchers(places: LxcPlaces, name: string): readonly number[] {
-  const place = ` -P ${places.lxcPath} -n ${places.key(name)} `;
+function findLaunchers(paths: LxcPaths, name: string): readonly number[] {
+  const place = ` -P ${paths.lxcPath} -n ${paths.key(name)} `;
   return readdirSync('/proc')
     .filter((entry) => /^[0-9]+$/.test(entry))
     .map(Number)
@@ -128,14 +128,14 @@ function findLaunchers(places: LxcPlaces, name: string): readonly number[] {
 
 /** Takes away what a start has made that cannot be completed. */
 async function endCutStart(deps: RecoverDeps, state: RunningRecord): Promise<void> {
-  const { places, tree, log } = deps;
-  const group = places.group(state.name);
+  const { paths, tree, log } = deps;
+  const group = paths.group(state.name);
   for (const pid of groupPids(tree, group)) killQuietly(pid);
   // A frozen process does not die.
   await setFrozen(tree, group, false, thawTimeoutMs).catch(() => {});
-  await clearAfterFailedStart(tree, places, state, log);
+  await clearAfterFailedStart(tree, paths, state, log);
   unmountFiles(deps, state.name);
-  removeRunningRecord(places.stateFile(state.name));
+  removeRunningRecord(paths.stateFile(state.name));
 }
 
 const thawTimeoutMs = 10_000;

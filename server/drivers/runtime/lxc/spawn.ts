@@ -12,7 +12,7 @@ import { nativeOnly } from './native-abi-filter.ts';
 import type { RunningRecord } from './running-record.ts';
 import { SealedProgram } from '../host/sealed-program.ts';
 
-type CommandDeps = Pick<FileDeps, 'places' | 'libc'> & { readonly tree: CgroupTree };
+type CommandDeps = Pick<FileDeps, 'paths' | 'libc'> & { readonly tree: CgroupTree };
 
 interface Access {
   /** Throws NotFound for a container that does not run. */
@@ -40,7 +40,7 @@ export class LxcCommands {
     this.#deps = deps;
     this.#access = access;
     this.#program = new SealedProgram(deps.libc, findProgram('lxc-attach') ?? 'lxc-attach');
-    this.#gates = deps.libc === undefined ? undefined : new Gates(deps.libc, deps.places.lxcPath);
+    this.#gates = deps.libc === undefined ? undefined : new Gates(deps.libc, deps.paths.lxcPath);
   }
 
   spawn(name: string, command: RuntimeCommand): RuntimeProcess {
@@ -120,11 +120,11 @@ export class LxcCommands {
 
   /** lxc-attach would hang in the first case, and in the second end as if the command had failed. */
   #refuseUnable(state: RunningRecord): void {
-    const { tree, places } = this.#deps;
+    const { tree, paths } = this.#deps;
     const refuse = (reason: string): never => {
       throw new DriverError('Failed', `Cannot run a command in container "${state.name}"`, new Error(reason));
     };
-    if (isFrozen(tree, places.group(state.name))) refuse('it is frozen');
+    if (isFrozen(tree, paths.group(state.name))) refuse('it is frozen');
     if (!hasMonitor(state)) refuse('it has lost its monitor: stop it by force and start it again');
   }
 
@@ -133,10 +133,10 @@ export class LxcCommands {
     command: RuntimeCommand,
     gate?: string,
   ): AttachedProcess {
-    const { places, libc } = this.#deps;
+    const { paths, libc } = this.#deps;
     const before = isNative === true ? nativeOnly() : [];
     const program = this.#program.path;
-    const target = { lxcPath: places.lxcPath, key: places.key(name), name, initPid, libc, program, before };
+    const target = { lxcPath: paths.lxcPath, key: paths.key(name), name, initPid, libc, program, before };
     return spawnAttached(gate === undefined ? target : { ...target, gate }, command);
   }
 }

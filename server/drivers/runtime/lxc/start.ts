@@ -13,12 +13,12 @@ import { renderLxcConfig } from './config.ts';
 import { type FileDeps, prepareFiles, unmountFiles } from '../mounts/container-files.ts';
 import { findApparmorProfile, findLxcfsFiles, findProgram, readHostFacts } from './host.ts';
 import { clearAfterFailedStart, findInit, findMonitor, interfaceGone } from './liveness.ts';
-import type { ModulePlaces } from '../host/kernel-modules.ts';
+import type { ModulePaths } from '../host/kernel-modules.ts';
 import { prepareKeys } from './live-keys.ts';
 import { applyAfterStart, limitKeys } from '../cgroup/apply-limits.ts';
 import { lentBy } from './live-devices.ts';
 import { firstReason } from './failure-reason.ts';
-import type { LxcPlaces } from './paths.ts';
+import type { LxcPaths } from './paths.ts';
 import { nativeOnly } from './native-abi-filter.ts';
 import { checkNicPlaces, filterNic, markOf, prepareHost, removeShape } from '../nic/plug.ts';
 import { readBootId } from '../host/proc.ts';
@@ -34,7 +34,7 @@ import { deniesCompat, renderSeccomp } from './seccomp.ts';
 
 export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
-  readonly modules: ModulePlaces | undefined;
+  readonly modules: ModulePaths | undefined;
   readonly spool: ExitSpool;
   /** What limits.cpu comes to; undefined: all. */
   readonly cpus: readonly number[] | undefined;
@@ -43,40 +43,40 @@ export interface StartDeps extends FileDeps {
 }
 
 /** Brings the prepared container to life. */
-export type Launch = (places: LxcPlaces, run: RunConfig) => Promise<void>;
+export type Launch = (paths: LxcPaths, run: RunConfig) => Promise<void>;
 
 const startTimeoutMs = 60_000;
 
 /** The state is `starting` until the caller has done what LXC does not do itself. */
 export async function startContainer(deps: StartDeps, run: RunConfig, signal: AbortSignal): Promise<RunningRecord> {
-  const { places, tree } = deps;
+  const { paths, tree } = deps;
   signal.throwIfAborted();
   await refuseSecondCopy(deps, run);
-  deps.spool.discard(places.key(run.name));
+  deps.spool.discard(paths.key(run.name));
   const intent = intentOf(run);
   try {
-    mkdirSync(places.containerDir(run.name), { recursive: true, mode: 0o700 });
-    writeRunningRecord(places.stateFile(run.name), intent);
+    mkdirSync(paths.containerDir(run.name), { recursive: true, mode: 0o700 });
+    writeRunningRecord(paths.stateFile(run.name), intent);
     await prepareModules(deps, run);
     await prepareNics(deps, run);
     const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
-    await (deps.launch ?? runLxcStart)(places, run);
+    await (deps.launch ?? runLxcStart)(paths, run);
     signal.throwIfAborted();
-    const init = findInit(tree, places.group(run.name));
+    const init = findInit(tree, paths.group(run.name));
     const monitor = init && findMonitor(init.pid);
     if (init === undefined || monitor === undefined) {
       throw startFailure(run, 'its init ended at once (see console.log of the container)');
     }
-    applyAfterStart(tree, places.group(run.name), prepared.limits);
+    applyAfterStart(tree, paths.group(run.name), prepared.limits);
     return withProcesses(intent, init, monitor);
   } catch (error) {
-    const init = findInit(tree, places.group(run.name));
+    const init = findInit(tree, paths.group(run.name));
     if (init !== undefined) process.kill(init.pid, 'SIGKILL');
-    for (const nic of run.nics) await removeShape(nic.hostName, places.tag).catch(() => {});
-    await clearAfterFailedStart(tree, places, intent, deps.log);
+    for (const nic of run.nics) await removeShape(nic.hostName, paths.tag).catch(() => {});
+    await clearAfterFailedStart(tree, paths, intent, deps.log);
     unmountFiles(deps, run.name);
-    deps.spool.discard(places.key(run.name));
-    removeRunningRecord(places.stateFile(run.name));
+    deps.spool.discard(paths.key(run.name));
+    removeRunningRecord(paths.stateFile(run.name));
     throw error;
   }
 }
@@ -101,8 +101,8 @@ function intentOf(run: RunConfig): RunningRecord {
 }
 
 /** Two copies on one root file system destroy it, so the kernel is asked, not LXC: that forgets containers without a monitor. */
-async function refuseSecondCopy({ tree, places }: StartDeps, run: RunConfig): Promise<void> {
-  const group = places.group(run.name);
+async function refuseSecondCopy({ tree, paths }: StartDeps, run: RunConfig): Promise<void> {
+  const group = paths.group(run.name);
   if (groupPids(tree, group).length > 0 || !removeGroup(tree, group)) {
     throw new DriverError('InUse', `Container "${run.name}" still has processes of an earlier run`);
   }
@@ -123,11 +123,11 @@ async function prepareModules(deps: StartDeps, run: RunConfig): Promise<void> {
   });
 }
 
-async function prepareNics({ places }: StartDeps, run: RunConfig): Promise<void> {
+async function prepareNics({ paths }: StartDeps, run: RunConfig): Promise<void> {
   for (const nic of run.nics) {
     try {
-      await prepareHost(nic, markOf(places.tag));
-      if (nic.macFilter === true) await filterNic(nic, places.tag);
+      await prepareHost(nic, markOf(paths.tag));
+      if (nic.macFilter === true) await filterNic(nic, paths.tag);
     } catch (error) {
       throw startFailure(run, `device ${nic.device}: ${errorText(error)}`);
     }
@@ -141,7 +141,7 @@ function deviceState(run: RunConfig, lent: DeviceState['lent']): DeviceState {
 }
 
 function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeof readLimits> } {
-  const { places, tree } = deps;
+  const { paths, tree } = deps;
   if (isTrue(run.config['nvidia.runtime']) && findProgram('nvidia-container-cli') === undefined) {
     throw startFailure(run, 'nvidia.runtime needs the program nvidia-container-cli, which this host lacks');
   }
@@ -154,20 +154,20 @@ function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeo
     });
   }
   const config = renderLxcConfig(run, {
-    postStopHook: deps.spool.hookCommand(places.key(run.name)),
+    postStopHook: deps.spool.hookCommand(paths.key(run.name)),
     cgroup: {
-      monitor: places.monitorGroup(run.name),
-      pivot: places.pivotGroup,
-      container: places.group(run.name),
+      monitor: paths.monitorGroup(run.name),
+      pivot: paths.pivotGroup,
+      container: paths.group(run.name),
     },
     cgroup1: cgroup1Values(limits, host, false),
     cgroup2: cgroup2Values(limits, false),
-    seccompProfile: places.seccompFile(run.name),
+    seccompProfile: paths.seccompFile(run.name),
     apparmorProfile,
     lxcfsFiles: findLxcfsFiles(),
   });
-  writeFileSync(places.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });
-  writeFileSync(places.configFile(run.name), config, { mode: 0o600 });
+  writeFileSync(paths.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });
+  writeFileSync(paths.configFile(run.name), config, { mode: 0o600 });
   mkdirSync(run.logDir, { recursive: true });
   // For people who look for the cause of a failure: LXC itself reads the other one.
   writeFileSync(`${run.logDir}/lxc.conf`, config, { mode: 0o600 });
@@ -187,9 +187,9 @@ function emptyLog(run: RunConfig): void {
 /** Words before the command line that the container is started with. */
 const filterFor = (run: RunConfig): readonly string[] => (deniesCompat(run.config) ? nativeOnly() : []);
 
-async function runLxcStart(places: LxcPlaces, run: RunConfig): Promise<void> {
+async function runLxcStart(paths: LxcPaths, run: RunConfig): Promise<void> {
   const start = [...filterFor(run), findProgram('lxc-start') ?? 'lxc-start'];
-  const argv = [...start, '-P', places.lxcPath, '-n', places.key(run.name), '-d'];
+  const argv = [...start, '-P', paths.lxcPath, '-n', paths.key(run.name), '-d'];
   try {
     // Without PATH LXC writes id maps itself (three times faster, and independent of /etc/subuid) instead of looking for newuidmap.
     await exec(argv, { env: {}, cwd: '/', timeoutMs: startTimeoutMs });

@@ -21,14 +21,14 @@ import type { IdMapEntry, MountRun, RunConfig } from '../driver.ts';
 import { hostIdMap, hostRootIds } from '../idmap/id-map.ts';
 import { mapText, planOwners } from '../idmap/file-owners.ts';
 import { makeNode, nodeMount, removeNodes } from './device-nodes.ts';
-import type { LxcPlaces } from '../lxc/paths.ts';
+import type { LxcPaths } from '../lxc/paths.ts';
 import { mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
 import { shiftOwnership } from '../idmap/shift-ownership.ts';
 import type { Libc } from '../host/syscalls.ts';
 import type { UserNamespaces } from '../idmap/user-namespaces.ts';
 
 export interface FileDeps {
-  readonly places: LxcPlaces;
+  readonly paths: LxcPaths;
   readonly log: Log;
   readonly rootfsIdmapped: boolean;
   readonly libc: Libc | undefined;
@@ -40,12 +40,12 @@ export interface FileDeps {
  * through private directories of the host.
  */
 export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: AbortSignal): Promise<RunConfig> {
-  const { places } = deps;
-  makeContainerDir(places, run);
+  const { paths } = deps;
+  makeContainerDir(paths, run);
   const rootFiles = { source: run.rootfs, fileMaps: run.fileMaps, fixed: fixedBy.protection(run) };
   const rootfs = await place(deps, run, {
     source: run.rootfs,
-    target: places.mappedRootfs(run.name),
+    target: paths.mappedRootfs(run.name),
     kind: 'dir',
     recursive: false,
     map: await mapFor(deps, run, rootFiles, signal),
@@ -56,7 +56,7 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
     refuseLinks(run, mount);
     const { kind, recursive, propagation = 'private' } = mount;
     const map = await mapOfMount(deps, run, mount, signal);
-    const target = places.mappedMount(run.name, index);
+    const target = paths.mappedMount(run.name, index);
     const nodes = mount.nodes === true;
     const flags = mount.flags ?? [];
     const second = { source: mount.source, target, kind, recursive, map, nodes, propagation, flags };
@@ -66,15 +66,15 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
 }
 
 /** The container's root has to pass through; other users of the host must not. */
-function makeContainerDir(places: LxcPlaces, run: RunConfig): void {
-  const dir = places.containerDir(run.name);
+function makeContainerDir(paths: LxcPaths, run: RunConfig): void {
+  const dir = paths.containerDir(run.name);
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chownSync(dir, 0, hostRootIds(run.idmap).gid);
   chmodSync(dir, 0o710);
 }
 
 async function makeNodes(deps: FileDeps, run: RunConfig): Promise<readonly MountRun[]> {
-  const dir = deps.places.nodesDir(run.name);
+  const dir = deps.paths.nodesDir(run.name);
   removeNodes(dir);
   const made: MountRun[] = [];
   for (const node of run.nodes ?? []) made.push(nodeMount(node, await makeNode(dir, node, run.idmap)));
@@ -189,9 +189,9 @@ function ownerOf(run: Pick<RunConfig, 'name'>, path: string): number {
 }
 
 /** Idempotent. */
-export function unmountFiles(deps: Pick<FileDeps, 'places' | 'libc'>, name: string): void {
-  removeNodes(deps.places.nodesDir(name));
-  const dir = deps.places.containerDir(name);
+export function unmountFiles(deps: Pick<FileDeps, 'paths' | 'libc'>, name: string): void {
+  removeNodes(deps.paths.nodesDir(name));
+  const dir = deps.paths.containerDir(name);
   if (deps.libc === undefined || !existsSync(dir)) return;
   for (const entry of readdirSync(dir)) {
     if (entry === 'rootfs' || entry === 'netns' || entry.startsWith('mount-')) unmount(deps.libc, `${dir}/${entry}`);
@@ -199,8 +199,8 @@ export function unmountFiles(deps: Pick<FileDeps, 'places' | 'libc'>, name: stri
 }
 
 /** Never recursive: below a mount that is still there lie the container's own files. */
-export function removeContainerDir(deps: Pick<FileDeps, 'places' | 'libc'>, name: string): void {
-  const dir = deps.places.containerDir(name);
+export function removeContainerDir(deps: Pick<FileDeps, 'paths' | 'libc'>, name: string): void {
+  const dir = deps.paths.containerDir(name);
   if (!existsSync(dir)) return;
   unmountFiles(deps, name);
   for (const entry of readdirSync(dir, { withFileTypes: true })) {

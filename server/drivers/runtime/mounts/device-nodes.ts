@@ -7,7 +7,7 @@ import type { IdMapEntry, MountRun, NodeRun } from '../driver.ts';
 import { toHostId } from '../idmap/id-map.ts';
 import { deviceRule } from '../lxc/config.ts';
 import { findProgram } from '../lxc/host.ts';
-import type { LxcPlaces } from '../lxc/paths.ts';
+import type { LxcPaths } from '../lxc/paths.ts';
 
 /** The path of the node, made anew. */
 export async function makeNode(dir: string, node: NodeRun, idmap: readonly IdMapEntry[]): Promise<string> {
@@ -52,7 +52,7 @@ export const nodeMount = (node: NodeRun, source: string): MountRun => ({
 /** Lets a running container use a node, or no longer. */
 export async function permitNode(
   tree: CgroupTree,
-  places: LxcPlaces,
+  paths: LxcPaths,
   name: string,
   node: NodeRun,
   allowed: boolean,
@@ -61,10 +61,10 @@ export async function permitNode(
   if (tree.version === 2) {
     // There the rules are a program that only LXC's monitor can replace.
     const tool = findProgram('lxc-cgroup') ?? 'lxc-cgroup';
-    await exec([tool, '-P', places.lxcPath, '-n', places.key(name), file, deviceRule(node)], { timeoutMs: 10_000 });
+    await exec([tool, '-P', paths.lxcPath, '-n', paths.key(name), file, deviceRule(node)], { timeoutMs: 10_000 });
     return;
   }
-  const dir = groupDir(tree, 'devices', places.group(name));
+  const dir = groupDir(tree, 'devices', paths.group(name));
   if (dir === undefined) return;
   // What is allowed above is not allowed below by itself; what is denied above is denied below.
   for (const group of allowed ? groupsBelow(dir) : [dir]) writeFileSync(`${group}/${file}`, deviceRule(node));

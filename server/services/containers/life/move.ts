@@ -22,19 +22,19 @@ type MoveDeps = Pick<
   'records' | 'runtime' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'logsDir'
 > & { readonly hosts: NetworkHosts };
 
-interface Place {
+interface ContainerLocation {
   readonly name: string;
   readonly pool: string;
 }
 
 interface MoveParams {
-  readonly from: Place;
-  readonly to: Place;
+  readonly from: ContainerLocation;
+  readonly to: ContainerLocation;
   /** Those that come along; others end with the original. */
   readonly snapshots: readonly string[];
 }
 
-const volumeOf = ({ name }: Place): VolumeRef => ({ type: 'container', name });
+const volumeOf = ({ name }: ContainerLocation): VolumeRef => ({ type: 'container', name });
 const nothing = (): Promise<void> => Promise.resolve();
 
 /** The copy is whole before the original goes, and once it has gone only forwards is possible. */
@@ -42,9 +42,9 @@ export function moveContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
 ): Saga<MoveParams> {
   const { records, pools } = deps;
-  const has = (place: Place): Promise<boolean> => {
-    const { driver, pool } = pools.use(place.pool);
-    return driver.hasVolume(pool, volumeOf(place));
+  const has = (location: ContainerLocation): Promise<boolean> => {
+    const { driver, pool } = pools.use(location.pool);
+    return driver.hasVolume(pool, volumeOf(location));
   };
   return {
     kind: 'container-move',
@@ -89,7 +89,7 @@ export function moveContainerSaga(
 }
 
 /** What the container is once it is there. */
-function moved(records: Records, from: Place, pool: string) {
+function moved(records: Records, from: ContainerLocation, pool: string) {
   const { document } = readyContainer(records, from.name);
   return { ...document, pool, devices: withRootIn(records, document, pool) };
 }
@@ -113,8 +113,8 @@ export function moveContainer(
   name: string,
   body: ContainerPost,
 ): Operation {
-  const from: Place = { name, pool: readyContainer(deps.records, name).document.pool };
-  const to: Place = { name: body.name || name, pool: body.pool || from.pool };
+  const from: ContainerLocation = { name, pool: readyContainer(deps.records, name).document.pool };
+  const to: ContainerLocation = { name: body.name || name, pool: body.pool || from.pool };
   refuseProject(from, body);
   if (to.pool === from.pool && to.name !== from.name) return renameContainer(deps, caller, name, to.name);
   check(deps, from, to);
@@ -125,7 +125,7 @@ export function moveContainer(
     run: (_handle, signal) =>
       deps.locks.runAll([...new Set([lockOf(from.name), lockOf(to.name)])], async () => {
         await deps.locks.unshared(lockOf(name));
-        const now: Place = { name, pool: readyContainer(deps.records, name).document.pool };
+        const now: ContainerLocation = { name, pool: readyContainer(deps.records, name).document.pool };
         check(deps, now, to);
         // Not a step: after a crash what is there is our own copy.
         await deps.pools.refuseVolume(to.pool, volumeOf(to));
@@ -151,14 +151,14 @@ const kept = (records: Records, name: string, body: ContainerPost): readonly str
     ? []
     : snapshotsOf(records, readyContainer(records, name).document.uuid).map((snapshot) => snapshot.name);
 
-function refuseProject(from: Place, { project = '' }: ContainerPost): void {
+function refuseProject(from: ContainerLocation, { project = '' }: ContainerPost): void {
   if (project !== '' && project !== 'default')
     throw errors.badRequest(
       `The container ${from.name} cannot move to the project ${project}: there are no projects here`,
     );
 }
 
-function check(deps: MoveDeps, from: Place, to: Place): void {
+function check(deps: MoveDeps, from: ContainerLocation, to: ContainerLocation): void {
   if (to.name !== from.name) {
     if (deps.records.containers.has(to.name)) throw errors.exists('container', to.name);
     const rule = containerName(to.name);

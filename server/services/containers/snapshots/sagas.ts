@@ -15,13 +15,13 @@ type SagaDeps = Pick<ContainerDeps, 'records' | 'pools'>;
 type StateDeps = SagaDeps & Pick<ContainerDeps, 'runtime'>;
 
 /** The container may not change its name or pool while a saga is under way: its lock is held, and recovery runs alone. */
-interface Place {
+interface SnapshotOwner {
   readonly container: string;
   readonly uuid: string;
   readonly pool: string;
 }
 
-export interface SnapshotParams extends Place {
+export interface SnapshotParams extends SnapshotOwner {
   readonly snapshot: string;
 }
 
@@ -76,7 +76,7 @@ export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> 
   };
 }
 
-const stateDir = (deps: SagaDeps, { container, pool }: Place): string =>
+const stateDir = (deps: SagaDeps, { container, pool }: SnapshotOwner): string =>
   checkpointDirOf(deps, { name: container, pool });
 
 async function storeCheckpoint(deps: StateDeps, params: CreateSnapshotParams, signal: AbortSignal): Promise<void> {

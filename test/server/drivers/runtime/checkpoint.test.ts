@@ -103,7 +103,7 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
       fake.slow(1);
       const dir = join(harness.base, 'state');
       mkdirSync(join(dir, 'images'), { recursive: true });
-      const place = { lxcPath: harness.places.lxcPath, key: 'o1', images: join(dir, 'images'), toolLog: '/dev/null' };
+      const place = { lxcPath: harness.paths.lxcPath, key: 'o1', images: join(dir, 'images'), toolLog: '/dev/null' };
       const [program = '', ...args] = checkpointArgv(fake.programs.lxcCheckpoint ?? '', { ...place, args: ['--stop'] });
       writeFileSync(join(dir, 'criu.conf'), '');
       const env = { ...process.env, CRIU_CONFIG_FILE: join(dir, 'criu.conf') };
@@ -233,7 +233,7 @@ describe('CRIU', () => {
     }
   });
 
-  it('is called through LXC with places and never with a shell, and told of earlier rounds by a relative link', () => {
+  it('is called through LXC with paths and never with a shell, and told of earlier rounds by a relative link', () => {
     const place = { lxcPath: '/run/x', key: 'a@27b', images: '/s/images', toolLog: '/s/lxc-dump.log' };
     expect(checkpointArgv('/usr/bin/lxc-checkpoint', { ...place, args: ['--stop'] })).toEqual(
       ['/usr/bin/lxc-checkpoint', '-q', '-P', '/run/x', '-n', 'a@27b', '-D', '/s/images'].concat([

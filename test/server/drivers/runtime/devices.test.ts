@@ -79,7 +79,7 @@ if (missing === undefined) {
         expect(await inside()).toBe('half0\nlo\nhalf\n');
         await driver.close();
         // The last thing that is written down of it did not come about.
-        const file = harness.places.stateFile('h1');
+        const file = harness.paths.stateFile('h1');
         const state = readRunningRecord(file);
         if (state?.devices === undefined) throw new Error('no state of the running container');
         writeRunningRecord(file, { ...state, devices: { ...state.devices, properties: {} } });

@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       context.skip();
     }
     const cpusOf = ({ name }: RunConfig, below = ''): string =>
-      readGroupFile(tree, `${harness.places.group(name)}${below}`, 'cpuset.cpus') ?? '';
+      readGroupFile(tree, `${harness.paths.group(name)}${below}`, 'cpuset.cpus') ?? '';
     const limited = (cpus: string): Promise<RunConfig> => started({ config: { 'limits.cpu': cpus } });
     const [one, two] = [await limited('1'), await limited('1')];
     expect([one, two].map((run) => cpusOf(run)).toSorted()).toEqual(['0', '1']);
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
   it('limits.network.priority marks what the container sends, live, over a reboot and on nics plugged in, and nothing is left', async () => {
     const table = (name: string): string => {
       const nft = (family: string): string => {
-        const argv = ['list', 'table', family, priorityTable(name, harness.places.tag)];
+        const argv = ['list', 'table', family, priorityTable(name, harness.paths.tag)];
         return spawnSync('nft', argv, { encoding: 'utf8' }).stdout;
       };
       return nft('bridge') + nft('inet');
@@ -139,7 +139,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     await stop(run.name);
     expect(table(run.name)).toBe('');
     // What a killed daemon left is taken away by the next one; what is another daemon's is not.
-    const [left, foreign] = [priorityTable('gone', harness.places.tag), priorityTable('gone', 'ffffffff')];
+    const [left, foreign] = [priorityTable('gone', harness.paths.tag), priorityTable('gone', 'ffffffff')];
     for (const name of [left, foreign]) execFileSync('nft', ['add', 'table', 'bridge', name]);
     try {
       await driver.close();
@@ -192,12 +192,12 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     await expect(driver.start(await prepare({ config }), never)).rejects.toMatchObject(refused);
     const run = await started({ config: { 'limits.processes': '50' } });
     await expect(driver.updateLimits(run.name, config)).rejects.toMatchObject(refused);
-    expect(readGroupFile(tree, harness.places.group(run.name), 'pids.max')).toBe('50');
+    expect(readGroupFile(tree, harness.paths.group(run.name), 'pids.max')).toBe('50');
   });
 
   it('limits of the kernel and of processes, weights and swap are in force, live where they can be', async () => {
     const group = (file: string, run: RunConfig): string | undefined =>
-      readGroupFile(tree, harness.places.group(run.name), file);
+      readGroupFile(tree, harness.paths.group(run.name), file);
     const run = await started({
       config: {
         'limits.kernel.nofile': '100:200',
@@ -208,7 +208,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     });
     // cgroup v1 asks the group that processes are in, and no other.
     const own = (): string | undefined =>
-      readGroupFile(tree, `${harness.places.group(run.name)}/ns`, 'memory.swappiness');
+      readGroupFile(tree, `${harness.paths.group(run.name)}/ns`, 'memory.swappiness');
     if (tree.version === 1) expect(own()).toBe('0');
     expect(await inside(run.name, 'ulimit -Sn; ulimit -Hn')).toBe('100\n200');
     expect(group('pids.max', run)).toBe('77');

@@ -62,7 +62,7 @@ function quirks(): void {
         // As LXC does it by default init dies with its monitor; then there is no such container.
         run = { ...(await harness.prepare('c1')), config: { 'raw.lxc': 'lxc.monitor.signal.pdeath = SIGCONT' } };
         await driver.start(run, never);
-        const { monitorPid } = readRunningRecord(harness.places.stateFile('c1')) ?? { monitorPid: 0 };
+        const { monitorPid } = readRunningRecord(harness.paths.stateFile('c1')) ?? { monitorPid: 0 };
         process.kill(monitorPid, 'SIGKILL');
         await until(() => readProcess(monitorPid)?.isZombie !== false);
       });
@@ -83,7 +83,7 @@ function quirks(): void {
       it('is found again after a restart of the daemon, even when its state file is lost', async () => {
         const before = driver.probe('c1');
         await driver.close();
-        removeRunningRecord(harness.places.stateFile('c1'));
+        removeRunningRecord(harness.paths.stateFile('c1'));
         await open();
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
         await driver.recover(['c1']);
@@ -102,7 +102,7 @@ function quirks(): void {
     it('the death of a monitor ends its container, is announced, and hinders no new start', async () => {
       const run = await harness.prepare('c1');
       await driver.start(run, never);
-      process.kill(readRunningRecord(harness.places.stateFile('c1'))?.monitorPid ?? 0, 'SIGKILL');
+      process.kill(readRunningRecord(harness.paths.stateFile('c1'))?.monitorPid ?? 0, 'SIGKILL');
       await until(() => exits.length > 0);
       expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
       expect(harness.remains(run)).toEqual([]);
@@ -122,7 +122,7 @@ function quirks(): void {
 
     it('commands that a killed daemon left are ended by the next one, and only those', async () => {
       await driver.start(await harness.prepare('c1'), never);
-      const attach = `lxc-attach -P ${harness.places.lxcPath} -n c1 -- sleep`;
+      const attach = `lxc-attach -P ${harness.paths.lxcPath} -n c1 -- sleep`;
       // The shell goes at once, as a killed daemon does.
       execFileSync('/bin/sh', ['-c', `GANTRY_ATTACH=1 ${attach} 611 & ${attach} 612 &`], { stdio: 'ignore' });
       const own = await driver.spawn('c1', { argv: ['sleep', '613'], stdio: { kind: 'null' } }, never);
@@ -197,7 +197,7 @@ function quirks(): void {
       await until(() => exits.length > 0);
       await look();
       await driver.stop('c1', { force: true }, never);
-      expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(harness.places.containerDir('c1'));
+      expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(harness.paths.containerDir('c1'));
     });
 
     it('settings reach the container: host name, environment, kernel limits, cpus, device rules, system calls', async () => {
@@ -219,10 +219,10 @@ function quirks(): void {
       expect(await inside('c1', 'grep Seccomp: /proc/1/status')).toMatch(/2$/);
       expect(await inside('c1', 'ls /dev/.lxc/proc/version')).toBe('/dev/.lxc/proc/version');
       const tree = readCgroupTree();
-      expect(readGroupFile(tree, harness.places.group('c1'), 'cpuset.cpus')).toBe('1');
+      expect(readGroupFile(tree, harness.paths.group('c1'), 'cpuset.cpus')).toBe('1');
       if (tree.version === 1) {
-        expect(readGroupFile(tree, harness.places.group('c1'), 'cpu.cfs_quota_us')).toBe('20000');
-        expect(readGroupFile(tree, harness.places.group('c1'), 'devices.list')).not.toContain('a *:* rwm');
+        expect(readGroupFile(tree, harness.paths.group('c1'), 'cpu.cfs_quota_us')).toBe('20000');
+        expect(readGroupFile(tree, harness.paths.group('c1'), 'devices.list')).not.toContain('a *:* rwm');
       }
     });
 
@@ -237,7 +237,7 @@ function quirks(): void {
         expect(driver.probe('c1')).toEqual({ status: 'running', initPid: pids[0] });
         await second.forget('c1');
         await second.close();
-        expect(existsSync(other.places.lxcPath)).toBe(false);
+        expect(existsSync(other.paths.lxcPath)).toBe(false);
       } finally {
         await other.cleanup();
       }
@@ -273,7 +273,7 @@ function quirks(): void {
     it('a host reboot is not taken for a stop: state of another boot is dropped in silence', async () => {
       const run = await harness.prepare('c1');
       await driver.start(run, never);
-      const file = harness.places.stateFile('c1');
+      const file = harness.paths.stateFile('c1');
       const state = readFileSync(file, 'utf8');
       await driver.stop('c1', { force: true }, never);
       await driver.close();

@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
   };
   const gates = (): readonly string[] => {
     try {
-      return readdirSync(harness.places.lxcPath).filter((name) => name.startsWith('.gate-'));
+      return readdirSync(harness.paths.lxcPath).filter((name) => name.startsWith('.gate-'));
     } catch {
       return [];
     }
@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     readdirSync('/proc')
       .filter((name) => /^[0-9]+$/.test(name))
       .map(Number)
-      .filter((pid) => readCommandLine(pid).includes(`-o ${harness.places.lxcPath}/.gate-`));
+      .filter((pid) => readCommandLine(pid).includes(`-o ${harness.paths.lxcPath}/.gate-`));
   const inside = async (script: string): Promise<string> =>
     (await driver.exec('c1', ['sh', '-c', script], {}, never)).stdout.trim();
   const output = async (prepared: PreparedCommand): Promise<string> => {
@@ -121,9 +121,9 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
   });
 
   it('that a killed daemon left at its gate is ended by the next one, and not let through', async () => {
-    const gate = `${harness.places.lxcPath}/.gate-0-1`;
+    const gate = `${harness.paths.lxcPath}/.gate-0-1`;
     execFileSync('mkfifo', [gate]);
-    const attach = `GANTRY_ATTACH=1 lxc-attach -P ${harness.places.lxcPath} -n c1 -o ${gate} -- touch /root/ran`;
+    const attach = `GANTRY_ATTACH=1 lxc-attach -P ${harness.paths.lxcPath} -n c1 -o ${gate} -- touch /root/ran`;
     execFileSync('/bin/sh', ['-c', `${attach} &`], { stdio: 'ignore' });
     await until(() => standing().length === 1);
     const next = await harness.open();
