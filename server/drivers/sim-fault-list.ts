@@ -7,6 +7,8 @@ export interface InjectedFault<Operation extends string> {
   readonly operation: Operation;
   /** Wait this long first; an abort of the operation ends the wait. */
   readonly delayMs?: number;
+  /** Wait for this first, in place of a time. */
+  readonly held?: Promise<unknown>;
   /** Then throw this, or a DriverError Failed with this text, and change nothing. */
   readonly error?: Error | string;
   /** How many times; absent = until removed. */
@@ -43,7 +45,8 @@ export class SimFaultList<F extends InjectedFault<string>> {
     for (const entry of due) {
       entry.left--;
       if (entry.left <= 0) this.#remove(entry);
-      const { delayMs, error } = entry.fault;
+      const { delayMs, held, error } = entry.fault;
+      await held;
       if (delayMs !== undefined) {
         await sleep(delayMs, undefined, signal === undefined ? {} : { signal }).catch((reason: unknown) => {
           throw signal?.reason ?? reason;

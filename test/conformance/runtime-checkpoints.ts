@@ -96,7 +96,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       await driver.recover(['s1']);
       expect(driver.probe('s1')).toEqual({ status: 'running', initPid });
       await harness.poweroffInside(driver, 's1');
-      await until(() => exits.length === 1, 20_000);
+      await until(() => exits.length === 1);
       expect(driver.probe('s1').status).toBe('stopped');
     });
 

@@ -143,7 +143,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       await live.hide('d1', '/dev/own');
       await live.hide('d1', '/dev/own');
       await harness.rebootInside(driver, 'd1');
-      await until(async () => (await read('/dev/other/word').catch(() => undefined)) === 'hello\n', 20_000);
+      await until(async () => (await read('/dev/other/word').catch(() => undefined)) === 'hello\n');
       expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual([
         undefined,
         ['/dev/other'],

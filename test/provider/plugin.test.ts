@@ -150,7 +150,7 @@ describe('the services around the provider', () => {
   test('end the process when Terraform was killed', async () => {
     const started = await start();
     started.parent = 2;
-    await until(() => started.exits.length > 0, 20_000);
+    await until(() => started.exits.length > 0);
     expect(started.exits).toEqual([0]);
   });
 });

@@ -140,7 +140,7 @@ async function expectWhole(world: World, daemon: ChildDaemon): Promise<void> {
   const pool = join(world.dir, 'storage-pools/default');
   expect(readdirSync(join(pool, 'containers')).toSorted(), 'volumes').toEqual(names);
   // What was deleted is unlinked after the answer.
-  await until(() => readdirSync(join(pool, 'tmp')).length === 0, 15_000);
+  await until(() => readdirSync(join(pool, 'tmp')).length === 0);
   for (const [name, known] of world.known) {
     const found = containers.find((each) => each.name === name);
     const shown: Known = found === undefined ? 'absent' : (found.status as Known);

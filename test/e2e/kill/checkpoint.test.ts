@@ -61,7 +61,7 @@ test('a daemon killed during a checkpoint or a restore leaves all or nothing of 
 
 async function expectWhole(daemon: ChildDaemon, home: string, round: number): Promise<void> {
   const settled = async (): Promise<Json> => (await call(daemon, 'GET', path)).metadata;
-  await until(async () => ['Running', 'Stopped'].includes((await settled()).status), 20_000);
+  await until(async () => ['Running', 'Stopped'].includes((await settled()).status));
   const { status, stateful } = await settled();
   const files = readdirSync(home).filter((file) => file.startsWith('state'));
   expect([round, status, files]).toEqual([

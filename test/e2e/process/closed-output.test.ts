@@ -73,7 +73,7 @@ async function ends(program: string, args: readonly string[], setting: Setting):
   await new Promise((resolve) => setTimeout(resolve, setting.closeAfterMs ?? 0));
   closeReaders(child, setting);
   const ended = await exit;
-  await until(() => mark.alive().length === 0, 5_000);
+  await until(() => mark.alive().length === 0);
   return { ...ended, ...texts };
 }
 
@@ -178,7 +178,7 @@ describe('gantryd', { timeout: 120_000 }, () => {
       expect(await name()).toBe(true);
       child.kill('SIGTERM');
       expect(await exit).toBe(0);
-      await until(() => mark.alive().length === 0, 5_000);
+      await until(() => mark.alive().length === 0);
       rmSync(stateDir, { recursive: true, force: true });
     },
   );

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { callTls, makeClient } from '../../support/daemons/tls.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
+import { cli } from '../../support/cli/io.ts';
 import { buildPrograms, runGantry, runOnTerminal, withoutEscapes } from '../../support/cli/programs.ts';
 import type { Programs, Ran, RunSetting, TerminalSetting } from '../../support/cli/programs.ts';
 import { remove } from '../../support/hosts/remains.ts';
@@ -54,7 +55,9 @@ afterEach(async () => {
   }
   const names = (await gantryd.get('/1.0/containers?recursion=1')) as { name: string }[];
   const rest = names.map(({ name }) => container(name)).join('');
-  await ok(['destroy', '-f', manifest(stack(rest), 'rest.yaml'), '--auto-approve']);
+  const words = ['destroy', '-f', manifest(stack(rest), 'rest.yaml'), '--host', gantryd.host, '--auto-approve'];
+  const { code, stdout, stderr } = await cli(words);
+  expect(code, `${stdout}\n${stderr}`).toBe(0);
 });
 
 interface JsonLine {

@@ -64,7 +64,7 @@ test.skipIf(!isRoot)(
       const reports = daemon.logged.filter((line) => line.includes('Recording that c stopped failed'));
       expect(reports).toHaveLength(1);
       rmSync(ballast);
-      await until(async () => (await power()) === 'STOPPED', 20_000);
+      await until(async () => (await power()) === 'STOPPED');
     } finally {
       await daemon?.stop().catch(() => {});
       execFileSync('umount', ['-l', disk]);

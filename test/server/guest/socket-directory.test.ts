@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)('the directory of the guest socket', () =
     expect(await placeOf('root')).toBe(before);
     expect((await setState(daemon, 'root', 'stop', { force: true })).err).toBe('');
     // The end of a container is heard of beside its operation.
-    await until(() => !existsSync(before) && hostRemains(before).length === 0, 25_000);
+    await until(() => !existsSync(before) && hostRemains(before).length === 0);
     expect(readdirSync(join(daemon.dir, 'guests'))).toHaveLength(1);
   });
 });

@@ -5,8 +5,7 @@ import { keepOutput } from '../../../server/lib/buffer-output.ts';
 import { readFrom } from '../../../server/drivers/storage/tree-stream.ts';
 import { until } from '../../support/until.ts';
 
-const ended = (child: { readonly exitCode: number | null }): Promise<void> =>
-  until(() => child.exitCode !== null, 10_000);
+const ended = (child: { readonly exitCode: number | null }): Promise<void> => until(() => child.exitCode !== null);
 
 test('is there for a reader who comes late', async () => {
   const child = spawn('echo', ['hello'], { stdio: ['ignore', 'pipe', 'ignore'] });

@@ -96,9 +96,9 @@ describe('an undo that failed', () => {
   test('of a creation is tried again by itself, and reported once', async () => {
     await leaveHalf('half');
     const failures = storage.failures;
-    await until(() => storage.failures > failures + 1, 20_000);
+    await until(() => storage.failures > failures + 1);
     storage.heal();
-    await until(async () => (await status(`${containers}/half`)) === 404, 20_000);
+    await until(async () => (await status(`${containers}/half`)) === 404);
     const reports = daemon.logged.filter(
       (line) => line.startsWith('error:') && line.includes('Undoing container-create'),
     );
@@ -189,7 +189,7 @@ describe('an undo that failed', () => {
     const refused = await daemon.call('DELETE', '/1.0/networks/net1');
     expect([refused.status, refused.bytes.toString()]).toEqual([503, expect.stringContaining('nor its removal')]);
     for (const heal of heals) heal();
-    await until(async () => (await status('/1.0/networks/net1')) === 404, 20_000);
+    await until(async () => (await status('/1.0/networks/net1')) === 404);
   });
 });
 
@@ -240,7 +240,7 @@ describe.skipIf(!isRoot)('on a disk that turns read-only for a moment', () => {
       const refused = await daemon.run('DELETE', '/1.0/containers/c');
       expect(refused.err).toMatch(/undoing container-create failed.*(EROFS|read-only)/);
       mount('-o', 'remount,rw', disk);
-      await until(async () => (await daemon?.call('GET', '/1.0/containers/c'))?.status === 404, 20_000);
+      await until(async () => (await daemon?.call('GET', '/1.0/containers/c'))?.status === 404);
     } finally {
       mount('-o', 'remount,rw', disk);
       await daemon?.cleanUp();

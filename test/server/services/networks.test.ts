@@ -360,11 +360,11 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
     await real.host.runtime
       .exec('given', ['/bin/busybox', 'poweroff', '-f'], {}, new AbortController().signal)
       .catch(() => {});
-    await until(async () => (await call('GET', '/1.0/containers/given')).status === 404, 10_000);
+    await until(async () => (await call('GET', '/1.0/containers/given')).status === 404);
     const leaseHolders = async (): Promise<unknown[]> =>
       ((await real.get(`/1.0/networks/${bridge}/leases`)) as Json[]).map((each) => each.hostname);
     // The record goes first, the lease is given back right after it.
-    await until(async () => isDeepStrictEqual(await leaseHolders(), ['fixed']), 10_000);
+    await until(async () => isDeepStrictEqual(await leaseHolders(), ['fixed']));
 
     expect((await setState(real, 'fixed', 'stop', { force: true })).err).toBe('');
     expect(existsSync(`/sys/class/net/${state.network.eth0.host_name}`)).toBe(false);

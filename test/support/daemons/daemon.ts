@@ -273,7 +273,7 @@ export async function listenOn(url: string, options: object = {}): Promise<Liste
   return {
     events,
     socket,
-    next: (fits, timeoutMs = 5000) =>
+    next: (fits, timeoutMs = 30_000) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           waiting.delete(look);

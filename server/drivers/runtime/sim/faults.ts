@@ -26,6 +26,7 @@ export interface SimFault extends InjectedFault<SimOperation> {
  * Faults of one simulated runtime:
  *   `inject({ operation: 'start', container: 'web', error: 'no space', times: 1 })` -> the next start of web fails;
  *   `inject({ operation: 'stop', delayMs: 500 })` -> every stop takes longer;
+ *   `inject({ operation: 'stop', held: promise })` -> every stop waits for the promise first;
  *   `ignoreShutdown('web')` -> clean stops of web run into their time limit, forced ones work;
  *   `exitAtOnce('web')` -> its init ends during the start, which then fails;
  *   `refuseCheckpoints('no tool')` -> checkpoints can neither be made nor restored here, for this reason.

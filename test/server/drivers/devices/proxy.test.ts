@@ -74,7 +74,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     });
     devices = (await real.get('/1.0/containers/c1')).devices;
     expect((await setState(real, 'c1', 'start')).err).toBe('');
-    await until(async () => (await sh('ip addr show eth0')).out.includes(`${subnet}.9`), 10_000);
+    await until(async () => (await sh('ip addr show eth0')).out.includes(`${subnet}.9`));
     await serve();
   });
   afterEach(async () => {
@@ -233,14 +233,14 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect((await sh('stat -c "%u %g %a" /dev/my/zero; head -c 3 /dev/my/zero | wc -c')).out).toBe('5 6 640\n3\n');
     expect((await sh('ls /dev/late')).code).not.toBe(0);
     execFileSync('mknod', [node, 'c', '1', '3']);
-    await until(async () => (await sh('test -c /dev/late && echo gone > /dev/late')).code === 0, 5000);
+    await until(async () => (await sh('test -c /dev/late && echo gone > /dev/late')).code === 0);
     await rm(node);
-    await until(async () => (await sh('ls /dev/late')).code !== 0, 5000);
+    await until(async () => (await sh('ls /dev/late')).code !== 0);
     // While no daemon looks as well.
     await real.restart(() => void execFileSync('mknod', [node, 'c', '1', '3']));
-    await until(async () => (await sh('test -c /dev/late')).code === 0, 5000);
+    await until(async () => (await sh('test -c /dev/late')).code === 0);
     await real.restart(() => rm(node));
-    await until(async () => (await sh('ls /dev/late')).code !== 0, 5000);
+    await until(async () => (await sh('ls /dev/late')).code !== 0);
     await patch({ zero: { type: 'none' } });
     expect((await sh('ls /dev/my')).out).toBe('');
     const answer = await real.call('PATCH', '/1.0/containers/c1', {

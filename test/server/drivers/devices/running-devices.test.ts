@@ -239,7 +239,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     expect((await sh(`${spoof}; ${route}; ping -c 2 -W 1 ${subnet}.1`)).code).not.toBe(0);
     await patch({ eth0: nic({ 'ipv4.address': `${subnet}.7` }) });
     // The host has to learn the other address first.
-    await until(async () => (await sh(`ping -c 1 -W 1 ${subnet}.1`)).code === 0, 10_000);
+    await until(async () => (await sh(`ping -c 1 -W 1 ${subnet}.1`)).code === 0);
 
     await patch({ eth0: nic({ 'limits.egress': '8Mbit', 'limits.ingress': '8Mbit' }) });
     const shaped = execFileSync('tc', ['qdisc', 'show'], { encoding: 'utf8' });
@@ -416,7 +416,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     await new Promise<void>((resolve) => server.listen(0, address, resolve));
     const port = (server.address() as Json).port as number;
     await send(port);
-    await until(() => got >= bytes, 10_000);
+    await until(() => got >= bytes);
     server.close();
     return end - begin;
   }

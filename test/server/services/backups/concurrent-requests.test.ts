@@ -92,7 +92,7 @@ describe.each([false, true])('with a storage driver that holds volumes still: %s
   const begin = async (path: string, body: object): Promise<string> => {
     const answer = await daemon.call('POST', path, body);
     expect(answer.status, answer.bytes.toString()).toBe(202);
-    await until(() => packing > 0, 20_000);
+    await until(() => packing > 0);
     return answer.body.operation as string;
   };
   const statusOf = async (operation: string): Promise<string> => ((await daemon.get(operation)) as Operation).status;

@@ -93,7 +93,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     expect(list(pool('containers'))).toEqual(names);
     const snapshots = containers.filter((each) => each.snapshots !== null).map((each) => each.name as string);
     expect(list(pool('containers-snapshots'))).toEqual(snapshots.toSorted());
-    await until(() => list(pool('tmp')).length === 0, 15_000);
+    await until(() => list(pool('tmp')).length === 0);
     const known = ((await read(at, '/1.0/containers/c/backups')) as string[]).length;
     expect(list(join(dir, 'backups')).filter((each) => each !== '.uploads')).toHaveLength(known);
     expect(list(join(dir, 'backups', '.uploads'))).toEqual([]);

@@ -87,7 +87,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
   it('stops and goes on, with all that belongs to a running container', async () => {
     const name = fresh();
     await made(daemon, name, { config: { ...config, 'user.k': 'v' } });
-    await until(async () => Number(await read(name, '/count')) > 3, 25_000);
+    await until(async () => Number(await read(name, '/count')) > 3);
     const stopped = await setState(daemon, name, 'stop', { stateful: true });
     expect(stopped.err).toBe('');
     expect(await get(name)).toMatchObject({ stateful: true, status: 'Stopped' });
@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     expect(started.err).toBe('');
     expect(await get(name)).toMatchObject({ stateful: false, status: 'Running' });
     expect(readdirSync(home(name))).not.toContain('state');
-    await until(async () => Number(await read(name, '/count')) > counted, 25_000);
+    await until(async () => Number(await read(name, '/count')) > counted);
     expect(await read(name, '/proc/1/comm')).toBe('init');
     expect((await daemon.host.runtime.exec(name, ['ls', '/dev/lxd'], {}, never)).stdout).toBe('sock\n');
     await daemon.restart();
@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
   it('is part of snapshots, which go on from it', async () => {
     const name = fresh();
     await made(daemon, name, { config });
-    await until(async () => Number(await read(name, '/count')) > 3, 25_000);
+    await until(async () => Number(await read(name, '/count')) > 3);
     await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 'then', stateful: true });
     expect(await get(name)).toMatchObject({ status: 'Running', stateful: false });
     const then = join(daemon.dir, `storage-pools/default/containers-snapshots/${name}/then`);

@@ -103,7 +103,7 @@ describe.each(['sim', 'lxc'] as const)('consoles on the %s runtime', (runtime) =
     test('the log is bounded', async () => {
       const session = await open();
       channelOf(session, '0').send('seq 1 60000\r');
-      await until(() => channelOf(session, '0').data().includes('60000\r\n'), 20_000);
+      await until(() => channelOf(session, '0').data().includes('60000\r\n'));
       const { length } = (await daemon.call('GET', path)).bytes;
       expect(length).toBeGreaterThan(0);
       expect(length).toBeLessThanOrEqual(256 * 1024);

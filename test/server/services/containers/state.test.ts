@@ -151,12 +151,15 @@ describe('state actions', () => {
       ['unfreeze', 'unfreeze', ''],
       ['stop', 'stop', 'Stopping'],
     ] as const) {
-      daemon.sim.faults.inject({ operation, container: name, delayMs: 150, times: 1 });
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => (release = resolve));
+      daemon.sim.faults.inject({ operation, container: name, held, times: 1 });
       const answer = await daemon.call('PUT', `/1.0/containers/${name}/state`, { action });
       if (shown !== '') {
-        await until(async () => (await statusOf(daemon, name)) === shown, 2000);
+        await until(async () => (await statusOf(daemon, name)) === shown);
         expect((await daemon.get(`/1.0/containers/${name}/state`)).status).toBe(shown);
       }
+      release();
       expect((await daemon.wait(answer.body.operation as string)).err).toBe('');
     }
   });

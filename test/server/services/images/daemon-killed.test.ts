@@ -59,7 +59,7 @@ test('a daemon killed while it pulls and publishes leaves no image and no file, 
     for (const body of [pull, publish]) {
       const before = held.length;
       expect((await call(daemon, 'POST', '/1.0/images', body)).status).toBe(202);
-      await until(() => (body === pull ? held.length > before : grown(dir)), 20_000);
+      await until(() => (body === pull ? held.length > before : grown(dir)));
       await daemon.kill('SIGKILL');
       daemon = await startChild(bundle, dir, 'sim');
       expect(filesIn(dir)).toEqual([]);

@@ -242,7 +242,7 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
       compression_algorithm: 'xz',
     });
     const operation = started.body.operation as string;
-    await until(() => files().length > before.length, 20_000);
+    await until(() => files().length > before.length);
     await daemon.call('DELETE', operation);
     expect(await daemon.wait(operation)).toMatchObject({ status: 'Cancelled' });
     expect(files()).toEqual(before);

@@ -505,8 +505,8 @@ describe('a server that', () => {
       (await local.call('POST', '/1.0/images', { source: { type: 'url', url: server.url } })).body.operation as string;
     const before = files();
     const [first, second] = [await start(), await start()];
-    await until(() => open.length === 1, 20_000);
-    await until(async () => (await local.get(second)).metadata?.fingerprint !== undefined, 20_000);
+    await until(() => open.length === 1);
+    await until(async () => (await local.get(second)).metadata?.fingerprint !== undefined);
     await local.call('DELETE', first);
     expect(await local.wait(first)).toMatchObject({ status: 'Cancelled' });
     for (const response of open) response.end(bytes.subarray(700));
@@ -514,7 +514,7 @@ describe('a server that', () => {
     expect(server.asked.filter((line) => line.startsWith('GET'))).toHaveLength(1);
     await local.ok('DELETE', `/1.0/images/${sha256(bytes)}`);
     const third = await start();
-    await until(() => open.length === 2, 20_000);
+    await until(() => open.length === 2);
     await local.call('DELETE', third);
     expect(await local.wait(third)).toMatchObject({ status: 'Cancelled' });
     expect(files()).toEqual(before);
@@ -647,7 +647,7 @@ describe('by itself', () => {
     const newer = await onRemote();
     for (const name of [alias, other]) await remote.call('PUT', `/1.0/images/aliases/${name}`, { target: newer });
     minutes.pass(7 * hour);
-    await until(async () => (await local.call('GET', `/1.0/images/${old}`)).status === 404, 20_000);
+    await until(async () => (await local.call('GET', `/1.0/images/${old}`)).status === 404);
     expect((await image(newer)).auto_update).toBe(true);
     expect((await image(kept)).fingerprint).toBe(kept);
   });
@@ -661,10 +661,10 @@ describe('by itself', () => {
     const newer = await onRemote();
     await remote.call('PUT', `/1.0/images/aliases/${alias}`, { target: newer });
     minutes.pass(9 * 24 * hour);
-    await until(async () => (await local.call('GET', `/1.0/images/${old}`)).status === 404, 20_000);
+    await until(async () => (await local.call('GET', `/1.0/images/${old}`)).status === 404);
     expect((await image(newer)).cached).toBe(true);
     minutes.pass(2 * 24 * hour);
-    await until(async () => (await local.call('GET', `/1.0/images/${newer}`)).status === 404, 20_000);
+    await until(async () => (await local.call('GET', `/1.0/images/${newer}`)).status === 404);
   });
 
   test('a cached image goes when nothing used it for images.remote_cache_expiry days', async () => {
@@ -677,7 +677,7 @@ describe('by itself', () => {
     minutes.pass(9 * 24 * hour);
     expect((await image(fingerprint)).cached).toBe(true);
     minutes.pass(2 * 24 * hour);
-    await until(async () => (await local.call('GET', `/1.0/images/${fingerprint}`)).status === 404, 20_000);
+    await until(async () => (await local.call('GET', `/1.0/images/${fingerprint}`)).status === 404);
     expect((await image(asked)).cached).toBe(false);
     expect((await local.get(`/1.0/containers/${name}`)).name).toBe(name);
   });
@@ -691,7 +691,7 @@ describe('by itself', () => {
     );
     const isBegun = async (): Promise<boolean> =>
       ((await local.get('/1.0/containers')) as string[]).some((url) => url.includes(names[0]!));
-    await until(isBegun, 20_000);
+    await until(isBegun);
     const deleted = await local.run('DELETE', `/1.0/images/${fingerprint}`);
     expect(deleted.err).toBe('');
     const made = await Promise.all(making);

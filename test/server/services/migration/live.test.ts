@@ -146,7 +146,7 @@ test.each(['source', 'target'] as const)(
     await limit('300kB');
     const copied = copy(name, { containerOnly: true });
     copied.catch(() => {});
-    await until(async () => (await two.a.daemon.get(`/1.0/containers/${name}`)).stateful === true, 20_000);
+    await until(async () => (await two.a.daemon.get(`/1.0/containers/${name}`)).stateful === true);
     const { daemon } = side === 'source' ? two.a : two.b;
     for (const url of await daemon.get('/1.0/operations')) await daemon.call('DELETE', url as string);
     await expect(copied).rejects.toThrow(/cancelled/i);

@@ -137,7 +137,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
       refreshing.catch(() => {});
       const under = async (): Promise<{ id: string; metadata: object | null }[]> =>
         Promise.all((await b.daemon.get('/1.0/operations')).map((url: string) => b.daemon.get(url)));
-      await until(async () => JSON.stringify((await under()).map((one) => one.metadata)).includes('slow: '), 20_000);
+      await until(async () => JSON.stringify((await under()).map((one) => one.metadata)).includes('slow: '));
       for (const { id } of await under()) await b.daemon.call('DELETE', `/1.0/operations/${id}`);
       await expect(refreshing).rejects.toThrow(/cancelled/i);
     } finally {

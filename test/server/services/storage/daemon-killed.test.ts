@@ -97,7 +97,7 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
           .toSorted(),
       );
       // What was deleted is unlinked after the answer.
-      await until(() => list(pool(place, 'tmp')).length === 0, 15_000);
+      await until(() => list(pool(place, 'tmp')).length === 0);
       expect(list(pool(place, 'replaced'))).toEqual([]);
     }
     for (const { name } of containers)
