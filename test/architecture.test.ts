@@ -45,7 +45,7 @@ function importsOf(path: string, text: string): Import[] {
   });
 }
 
-const all = [...sources('server'), ...sources('reconciler'), ...sources('provider')];
+const all = [...sources('docs'), ...sources('server'), ...sources('reconciler'), ...sources('provider')];
 
 interface Rule {
   /** Which files it binds. */
@@ -176,6 +176,12 @@ const rules: readonly Rule[] = [
     why: 'provider and reconciler never import each other',
   },
   {
+    from: /^docs\/generate\//,
+    own: /^(docs\/generate|server\/api|reconciler)\/|^server\/daemon\/daemon-command/,
+    packages: /^commander$/,
+    why: 'the reference is made of tables and the command trees, without any IO',
+  },
+  {
     from: /^provider\/bindings\/cdktf\//,
     own: /^provider\/bindings\/cdktf\//,
     packages: /^(node:path|constructs|cdktf)$/,
@@ -264,6 +270,7 @@ describe('files', () => {
         'CONTRIBUTING.md',
         'LICENSE',
         'README.md',
+        'docs',
         'examples',
         'package-lock.json',
         'package.json',

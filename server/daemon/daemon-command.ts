@@ -8,7 +8,7 @@ import type { RuntimeChoice } from './host-drivers.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
 
-const usage = `Usage: gantryd --state-dir DIR [options]
+export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
        gantryd openapi
 
@@ -42,11 +42,11 @@ interface Flags {
 export async function runDaemonCommand(argv: readonly string[]): Promise<number> {
   if (argv[0] === 'openapi') return printOpenApi();
   if (argv[0] === 'shutdown') return runShutdownCommand(argv.slice(1));
-  if (argv.includes('--help')) return print(usage);
+  if (argv.includes('--help')) return print(daemonUsage);
   if (argv.includes('--version')) return print(`${(await import('../api/version.ts')).version}\n`);
   const flags = parseFlags(argv);
   if (typeof flags === 'string') {
-    process.stderr.write(`gantryd: ${flags}\n\n${usage}`);
+    process.stderr.write(`gantryd: ${flags}\n\n${daemonUsage}`);
     return exitCodes.usage;
   }
   return serve(flags);

@@ -145,9 +145,10 @@ function fieldEffect(kind: KindName, field: string): Fact[] {
   const { fields, effectOf } = coreKind(kind);
   if (fields[field] === 'scalar' || fields[field] === 'list')
     return [['a change is', costs[effectOf([field], {}, 'x')]]];
-  if (kind === 'image' && field === 'source') return [['a change is', 'another image beside the old one']];
+  if (kind === 'image' && ['source', 'file', 'metadata', 'rootfs'].includes(field))
+    return [['a change is', 'another image beside the old one']];
   return field in fields ||
-    ['state', 'manage', 'labels', 'name', 'kind', 'project', 'aliases', 'exec', 'snapshots'].includes(field)
+    ['state', 'manage', 'labels', 'patch', 'name', 'kind', 'project', 'aliases', 'exec', 'snapshots'].includes(field)
     ? []
     : [['a change is', 'nothing: it counts at creation only']];
 }

@@ -39,9 +39,9 @@ export type Container = Static<typeof Container>;
 
 const migrationFields = {
   operation: Type.Optional(Type.String()),
-  certificate: Type.Optional(Type.String()),
+  certificate: Type.Optional(Type.String(facts({ doc: 'The one certificate of that server to accept, PEM.' }))),
   'base-image': Type.Optional(Type.String()),
-  container_only: Type.Optional(Type.Boolean()),
+  container_only: Type.Optional(Type.Boolean(facts({ doc: 'copy: without the snapshots.' }))),
   instance_only: Type.Optional(Type.Boolean(facts({ doc: 'What newer clients call container_only.' }))),
   live: Type.Optional(Type.Boolean()),
   refresh: Type.Optional(Type.Boolean()),
@@ -51,15 +51,19 @@ const migrationFields = {
 /** Spec 2.5.1. One flat object, since clients send leftovers of one form with another; `type` decides what counts. */
 export const ContainerSource = Type.Object({
   type: Type.String(facts({ doc: 'image, migration, copy or none.' })),
-  alias: Type.Optional(Type.String()),
-  fingerprint: Type.Optional(Type.String()),
-  properties: Type.Optional(Type.Record(Type.String(), Type.String())),
+  alias: Type.Optional(Type.String(facts({ doc: 'Name of the image.' }))),
+  fingerprint: Type.Optional(
+    Type.String(facts({ doc: 'The image itself; a beginning of its fingerprint is enough.' })),
+  ),
+  properties: Type.Optional(
+    Type.Record(Type.String(), Type.String(), facts({ doc: 'image: the newest image that has all these properties.' })),
+  ),
   mode: Type.Optional(Type.String(facts({ doc: 'image: local (default) or pull; migration: pull or push.' }))),
-  server: Type.Optional(Type.String()),
-  protocol: Type.Optional(Type.String()),
-  secret: Type.Optional(Type.String(facts({ secret: true }))),
+  server: Type.Optional(Type.String(facts({ doc: 'image: the server that has it, https://HOST[:PORT].' }))),
+  protocol: Type.Optional(Type.String(facts({ doc: 'What that server speaks: lxd, svc or simplestreams.' }))),
+  secret: Type.Optional(Type.String(facts({ secret: true, doc: 'image: opens a private image.' }))),
   source: Type.Optional(Type.String(facts({ doc: 'copy: name of the source container.' }))),
-  project: Type.Optional(Type.String()),
+  project: Type.Optional(Type.String(facts({ doc: 'copy: project of the source container.' }))),
   ...migrationFields,
 });
 export type ContainerSource = Static<typeof ContainerSource>;
@@ -78,7 +82,11 @@ export const ContainerCreate = Type.Object({
   devices: optionalDevices,
   description: Type.Optional(Type.String()),
   stateful: Type.Optional(Type.Boolean()),
-  instance_type: Type.Optional(Type.String(facts({ createOnly: true, since: 'instance_types' }))),
+  instance_type: Type.Optional(
+    Type.String(
+      facts({ createOnly: true, since: 'instance_types', doc: 'Limits as of a cloud instance type: c2-m4.' }),
+    ),
+  ),
   source: ContainerSource,
 });
 export type ContainerCreate = Static<typeof ContainerCreate>;

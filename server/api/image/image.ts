@@ -8,10 +8,10 @@ export const Image = Type.Object({
   fingerprint: Type.String(facts({ computed: true, doc: 'SHA-256 of the image files.' })),
   aliases: Type.Array(Type.Object({ name: Type.String(), description: Type.String() }), facts({ computed: true })),
   architecture: Type.String(facts({ computed: true })),
-  auto_update: Type.Boolean(),
+  auto_update: Type.Boolean(facts({ doc: 'The server looks for a newer one at its source and takes it.' })),
   cached: Type.Boolean(facts({ computed: true })),
   filename: Type.String(facts({ immutable: true })),
-  properties: Type.Record(Type.String(), Type.String()),
+  properties: Type.Record(Type.String(), Type.String(), facts({ doc: 'Free facts about it, such as os and release.' })),
   update_source: Type.Optional(
     Type.Object({
       server: Type.String(),
@@ -20,7 +20,7 @@ export const Image = Type.Object({
       alias: Type.String(),
     }),
   ),
-  public: Type.Boolean(),
+  public: Type.Boolean(facts({ doc: 'Clients without trust may fetch it.' })),
   size: Type.Integer(facts({ computed: true, doc: 'Bytes of the image files.' })),
   created_at: Type.String(facts({ computed: true })),
   expires_at: Type.String(facts({ computed: true })),

@@ -43,7 +43,10 @@ const imageFiles: JsonSchema = {
         text,
         {
           type: 'object',
-          properties: { name: text, description: text },
+          properties: {
+            name: { ...text, description: 'The alias.' },
+            description: { ...text, description: 'Free text for people.' },
+          },
           required: ['name'],
           additionalProperties: false,
         },
@@ -197,7 +200,7 @@ const manage: JsonSchema = {
           { enum: ['running', 'ipv4', 'ipv6', 'cloud_init'] },
           {
             type: 'object',
-            properties: { ...waits, timeout: duration },
+            properties: { ...waits, timeout: { ...duration, default: '60s', description: 'Give up after this long.' } },
             additionalProperties: false,
             // Exactly one of them.
             oneOf: Object.keys(waits).map((name) => ({ required: [name] })),

@@ -1,0 +1,34 @@
+// Pages with generated parts: what stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced by the block of that name.
+import { errorTable } from '../../server/api/errors.ts';
+import { daemonUsage } from '../../server/daemon/daemon-command.ts';
+import { code, table } from './markdown.ts';
+import { referenceBlocks } from './reference.ts';
+import { verbBlocks } from './verbs.ts';
+
+const marked = /(<!-- generated: ([^>]+) -->\n)[\s\S]*?(<!-- end -->)/g;
+
+export function allBlocks(): ReadonlyMap<string, string> {
+  return new Map([
+    ...referenceBlocks(),
+    ...verbBlocks(),
+    ['errors', errorsBlock()],
+    ['gantryd', `\`\`\`\n${daemonUsage.trimEnd()}\n\`\`\``],
+  ]);
+}
+
+/** The page with every generated part as it is now. */
+export function withBlocks(page: string, blocks: ReadonlyMap<string, string>): string {
+  return page.replaceAll(marked, (_all, begin: string, name: string, end: string) => {
+    const block = blocks.get(name);
+    if (block === undefined) throw new Error(`no generated block is called ${name}`);
+    return `${begin}\n${block}\n\n${end}`;
+  });
+}
+
+export const blockNames = (page: string): readonly string[] =>
+  [...page.matchAll(marked)].map((match) => match[2] ?? '');
+
+function errorsBlock(): string {
+  const rows = Object.entries(errorTable).map(([name, { status, doc }]) => [code(name), String(status), doc]);
+  return table(['code', 'HTTP', 'when'], rows);
+}
