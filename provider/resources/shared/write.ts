@@ -47,15 +47,28 @@ export async function performCreate<T>(
   context: CreateContext<Link>,
   begin: () => Promise<Reply<T>>,
 ): Promise<Reply<T>> {
+  let isAccepted = false;
+  const noted = async (): Promise<Reply<T>> => {
+    isAccepted = false;
+    const reply = await begin();
+    isAccepted = true;
+    return reply;
+  };
   try {
-    const reply = await perform(context, begin);
+    const reply = await perform(context, noted);
     context.mayExist();
     return reply;
   } catch (error) {
-    if (context.signal.aborted || hasUnknownOutcome(error)) context.mayExist();
+    // What the server has begun goes on, whatever prevents that its end is heard.
+    const isUnknown = isAccepted ? !hasEnded(error) : hasUnknownOutcome(error);
+    if (context.signal.aborted || isUnknown) context.mayExist();
     throw error;
   }
 }
+
+/** The operation has told its own end, and it was no success. */
+const hasEnded = (error: unknown): boolean =>
+  error instanceof ClientError && (error.code === 'operationFailed' || error.code === 'operationCancelled');
 
 const inUse = (error: unknown): unknown =>
   error instanceof ClientError && error.code !== 'inUse' ? error.withMessage(error.message, 'inUse') : error;

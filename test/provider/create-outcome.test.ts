@@ -1,0 +1,60 @@
+// What a failed creation leaves: an object that may exist is kept in the state, one that the server refused is not.
+import { describe, expect, test } from 'vitest';
+import { performCreate } from '../../provider/resources/shared/write.ts';
+import { ClientError } from '../../server/client/client-error.ts';
+
+type Context = Parameters<typeof performCreate>[0];
+type Begin = Parameters<typeof performCreate>[1];
+type ErrorOptions = ConstructorParameters<typeof ClientError>[2];
+
+const refusedConnection: ErrorOptions = { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) };
+
+/** Whether the object may exist after the request failed, or was answered and the wait for its operation failed. */
+async function mayExistAfter(failure: {
+  readonly request?: ClientError;
+  readonly wait?: ClientError;
+}): Promise<boolean> {
+  let mayExist = false;
+  const run = async (begin: () => Promise<unknown>): Promise<unknown> => {
+    const reply = await begin();
+    if (failure.wait !== undefined) throw failure.wait;
+    return reply;
+  };
+  const client = {
+    client: { operations: { run } },
+    reader: { written() {} },
+    activity: { during: (work: () => Promise<unknown>) => work() },
+  };
+  const context = { client, signal: new AbortController().signal, mayExist: () => (mayExist = true) };
+  const begin = (): Promise<unknown> =>
+    failure.request === undefined ? Promise.resolve({}) : Promise.reject(failure.request);
+  await performCreate(context as unknown as Context, begin as Begin).catch(() => {});
+  return mayExist;
+}
+
+describe('an object', () => {
+  test.each([
+    ['nobody listened', new ClientError('unreachable', 'x', refusedConnection), false],
+    ['the connection broke', new ClientError('unreachable', 'x'), true],
+    ['no answer came in time', new ClientError('timeout', 'x'), true],
+    ['the request was refused', new ClientError('badRequest', 'x', { status: 400 }), false],
+  ])('whose creation failed since %s is in the state if it may exist', async (_why, request, expected) =>
+    expect(await mayExistAfter({ request })).toBe(expected),
+  );
+
+  test.each([
+    [
+      'the server was gone when its operation was asked for',
+      new ClientError('unreachable', 'x', refusedConnection),
+      true,
+    ],
+    ['its operation was forgotten', new ClientError('operationLost', 'x', { status: 404 }), true],
+    ['its operation could no longer be read', new ClientError('forbidden', 'x', { status: 403 }), true],
+    ['its operation failed', new ClientError('operationFailed', 'x'), false],
+    ['its operation was cancelled', new ClientError('operationCancelled', 'x'), false],
+  ])('whose creation was accepted, and then %s, is in the state if it may exist', async (_why, wait, expected) =>
+    expect(await mayExistAfter({ wait })).toBe(expected),
+  );
+
+  test('that was created may exist', async () => expect(await mayExistAfter({})).toBe(true));
+});
