@@ -54,10 +54,9 @@ export const environmentVariables = (env: Env): Readonly<Record<string, string>>
   );
 
 /** Flags that were not given and have a variable of the environment. */
-export function withEnvironment<T extends { readonly project?: string; readonly parallelism?: string }>(
-  options: T,
-  env: Env,
-): T {
+export function withEnvironment<
+  T extends { readonly project?: string | undefined; readonly parallelism?: string | undefined },
+>(options: T, env: Env): T {
   const { GANTRY_PROJECT: project, GANTRY_PARALLELISM: parallelism } = env;
   return {
     ...options,

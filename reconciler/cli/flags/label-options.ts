@@ -12,7 +12,8 @@ import { mapOf } from '../../core/documents/json-values.ts';
 import { labelsOf, presentLabels, type Labels } from '../../core/documents/labels.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { planOptionsOf, type CliOptions } from './options.ts';
+import type { HostOptions, SelectorOptions } from './host-flags.ts';
+import { planOptionsOf, type GuardOptions } from './plan-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 
 export function readSelector(flag: string, text: string): LabelSelector {
@@ -21,8 +22,10 @@ export function readSelector(flag: string, text: string): LabelSelector {
   return parsed;
 }
 
+type SelectingOptions = SelectorOptions & Pick<HostOptions, 'hosts'>;
+
 /** With --hosts, -l chooses hosts, and --object-selector objects. */
-export function objectSelector(options: CliOptions): LabelSelector | undefined {
+export function objectSelector(options: SelectingOptions): LabelSelector | undefined {
   if (options.objectSelector !== undefined) return readSelector('--object-selector', options.objectSelector);
   return options.selector === undefined || options.hosts !== undefined
     ? undefined
@@ -30,18 +33,21 @@ export function objectSelector(options: CliOptions): LabelSelector | undefined {
 }
 
 /** Addresses of the documents that fit; undefined: nobody asked for labels. */
-export function selectedAddresses(options: CliOptions, documents: readonly Document[]): readonly Address[] | undefined {
+export function selectedAddresses(
+  options: SelectingOptions,
+  documents: readonly Document[],
+): readonly Address[] | undefined {
   const selector = objectSelector(options);
   if (selector === undefined) return undefined;
   return documents.filter(({ labels }) => matchesSelector(selector, labels ?? {})).map(({ address }) => address);
 }
 
 /** Flags with labels made into targets. Throws when labels fit no document: no targets would mean everything. */
-export function planOptionsFor(options: CliOptions, documents: readonly Document[]): PlanOptions {
+export function planOptionsFor(options: SelectingOptions & GuardOptions, documents: readonly Document[]): PlanOptions {
   const given = planOptionsOf(options);
   const selected = selectedAddresses(options, documents);
   if (selected === undefined) return given;
-  if ((given.targets ?? []).length > 0) throw usageError('--selector and --target exclude each other');
+  if ((given.targets ?? []).length > 0) throw usageError('--selector and --target cannot be used together');
   if (selected.length === 0)
     throw nothingFits(
       'document',
@@ -58,7 +64,7 @@ export function nothingFits(what: string, all: readonly Readonly<Record<string, 
 
 /** Those that fit, all without a selector. */
 export function filterLabelled<T>(
-  options: CliOptions,
+  options: SelectingOptions,
   objects: readonly T[],
   labels: (object: T) => Labels,
 ): readonly T[] {
@@ -66,8 +72,8 @@ export function filterLabelled<T>(
   return selector === undefined ? objects : objects.filter((object) => matchesSelector(selector, labels(object)));
 }
 
-export const filterLive = <T extends object>(options: CliOptions, objects: readonly T[]): readonly T[] =>
+export const filterLive = <T extends object>(options: SelectingOptions, objects: readonly T[]): readonly T[] =>
   filterLabelled(options, objects, labelsOf);
 
-export const filterExported = (options: CliOptions, objects: readonly Exported[]): readonly Exported[] =>
+export const filterExported = (options: SelectingOptions, objects: readonly Exported[]): readonly Exported[] =>
   filterLabelled(options, objects, ({ values }) => presentLabels(mapOf(values?.['labels'])));

@@ -2,7 +2,7 @@
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { kindOfWord, type KindName } from '../../../server/api/kinds.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { parseAddress } from './options.ts';
+import { parseAddress } from './parse-values.ts';
 import { CliError } from '../errors/usage-error.ts';
 
 interface Named {

@@ -1,11 +1,12 @@
 // Which set a command works for: --set, else the one name that `manage.set` of the manifests gives, else `default`. Pure.
 import type { Document } from '../../core/documents/document.ts';
 import { defaultSet, setNamePattern } from '../../core/ownership/owner-records.ts';
-import type { CliOptions } from './options.ts';
+import type { HostOptions } from './host-flags.ts';
+import type { PlanFlagOptions } from './plan-flags.ts';
 import { usageError } from '../errors/usage-error.ts';
 
 export function setNameOf(
-  options: Pick<CliOptions, 'set' | 'prune' | 'project'>,
+  options: Pick<PlanFlagOptions, 'set' | 'prune'> & Pick<HostOptions, 'project'>,
   documents: readonly Document[],
 ): string {
   const written = [...new Set(documents.flatMap(({ manage }) => manage.set ?? []))].sort();

@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { OpenContext } from '../session/context.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
+import type { HostOptions } from '../flags/host-flags.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost, worstCode, wordOf, type HostOutcome } from './each-host.ts';
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
@@ -15,23 +16,26 @@ export interface Heard {
 
 export type HeardHost = HostOutcome<Heard>;
 
-export interface HostToHear {
+export interface HostToHear<O extends object = object> {
   readonly host: Host;
-  readonly context: HostContext;
+  readonly context: HostContext<O>;
 }
 
 /** For what reads no manifests. */
-export function hostsToHear(context: OpenContext, { chosen, all }: Fleet): readonly HostToHear[] {
+export function hostsToHear<O extends HostOptions>(
+  context: OpenContext<O>,
+  { chosen, all }: Fleet,
+): readonly HostToHear<O>[] {
   const scope = scopeOf(all, undefined);
   const width = Math.max(...chosen.map(({ name }) => name.length));
   return chosen.map((host) => ({ host, context: hostContext(context, host, scope, width) }));
 }
 
 /** `form`: in which the command of each host writes. */
-export async function hear<T extends HostToHear>(
+export async function hear<O extends object, T extends HostToHear<O>>(
   context: OpenContext,
-  hosts: readonly T[],
-  work: (context: OpenContext, host: T) => Promise<ExitCode>,
+  hosts: readonly (T & HostToHear<O>)[],
+  work: (context: OpenContext<O>, host: T) => Promise<ExitCode>,
   form: { readonly isJson: boolean; readonly output?: string },
 ): Promise<readonly HeardHost[]> {
   const byHost = new Map(hosts.map((one) => [one.host, one]));
@@ -42,11 +46,10 @@ export async function hear<T extends HostToHear>(
       if (one === undefined) throw new Error(`the host ${host.name} was not loaded`);
       const own = one.context;
       const chunks: string[] = [];
-      const { output: _output, ...options } = own.options;
-      const heard: OpenContext = {
+      const heard: OpenContext<O> = {
         ...own,
         isJson: form.isJson,
-        options: { ...options, ...(form.output === undefined ? {} : { output: form.output }) },
+        options: { ...own.options, output: form.output },
         io: { ...own.io, stdout: collector(chunks) },
         out: (text) => void chunks.push(`${text}\n`),
       };

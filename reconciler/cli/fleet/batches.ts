@@ -1,6 +1,6 @@
 // In which order and how many at a time hosts are rolled out to: canaries first, then batches. Pure.
 import { usageError } from '../errors/usage-error.ts';
-import type { CliOptions } from '../flags/options.ts';
+import type { RolloutOptions } from '../flags/host-flags.ts';
 
 export interface Batch<T> {
   readonly isCanary: boolean;
@@ -13,7 +13,7 @@ interface Named {
 
 /** `hosts`: those with something to do, in the order of the file. `known`: names that --canary may say beside them. */
 export function batchesOf<T extends Named>(
-  options: Pick<CliOptions, 'batch' | 'canary'>,
+  options: RolloutOptions,
   hosts: readonly T[],
   known: readonly string[],
 ): readonly Batch<T>[] {
@@ -26,7 +26,7 @@ export function batchesOf<T extends Named>(
 }
 
 /** Throws for flags that mean nothing, before anything is read. */
-export function checkBatchFlags(options: Pick<CliOptions, 'batch' | 'canary'>): void {
+export function checkBatchFlags(options: RolloutOptions): void {
   sizeOf(options.batch ?? '1', 1);
   if (options.canary === '' || options.canary === '0') throw usageError('--canary names hosts, or how many');
 }

@@ -4,8 +4,10 @@ import { matchesSelector } from '../../core/documents/label-selector.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { CliContext } from '../session/context.ts';
 import { nothingFits, readSelector } from '../flags/label-options.ts';
-import { parseVars } from '../flags/options.ts';
-import { throwOnErrors } from '../session/session.ts';
+import type { HostOptions, SelectorOptions } from '../flags/host-flags.ts';
+import type { ManifestOptions } from '../flags/manifest-flags.ts';
+import { parsePairs } from '../flags/parse-values.ts';
+import { throwOnErrors } from '../session/load-set.ts';
 import { usageError } from '../errors/usage-error.ts';
 
 export interface Fleet {
@@ -14,22 +16,21 @@ export interface Fleet {
   readonly all: readonly Host[];
 }
 
-export async function chooseHosts(context: CliContext): Promise<Fleet> {
+type ChoosingOptions = HostOptions & SelectorOptions & Pick<ManifestOptions, 'var'>;
+
+export async function chooseHosts(context: CliContext<ChoosingOptions>): Promise<Fleet> {
   const { hosts: file = '', embedded } = context.options;
-  if (embedded !== undefined) throw usageError('--embedded and --hosts exclude each other');
+  if (embedded !== undefined) throw usageError('--embedded and --hosts cannot be used together');
   const { readHostsFile } = await import('../../manifest/hosts-file.ts');
-  const given = new Map(Object.entries(parseVars(context.options.var ?? [])));
+  const given = new Map(Object.entries(parsePairs('--var', context.options.var)));
   const { hosts: all, diagnostics } = await readHostsFile(file, given, context.stop);
   await context.diagnostics(diagnostics);
   throwOnErrors(diagnostics, [file]);
   return { all, chosen: chosenOf(context, all) };
 }
 
-function chosenOf({ options }: CliContext, all: readonly Host[]): readonly Host[] {
-  const patterns = (options.host ?? '')
-    .split('\n')
-    .flatMap(wordsOf)
-    .map((word) => patternOf(word, all));
+function chosenOf({ options }: CliContext<ChoosingOptions>, all: readonly Host[]): readonly Host[] {
+  const patterns = (options.host ?? []).flatMap(wordsOf).map((word) => patternOf(word, all));
   const selector = options.selector === undefined ? undefined : readSelector('--selector', options.selector);
   const named = patterns.length === 0 ? all : all.filter((host) => patterns.some((one) => matchesHost(one, host)));
   const chosen = selector === undefined ? named : named.filter(({ labels }) => matchesSelector(selector, labels));

@@ -1,5 +1,9 @@
 // `gantry diff|history|doctor --hosts`: the command for one host, done for each, and what they said put together.
 import type { OpenContext } from '../session/context.ts';
+import { formatOf } from '../flags/output-flags.ts';
+import type { HistoryOptions } from '../verbs/applying/applying-verbs.ts';
+import type { DiffOptions } from '../verbs/planning/planning-verbs.ts';
+import type { DoctorOptions } from '../verbs/setup/setup-verbs.ts';
 import { showDiff } from '../verbs/planning/diff.ts';
 import { codeOfFindings, daemonFindings, localFindings, showFindings, type Finding } from '../verbs/setup/doctor.ts';
 import { history, historyHead, rowOf, type HistoryEntry } from '../verbs/applying/history.ts';
@@ -7,7 +11,6 @@ import { withDiffCodes, worstDiffCode } from '../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { paintFor } from '../output/paint.ts';
 import { renderTable } from '../output/table.ts';
-import { usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost, worstCode, wordOf } from './each-host.ts';
 import { codeOfAll, codesOf, errorOf, hear, hostsToHear, rowsOf } from './ask-hosts.ts';
@@ -15,7 +18,11 @@ import { loadHosts } from './plan-hosts.ts';
 import { firstLine } from './render-plans.ts';
 
 /** One patch: the names in it begin with the host's. */
-export const diffFleet = (context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> =>
+export const diffFleet = (
+  context: OpenContext<DiffOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+): Promise<ExitCode> =>
   withDiffCodes(async () => {
     const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
     const { isJson } = context;
@@ -33,11 +40,9 @@ export const diffFleet = (context: OpenContext, fleet: Fleet, args: readonly str
     return worstDiffCode(codesOf(heard));
   });
 
-export async function historyFleet(context: OpenContext, fleet: Fleet): Promise<ExitCode> {
+export async function historyFleet(context: OpenContext<HistoryOptions>, fleet: Fleet): Promise<ExitCode> {
   const { isJson, io } = context;
-  const format = isJson ? 'lines' : (context.options.output ?? 'table');
-  if (!['lines', 'table', 'json'].includes(format))
-    throw usageError(`--output ${JSON.stringify(format)} is none of table, json`);
+  const format = formatOf(context.options.output, ['table', 'json']);
   const heard = await hear(context, hostsToHear(context, fleet), history, { isJson: false, output: 'json' });
   const entries = heard.flatMap((one) => rowsOf<HistoryEntry>(one).map((entry) => ({ host: one.host.name, ...entry })));
   const silent = heard.flatMap((one) => (one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }]));
@@ -57,7 +62,7 @@ export async function historyFleet(context: OpenContext, fleet: Fleet): Promise<
 }
 
 /** What is of this machine once, then each host. */
-export async function doctorFleet(context: OpenContext, fleet: Fleet): Promise<ExitCode> {
+export async function doctorFleet(context: OpenContext<DoctorOptions>, fleet: Fleet): Promise<ExitCode> {
   const local = await localFindings(context);
   const hosts = hostsToHear(context, fleet);
   const outcomes = await eachHost(

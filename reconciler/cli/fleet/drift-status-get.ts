@@ -1,9 +1,11 @@
 // `gantry drift|status|get --hosts`: the command for one host, done for each, and what they said put together.
-import { columnsOf } from '../verbs/objects/get.ts';
 import type { Shown } from '../verbs/objects/columns.ts';
+import { columnsOf, formats } from '../verbs/objects/get.ts';
+import type { GetOptions } from '../verbs/objects/object-verbs.ts';
+import type { DriftOptions, StatusOptions } from '../verbs/planning/planning-verbs.ts';
 import type { OpenContext } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import type { CliOptions } from '../flags/options.ts';
+import { formatOf } from '../flags/output-flags.ts';
 import { paintFor } from '../output/paint.ts';
 import { renderTable } from '../output/table.ts';
 import type { StatusRow } from '../verbs/planning/status.ts';
@@ -15,16 +17,15 @@ import { firstLine } from './render-plans.ts';
 import { yamlText } from '../../manifest/text/yaml-text.ts';
 
 export async function driftFleet(
-  context: OpenContext,
+  context: OpenContext<DriftOptions>,
   fleet: Fleet,
   args: readonly string[],
-  options: CliOptions,
 ): Promise<ExitCode> {
   const { drift } = await import('../verbs/planning/drift.ts');
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const output = context.isJson ? undefined : (context.options.output ?? 'text');
   const form = { isJson: context.isJson, ...(output === undefined ? {} : { output }) };
-  const heard = await hear(context, loaded, (own) => drift(own, args, { ...options, ...own.options }), form);
+  const heard = await hear(context, loaded, (own) => drift(own, args), form);
   if (output === 'json') {
     const hosts = heard.map((one) => ({
       host: one.host.name,
@@ -56,7 +57,11 @@ function driftSummary(heard: readonly HeardHost[]): string {
   return `${what}${unheard === '' ? '' : `; not looked at: ${unheard}`}.`;
 }
 
-export async function statusFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
+export async function statusFleet(
+  context: OpenContext<StatusOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+): Promise<ExitCode> {
   const { status } = await import('../verbs/planning/status.ts');
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const heard = await hear(context, loaded, (own) => status(own, args), { isJson: true });
@@ -83,10 +88,14 @@ export async function statusFleet(context: OpenContext, fleet: Fleet, args: read
   return codeOfAll(heard);
 }
 
-export async function getFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
+export async function getFleet(
+  context: OpenContext<GetOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+): Promise<ExitCode> {
   const { get } = await import('../verbs/objects/get.ts');
-  const format = context.isJson ? 'json' : (context.options.output ?? 'table');
-  const columns = columnsOf(args, format);
+  const format = context.isJson ? 'json' : formatOf(context.options.output, formats);
+  const columns = columnsOf(args);
   const heard = await hear(context, hostsToHear(context, fleet), (own) => get(own, args, format === 'table'), {
     isJson: false,
     output: 'json',

@@ -4,7 +4,7 @@ import type { OpenContext } from '../session/context.ts';
 import { showTried, tryPlan } from '../verbs/planning/dry-run.ts';
 import { paintFor } from '../output/paint.ts';
 import { jsonLine } from '../output/render-json.ts';
-import { withClient } from '../session/session.ts';
+import { withClient } from '../session/connect.ts';
 import { renderTable } from '../output/table.ts';
 import { eachHost, wordOf } from './each-host.ts';
 import { showDiagnostics, type PlannedHost } from './plan-hosts.ts';

@@ -4,8 +4,9 @@ import type { Plan } from '../../core/plan/plan.ts';
 import type { SavedPlan } from '../../core/history/saved-plan.ts';
 import { resume } from '../verbs/applying/apply.ts';
 import type { OpenContext } from '../session/context.ts';
+import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
 import { checkedPlan, fleetPlanFormat, planAgain, startsAs } from '../verbs/planning/saved-plan.ts';
-import { withClient } from '../session/session.ts';
+import { withClient } from '../session/connect.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost, type HostOutcome } from './each-host.ts';
@@ -60,7 +61,7 @@ function parse(text: string, path: string): File {
 
 /** What of it is still to do on each of the chosen hosts that it has. */
 export async function planSaved(
-  context: OpenContext,
+  context: OpenContext<ApplyOptions>,
   fleet: Fleet,
   { plans }: FleetPlan,
 ): Promise<readonly HostOutcome<PlannedHost>[]> {

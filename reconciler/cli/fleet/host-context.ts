@@ -7,9 +7,9 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
 import type { HostScope, OpenContext } from '../session/context.ts';
 import { hasColor } from '../output/process-io.ts';
-import type { CliOptions } from '../flags/options.ts';
+import type { HostOptions } from '../flags/host-flags.ts';
 
-export interface HostContext extends OpenContext {
+export interface HostContext<O extends object = object> extends OpenContext<O> {
   /** What stands before its lines. */
   readonly head: string;
   readonly collected: readonly Diagnostic[];
@@ -46,12 +46,12 @@ const scopeFor = (host: Host, { stdin, rollout, ...shared }: FleetScope): HostSc
   ...(stdin === undefined ? {} : { stdin }),
 });
 
-function optionsFor(host: Host, options: CliOptions): CliOptions {
+function optionsFor<O extends HostOptions>(host: Host, options: O): O {
   const { address, clientCert, clientKey, serverCert, project } = host;
   const pair = clientCert === undefined || clientKey === undefined ? {} : { clientCert, clientKey };
   return {
     ...options,
-    host: address,
+    host: [address],
     ...pair,
     ...(serverCert === undefined ? {} : { serverCert }),
     ...(project === undefined ? {} : { project }),
@@ -59,7 +59,11 @@ function optionsFor(host: Host, options: CliOptions): CliOptions {
 }
 
 /** For a command that works on one host only: nothing stands before its lines. */
-export function oneHostContext(context: OpenContext, host: Host, scope: FleetScope): OpenContext {
+export function oneHostContext<O extends HostOptions>(
+  context: OpenContext<O>,
+  host: Host,
+  scope: FleetScope,
+): OpenContext<O> {
   return {
     ...context,
     options: optionsFor(host, context.options),
@@ -74,7 +78,12 @@ export function oneHostContext(context: OpenContext, host: Host, scope: FleetSco
 }
 
 /** `width` of the longest name: lines of different hosts stand below each other. */
-export function hostContext(context: OpenContext, host: Host, scope: FleetScope, width: number): HostContext {
+export function hostContext<O extends HostOptions>(
+  context: OpenContext<O>,
+  host: Host,
+  scope: FleetScope,
+  width: number,
+): HostContext<O> {
   const { io } = context;
   const head = `${host.name.padEnd(width)} | `;
   const collected: Diagnostic[] = [];
@@ -112,13 +121,17 @@ export function hostContext(context: OpenContext, host: Host, scope: FleetScope,
   };
 }
 
-/** The same for a command that stays: its data goes to stdout as it comes, its diagnostics are told at once. */
-export function stayingContext(context: OpenContext, own: HostContext, host: Host): HostContext {
-  const isBare = !context.isJson && own.options.output === 'json';
+/** The same for a command that keeps running: prints its data and diagnostics at once. `printsJson`: its text is JSON lines. */
+export function stayingContext<O extends object>(
+  context: OpenContext,
+  own: HostContext<O>,
+  host: Host,
+  printsJson = false,
+): HostContext<O> {
   const print = (line: string): void =>
     context.isJson
       ? own.json(line)
-      : void context.io.stdout.write(`${isBare ? withHost(line, host.name) : `${own.head}${line}`}\n`);
+      : void context.io.stdout.write(`${printsJson ? withHost(line, host.name) : `${own.head}${line}`}\n`);
   const out = (text: string): void => {
     if (!context.isJson) for (const line of text.split('\n')) print(line);
   };

@@ -2,9 +2,10 @@
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { OpenContext } from '../session/context.ts';
+import type { HostOptions } from '../flags/host-flags.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { withClient } from '../session/session.ts';
+import { withClient } from '../session/connect.ts';
 import { wordOf } from './each-host.ts';
 
 const againMs = 10_000;
@@ -14,7 +15,7 @@ const againMs = 10_000;
  * Anything but an unreachable host ends it at once.
  */
 export async function stayAt(
-  context: OpenContext,
+  context: OpenContext<HostOptions>,
   end: AbortSignal,
   work: (client: Client) => Promise<ExitCode>,
   onFailure: (code: ExitCode) => void = () => {},

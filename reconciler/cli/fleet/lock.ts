@@ -2,21 +2,23 @@
 import { forceUnlock, lock } from '../verbs/applying/lock.ts';
 import type { OpenContext } from '../session/context.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
-import { isApproved, type CliOptions } from '../flags/options.ts';
+import { isApproved } from '../flags/plan-flags.ts';
+import type { LockOptions, UnlockOptions } from '../verbs/applying/applying-verbs.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { codeOfAll, errorOf, hear, hostsToHear, type HeardHost } from './ask-hosts.ts';
 
-export async function lockFleet(context: OpenContext, fleet: Fleet, options: CliOptions): Promise<ExitCode> {
-  const { for: duration, reason } = options as { readonly for?: string; readonly reason?: string };
-  const wanted = { ...(duration === undefined ? {} : { for: duration }), ...(reason === undefined ? {} : { reason }) };
-  return tell(context, await hear(context, hostsToHear(context, fleet), (own) => lock(own, wanted), { isJson: false }));
+export async function lockFleet(context: OpenContext<LockOptions>, fleet: Fleet): Promise<ExitCode> {
+  return tell(context, await hear(context, hostsToHear(context, fleet), lock, { isJson: false }));
 }
 
-export async function unlockFleet(context: OpenContext, fleet: Fleet, id: string | undefined): Promise<ExitCode> {
-  if (id !== undefined) throw usageError(`the lock ${id} is of one host: name that host with --host`);
-  if (!isApproved(context.options))
-    throw usageError('taking the locks of several hosts away is not asked one by one: approve it with --auto-approve');
+export async function unlockFleet(
+  context: OpenContext<UnlockOptions>,
+  fleet: Fleet,
+  id: string | undefined,
+): Promise<ExitCode> {
+  if (id !== undefined) throw usageError(`lock ids are those of one host: select the host of ${id} with --host`);
+  if (!isApproved(context.options)) throw usageError('removing the locks of several hosts needs --auto-approve');
   const heard = await hear(context, hostsToHear(context, fleet), (own) => forceUnlock(own, undefined), {
     isJson: false,
   });

@@ -8,33 +8,36 @@ import type { Loaded } from '../../manifest/load-contract.ts';
 import type { OpenContext } from '../session/context.ts';
 import type { TriedPlan } from '../verbs/planning/dry-run.ts';
 import { nothingFits, selectedAddresses } from '../flags/label-options.ts';
-import { manifestPaths } from '../flags/options.ts';
-import { loadQuietly, planOf, throwOnErrors, withClient, type Planned, type ReadClient } from '../session/session.ts';
+import { manifestPaths } from '../flags/manifest-flags.ts';
+import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
+import { loadQuietly, throwOnErrors, type LoadOptions } from '../session/load-set.ts';
+import { planOf, type Planned, type ReadClient } from '../session/make-plan.ts';
+import { withClient } from '../session/connect.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost, type HostOutcome } from './each-host.ts';
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
 
-export interface LoadedHost {
+export interface LoadedHost<O extends object = ApplyOptions> {
   readonly host: Host;
-  readonly context: HostContext;
+  readonly context: HostContext<O>;
   readonly loaded: Loaded;
   /** Labels were asked for, and none of its documents has them. */
   readonly isUnselected: boolean;
 }
 
 /** Throws after the problems of all have been shown. */
-export async function loadHosts(
-  context: OpenContext,
+export async function loadHosts<O extends LoadOptions>(
+  context: OpenContext<O>,
   { chosen, all }: Fleet,
   args: readonly string[],
   readImages = true,
-): Promise<readonly LoadedHost[]> {
+): Promise<readonly LoadedHost<O>[]> {
   const paths = manifestPaths(args, context.options);
   const { readStdin } = await import('../../manifest/text/sources.ts');
   const scope = scopeOf(all, paths.includes('-') ? await readStdin(context.stop) : undefined);
   const width = Math.max(...chosen.map(({ name }) => name.length));
-  const found: LoadedHost[] = [];
+  const found: LoadedHost<O>[] = [];
   const problems: HostDiagnostics[] = [];
   for (const host of chosen) {
     const own = hostContext(context, host, scope, width);
@@ -86,7 +89,7 @@ export async function showDiagnostics(
 
 export interface PlannedHost {
   readonly host: Host;
-  readonly context: HostContext;
+  readonly context: HostContext<ApplyOptions>;
   readonly isUnselected: boolean;
   readonly planned: Planned;
   /** Adds places in the manifests, where there are manifests. */
@@ -143,7 +146,7 @@ const planOne = (
     ? planOf({ ...context, options: withoutSelectors(context) }, client, { ...loaded, documents: [] }, mode)
     : planOf(context, client, loaded, mode);
 
-function withoutSelectors({ options }: HostContext): HostContext['options'] {
+function withoutSelectors({ options }: LoadedHost['context']): LoadedHost['context']['options'] {
   const { objectSelector: _objects, selector: _hosts, prune: _prune, ...rest } = options;
   return rest;
 }

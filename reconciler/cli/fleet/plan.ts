@@ -2,10 +2,13 @@
 import type { Plan } from '../../core/plan/plan.ts';
 import type { OpenContext } from '../session/context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { dryRunKind } from '../flags/options.ts';
+import { formatOf } from '../flags/output-flags.ts';
+import { dryRunKind } from '../flags/plan-flags.ts';
+import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
+import type { PlanVerbOptions } from '../verbs/planning/planning-verbs.ts';
 import type { SavedPlan } from '../../core/history/saved-plan.ts';
 import { planToSave, writeWhole } from '../verbs/planning/saved-plan.ts';
-import { CliError, usageError } from '../errors/usage-error.ts';
+import { CliError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
 import { fleetPlanOf, type FleetPlan } from './fleet-plan.ts';
@@ -14,16 +17,20 @@ import { plansJson, plansLine, plansMarkdown, renderPlans, type PlanOutcome } fr
 
 const formats = ['text', 'json', 'markdown'] as const;
 
-export async function planFleet(
-  context: OpenContext,
+export const planFleet = (
+  context: OpenContext<PlanVerbOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+): Promise<ExitCode> => showFleetPlan(context, fleet, args, context.options.destroy === true ? 'destroy' : 'apply');
+
+export async function showFleetPlan(
+  context: OpenContext<ApplyOptions & PlanVerbOptions>,
   fleet: Fleet,
   args: readonly string[],
   mode: Plan['mode'],
 ): Promise<ExitCode> {
   const { options } = context;
-  const format = formats.find((one) => one === (options.output ?? 'text'));
-  if (format === undefined)
-    throw usageError(`--output ${JSON.stringify(options.output)} is none of ${formats.join(', ')}`);
+  const format = formatOf(options.output, formats);
   const plans = new Map<string, SavedPlan>();
   const outcomes = await planHosts(context, await loadHosts(context, fleet, args), {
     mode,
@@ -35,7 +42,7 @@ export async function planFleet(
   const code = await showMaybeTried(context, outcomes, format);
   if (options.out === undefined) return code;
   if (outcomes.some(({ failure }) => failure !== undefined)) {
-    context.note('The plan is not kept, since some hosts have none.');
+    context.note('The plan is not saved, since it lacks some hosts.');
     return code;
   }
   // In the order of the hosts file, not in that of their answers.
@@ -45,20 +52,24 @@ export async function planFleet(
   });
   await writeWhole(options.out, fleetPlanOf(new Map(kept), context.io.nowMs()));
   context.note(
-    `The plan is kept in ${options.out}: gantry apply ${options.out} --hosts ${options.hosts ?? ''} does that.`,
+    `Saved the plan to ${options.out}. To carry it out: gantry apply ${options.out} --hosts ${options.hosts ?? ''}`,
   );
   return code;
 }
 
 /** `apply --dry-run` of a kept plan: nothing is carried out but, with `server`, on copies. */
-export async function dryRunSaved(context: OpenContext, fleet: Fleet, saved: FleetPlan): Promise<ExitCode> {
+export async function dryRunSaved(
+  context: OpenContext<ApplyOptions>,
+  fleet: Fleet,
+  saved: FleetPlan,
+): Promise<ExitCode> {
   const { planSaved } = await import('./fleet-plan.ts');
   return showMaybeTried(context, await planSaved(context, fleet, saved), 'text');
 }
 
 /** With `--dry-run=server` tried first. */
 export async function showMaybeTried(
-  context: OpenContext,
+  context: OpenContext<ApplyOptions>,
   planned: readonly PlanOutcome[],
   format: (typeof formats)[number],
 ): Promise<ExitCode> {
@@ -88,7 +99,7 @@ export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolea
 }
 
 /** With --expect-no-changes a host that has something to do is a failure, and nothing is done anywhere. */
-export function refuseFleetChanges({ options }: OpenContext, outcomes: readonly PlanOutcome[]): void {
+export function refuseFleetChanges({ options }: OpenContext<ApplyOptions>, outcomes: readonly PlanOutcome[]): void {
   if (options.expectNoChanges !== true) return;
   const changed = outcomes.flatMap((one) =>
     one.failure === undefined && planHasDifferences(one.value) ? [one.host.name] : [],
@@ -102,7 +113,7 @@ export function refuseFleetChanges({ options }: OpenContext, outcomes: readonly 
 
 /** For people, or the lines of each host and a last one of all. */
 export async function showPlans(
-  context: OpenContext,
+  context: OpenContext<ApplyOptions>,
   outcomes: readonly PlanOutcome[],
   operation: 'plan' | 'apply' | 'destroy',
 ): Promise<void> {

@@ -6,10 +6,11 @@ import { planBack, readBack, wantedRevision, type Back } from '../verbs/applying
 import type { OpenContext } from '../session/context.ts';
 import { confirm } from '../session/confirm.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { dryRunKind } from '../flags/options.ts';
+import { dryRunKind } from '../flags/plan-flags.ts';
+import type { RollbackOptions } from '../verbs/applying/applying-verbs.ts';
 import { messageOf } from '../session/revision.ts';
 import { readRevisions } from '../verbs/applying/revisions.ts';
-import { withClient } from '../session/session.ts';
+import { withClient } from '../session/connect.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost } from './each-host.ts';
@@ -18,9 +19,13 @@ import { loadHosts, showDiagnostics, type LoadedHost, type PlannedHost } from '.
 import { refuseFleetChanges, showMaybeTried, showPlans } from './plan.ts';
 import { carryOutAll, checkRolloutFlags, wherein } from './rollout.ts';
 
-type Target = Pick<LoadedHost, 'host' | 'context'> & { readonly loaded?: LoadedHost['loaded'] };
+type Target = Pick<LoadedHost<RollbackOptions>, 'host' | 'context'> & { readonly loaded?: LoadedHost['loaded'] };
 
-export async function rollBackFleet(context: OpenContext, fleet: Fleet, number: string | undefined): Promise<ExitCode> {
+export async function rollBackFleet(
+  context: OpenContext<RollbackOptions>,
+  fleet: Fleet,
+  number: string | undefined,
+): Promise<ExitCode> {
   messageOf(context);
   checkRolloutFlags(context);
   const dryRun = dryRunKind(context.options);
@@ -62,7 +67,7 @@ export async function rollBackFleet(context: OpenContext, fleet: Fleet, number: 
 
 /** One for all hosts that can be asked. Undefined when nothing tells which revisions of the hosts belong together: each has its own then. */
 async function chooseRevision(
-  context: OpenContext,
+  context: OpenContext<RollbackOptions>,
   targets: readonly Target[],
   wanted: string | undefined,
 ): Promise<FleetRevision | undefined> {

@@ -7,9 +7,12 @@ import { carryOutOr, resume } from '../verbs/applying/apply.ts';
 import { confirm } from '../session/confirm.ts';
 import type { OpenContext } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { parseCount, parseDuration } from '../flags/options.ts';
+import { parseCount, parseDuration } from '../flags/parse-values.ts';
+import type { RunOptions } from '../flags/plan-flags.ts';
+import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
 import type { Counts } from '../output/outcome.ts';
-import { withClient, type Planned } from '../session/session.ts';
+import { withClient } from '../session/connect.ts';
+import type { Planned } from '../session/make-plan.ts';
 import { setNameOf } from '../flags/set-name.ts';
 import { CliError } from '../errors/usage-error.ts';
 import { batchesOf, checkBatchFlags, type Batch } from './batches.ts';
@@ -23,7 +26,7 @@ import { hostCount, type PlanOutcome } from './render-plans.ts';
 import { showRollout, type HostResult } from './render-rollout.ts';
 
 export async function rollOut(
-  context: OpenContext,
+  context: OpenContext<ApplyOptions>,
   fleet: Fleet,
   args: readonly string[],
   mode: Plan['mode'],
@@ -40,21 +43,25 @@ export async function rollOut(
 }
 
 /** What was looked at before, without asking again; nobody is begun when one host has moved on. */
-export async function rollOutSaved(context: OpenContext, fleet: Fleet, saved: FleetPlan): Promise<ExitCode> {
+export async function rollOutSaved(
+  context: OpenContext<ApplyOptions>,
+  fleet: Fleet,
+  saved: FleetPlan,
+): Promise<ExitCode> {
   checkRolloutFlags(context);
   const outcomes = await planSaved(context, fleet, saved);
   if (context.isJson) await showPlans(context, outcomes, saved.mode);
   return carryOutAll(context, outcomes, saved.mode, () => Promise.resolve());
 }
 
-export function checkRolloutFlags({ options }: OpenContext): void {
+export function checkRolloutFlags({ options }: OpenContext<RunOptions>): void {
   parseCount('--parallelism', options.parallelism);
   parseDuration('--lock-timeout', options.lockTimeout);
   checkBatchFlags(options);
 }
 
 export async function carryOutAll(
-  context: OpenContext,
+  context: OpenContext<ApplyOptions>,
   outcomes: readonly PlanOutcome[],
   mode: Plan['mode'],
   approve: (batches: number, hosts: number) => Promise<void>,
@@ -87,7 +94,7 @@ export async function carryOutAll(
 }
 
 async function runBatches(
-  context: OpenContext,
+  context: OpenContext<ApplyOptions>,
   batches: readonly Batch<PlannedHost & { readonly name: string }>[],
   mode: Plan['mode'],
   results: Map<Host, HostResult>,

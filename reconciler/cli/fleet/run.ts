@@ -2,7 +2,8 @@
 // no batch is begun while a host of the ones before is not well, unless --keep-going.
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
-import { firstOf, Keeper, runSettings, type RunOptions, type RunSettings } from '../verbs/applying/run.ts';
+import type { RunVerbOptions } from '../verbs/applying/applying-verbs.ts';
+import { firstOf, Keeper, runSettings, type RunSettings } from '../verbs/applying/run.ts';
 import type { OpenContext } from '../session/context.ts';
 import { messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
@@ -17,13 +18,8 @@ import { loadHosts, type LoadedHost } from './plan-hosts.ts';
 import { checkRolloutFlags, tellBatch } from './rollout.ts';
 import { stayAt } from './keep-connected.ts';
 
-export async function runFleet(
-  context: OpenContext,
-  fleet: Fleet,
-  args: readonly string[],
-  options: RunOptions,
-): Promise<ExitCode> {
-  const settings = runSettings(context, options);
+export async function runFleet(context: RunContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
+  const settings = runSettings(context);
   checkRolloutFlags(context);
   const end = endOf(context, settings.limitMs);
   const loaded = await firstOf(context, args.includes('-'), end, (own) => loadHosts(own, fleet, args));
@@ -32,26 +28,26 @@ export async function runFleet(
   return new FleetRun(context, settings, end).keep(loaded, read);
 }
 
+type RunContext = OpenContext<RunVerbOptions>;
+type RunHost = LoadedHost<RunVerbOptions>;
+
 /** Of one command: the hosts, and what each is to be. */
 class FleetRun {
-  readonly #context: OpenContext;
+  readonly #context: RunContext;
   readonly #settings: RunSettings;
   readonly #end: AbortSignal;
   readonly #seats = new Map<string, Seat>();
   #changed = (): void => {};
 
-  constructor(context: OpenContext, settings: RunSettings, end: AbortSignal) {
+  constructor(context: RunContext, settings: RunSettings, end: AbortSignal) {
     this.#context = context;
     this.#settings = settings;
     this.#end = end;
   }
 
   /** `read`: the manifests as they are by then. */
-  async keep(
-    first: readonly LoadedHost[],
-    read: (() => Promise<readonly LoadedHost[]>) | undefined,
-  ): Promise<ExitCode> {
-    let loaded: readonly LoadedHost[] | undefined = first;
+  async keep(first: readonly RunHost[], read: (() => Promise<readonly RunHost[]>) | undefined): Promise<ExitCode> {
+    let loaded: readonly RunHost[] | undefined = first;
     while (loaded !== undefined) {
       const overtaken = new AbortController();
       const rolling = this.#rollOut(loaded, AbortSignal.any([this.#end, overtaken.signal]));
@@ -67,9 +63,9 @@ class FleetRun {
 
   /** Resolves when the manifests of a host are others, or with nothing at the end. */
   async #nextOf(
-    before: readonly LoadedHost[],
-    read: (() => Promise<readonly LoadedHost[]>) | undefined,
-  ): Promise<readonly LoadedHost[] | undefined> {
+    before: readonly RunHost[],
+    read: (() => Promise<readonly RunHost[]>) | undefined,
+  ): Promise<readonly RunHost[] | undefined> {
     let told = '';
     const texts = before.map(textOf);
     while (!this.#end.aborted) {
@@ -89,7 +85,7 @@ class FleetRun {
     return undefined;
   }
 
-  async #rollOut(loaded: readonly LoadedHost[], signal: AbortSignal): Promise<void> {
+  async #rollOut(loaded: readonly RunHost[], signal: AbortSignal): Promise<void> {
     const { options } = this.#context;
     const other = loaded.filter((one) => this.#seats.get(one.host.name)?.text !== textOf(one));
     const named = other.map((one) => ({ ...one, name: one.host.name }));
@@ -130,7 +126,7 @@ class FleetRun {
     this.#context.json(jsonLine('fleet_halt', text, { waiting: later }, this.#context.io.nowMs(), 'warn'));
   }
 
-  #seatOf(one: LoadedHost): Seat {
+  #seatOf(one: RunHost): Seat {
     const { name } = one.host;
     const seat =
       this.#seats.get(name) ??
@@ -150,9 +146,9 @@ class FleetRun {
  * then go first. Two readings that agree are of the same files.
  */
 async function settledOf(
-  first: readonly LoadedHost[],
-  read: () => Promise<readonly LoadedHost[]>,
-): Promise<readonly LoadedHost[]> {
+  first: readonly RunHost[],
+  read: () => Promise<readonly RunHost[]>,
+): Promise<readonly RunHost[]> {
   let before = first;
   for (;;) {
     const now = await read();
@@ -173,7 +169,7 @@ interface SeatDeps {
 
 /** One host of the run: what it was given last, and how it is since. */
 class Seat {
-  readonly #context: OpenContext;
+  readonly #context: RunContext;
   readonly #deps: SeatDeps;
   #loaded: Loaded | undefined;
   #keeper: Keeper | undefined;
@@ -181,7 +177,7 @@ class Seat {
   #text = '';
   #ended: Promise<unknown> | undefined;
 
-  constructor(context: OpenContext, deps: SeatDeps) {
+  constructor(context: RunContext, deps: SeatDeps) {
     this.#context = context;
     this.#deps = deps;
   }

@@ -1,12 +1,17 @@
 // `gantry validate --hosts`: the hosts file, and the manifests as each host would have them; reaches no host.
 import { validateDocuments } from '../../core/graph/check-documents.ts';
 import type { OpenContext } from '../session/context.ts';
+import type { ValidateOptions } from '../verbs/planning/planning-verbs.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { throwOnErrors } from '../session/session.ts';
+import { throwOnErrors } from '../session/load-set.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { loadHosts, showDiagnostics } from './plan-hosts.ts';
 
-export async function validateFleet(context: OpenContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
+export async function validateFleet(
+  context: OpenContext<ValidateOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+): Promise<ExitCode> {
   const loaded = await loadHosts(context, fleet, args, false);
   const found = loaded.map(({ host, loaded: { documents, broken, locate } }) => ({
     host,

@@ -1,7 +1,7 @@
 // `gantry drift --watch --hosts`: a watch at each host, their lines together as they come, until Ctrl-C or the end of --for.
 import { watchHost, watchTimes } from '../verbs/planning/drift-watch.ts';
 import type { OpenContext } from '../session/context.ts';
-import type { DriftCommandOptions } from '../verbs/planning/drift-options.ts';
+import type { DriftOptions } from '../verbs/planning/planning-verbs.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
 import { endOf } from '../watch/watch-times.ts';
 import type { Fleet } from './choose-hosts.ts';
@@ -11,18 +11,17 @@ import { loadHosts } from './plan-hosts.ts';
 import { stayAt } from './keep-connected.ts';
 
 export async function watchFleet(
-  context: OpenContext,
+  context: OpenContext<DriftOptions>,
   fleet: Fleet,
   args: readonly string[],
-  options: DriftCommandOptions,
 ): Promise<ExitCode> {
-  const { intervalMs, limitMs } = watchTimes(options);
+  const { intervalMs, limitMs } = watchTimes(context.options);
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const end = endOf(context, limitMs);
   const codes = await Promise.all(
     loaded.map((one) => {
-      const own = stayingContext(context, one.context, one.host);
-      const wanted = { args, options: { ...options, ...own.options }, loaded: one.loaded, intervalMs };
+      const own = stayingContext(context, one.context, one.host, context.options.output === 'json');
+      const wanted = { args, loaded: one.loaded, intervalMs };
       const until = AbortSignal.any([end]);
       return stayAt(own, until, (client) => watchHost(own, client, wanted, until));
     }),

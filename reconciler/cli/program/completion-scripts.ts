@@ -1,51 +1,58 @@
-// Completion scripts for shells, made from the tree of commands. Live names come from `gantry get KIND -o name` at the time. Pure.
-import type { Command } from 'commander';
+// Completion scripts for shells, made from the declared verbs. Live names come from `gantry get KIND -o name` when they are needed. Pure.
 import { kindNames } from '../../../server/api/kinds.ts';
+import type { Flag } from '../flags/flag.ts';
+import { outputFlags } from '../flags/output-flags.ts';
+import type { Completion, Verb } from '../flags/verb.ts';
 
-/** What stands in the place of arguments. */
-type Wanted = 'address' | 'kind' | 'container' | 'file';
+/** Whatever can be typed. */
+export interface Vocabulary {
+  readonly verbs: readonly Verb[];
+  /** Groups of verbs of two words, with what they are about. */
+  readonly groups: Readonly<Record<string, string>>;
+}
 
 interface Node {
   /** `image list`; empty for the program. */
   readonly path: string;
   readonly words: readonly { readonly name: string; readonly doc: string }[];
   readonly flags: readonly { readonly name: string; readonly doc: string; readonly takesValue: boolean }[];
-  readonly wanted: Wanted;
+  readonly wanted: Completion;
 }
 
-const containerArguments = /^(name|name\.\.\.|name command|source|target|container)$/;
-
-export function commandNodes(program: Command): readonly Node[] {
-  const walk = (command: Command, path: string): readonly Node[] => [
-    {
-      path,
-      words: command.commands.map((one) => ({ name: one.name(), doc: one.description() })),
-      flags: command.options.flatMap(({ long, description, hidden, flags }) =>
-        long === null || long === undefined || hidden
-          ? []
-          : [{ name: long, doc: description, takesValue: /[<[]/.test(flags) }],
-      ),
-      wanted: wantedOf(command),
-    },
-    ...command.commands.flatMap((one) =>
-      [one.name(), ...one.aliases()].flatMap((name) => walk(one, path === '' ? name : `${path} ${name}`)),
-    ),
-  ];
-  return walk(program, '');
+export function commandNodes({ verbs, groups }: Vocabulary): readonly Node[] {
+  const below = (path: string): Node['words'] => {
+    const head = path === '' ? '' : `${path} `;
+    const found = verbs.flatMap(({ name, summary }) =>
+      name.startsWith(head) && !name.slice(head.length).includes(' ')
+        ? [{ name: name.slice(head.length), doc: summary }]
+        : [],
+    );
+    return path === '' ? [...found, ...Object.entries(groups).map(([name, doc]) => ({ name, doc }))] : found;
+  };
+  const program = { path: '', words: below(''), flags: [versionFlag].flatMap(flagsOf), wanted: 'file' } as const;
+  const parents = Object.keys(groups).map((path): Node => ({ path, words: below(path), flags: [], wanted: 'file' }));
+  const leaves = verbs.flatMap(({ name, alias, args, flags }): readonly Node[] => {
+    const all = [...Object.values(flags), ...Object.values(outputFlags)].flatMap(flagsOf);
+    const wanted = args?.find(([, , completion]) => completion !== undefined)?.[2] ?? 'file';
+    const paths = [name, ...(alias === undefined ? [] : [name.replace(/\S+$/, alias)])];
+    return paths.map((path) => ({ path, words: below(name), flags: all, wanted }));
+  });
+  return [program, ...parents, ...leaves];
 }
 
-function wantedOf(command: Command): Wanted {
-  const names = command.registeredArguments.map((argument) => argument.name());
-  if (names.includes('kind/name')) return 'address';
-  if (names[0] === 'kind') return 'kind';
-  return names[0] !== undefined && containerArguments.test(names[0]) ? 'container' : 'file';
+const versionFlag: Flag = { takes: 'switch', written: '-v, --version', doc: 'output the version number' };
+
+function flagsOf({ written, doc, isHidden, opposite }: Flag): Node['flags'] {
+  const name = /--[a-z-]+/.exec(written)?.[0] ?? '';
+  const more = opposite === undefined ? [] : flagsOf(opposite);
+  return isHidden === true ? more : [{ name, doc, takesValue: /[<[]/.test(written) }, ...more];
 }
 
 const kinds = kindNames.join(' ');
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-export function bashCompletion(program: Command): string {
-  const nodes = commandNodes(program);
+export function bashCompletion(vocabulary: Vocabulary): string {
+  const nodes = commandNodes(vocabulary);
   const cases = nodes.map(({ path, words, flags, wanted }) => {
     const offered = [...words.map(({ name }) => name), ...flags.map(({ name }) => name)].join(' ');
     return `    ${quoted(path)}) offered=${quoted(offered)}; wanted=${words.length > 0 ? 'none' : wanted} ;;`;
@@ -107,12 +114,11 @@ complete -F _gantry gantry
 }
 
 /** zsh reads bash's. */
-export const zshCompletion = (program: Command): string =>
-  `#compdef gantry\n# zsh completion for gantry; load it with: source <(gantry completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n${bashCompletion(program)}`;
+export const zshCompletion = (vocabulary: Vocabulary): string =>
+  `#compdef gantry\n# zsh completion for gantry; load it with: source <(gantry completion zsh)\nautoload -U +X bashcompinit && bashcompinit\n${bashCompletion(vocabulary)}`;
 
-/** Conditions that read the same are asked once for each completion. */
-export function fishCompletion(program: Command): string {
-  const nodes = commandNodes(program);
+export function fishCompletion(vocabulary: Vocabulary): string {
+  const nodes = commandNodes(vocabulary);
   const paths = nodes.filter(({ path }) => path !== '').map(({ path }) => quoted(path));
   const lines = nodes.flatMap(({ path, words, flags, wanted }) => {
     const begin = `complete -c gantry -n ${quoted(`__gantry_at '${path}'`)}`;
@@ -151,13 +157,13 @@ ${lines.join('\n')}
 `;
 }
 
-/** Of flags whose values have names that gantry can tell. */
+/** Of flags whose values are names that gantry can list. */
 function valuesFor(path: string, flag: string): string {
   if (flag === '--env' && path !== 'exec') return " -f -a '(gantry completion environments 2>/dev/null)'";
   return flag === '--host' ? " -f -a '(gantry completion hosts hosts.yaml 2>/dev/null)'" : '';
 }
 
-function namesFor(begin: string, wanted: Wanted): readonly string[] {
+function namesFor(begin: string, wanted: Completion): readonly string[] {
   if (wanted === 'container') return [`${begin} -f -a '(gantry get container -o name 2>/dev/null)'`];
   if (wanted === 'kind') return [`${begin} -f -a '(__gantry_of_kind)'`];
   return wanted === 'address' ? [`${begin} -f -a '(__gantry_addresses)'`] : [];

@@ -3,10 +3,10 @@ import { CommanderError, type Command } from 'commander';
 import { normalizeArgv } from '../flags/single-dash-flags.ts';
 import { openContext, type OpenContext } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
-import { shapeHelp } from './help.ts';
 import type { CliIo } from '../output/process-io.ts';
 import { colorOf, openIo, type ShownIo } from '../output/safe-io.ts';
-import type { CliOptions } from '../flags/options.ts';
+import type { OutputOptions } from '../flags/output-flags.ts';
+import type { ConnectOptions } from '../session/host.ts';
 import { paintFor } from '../output/paint.ts';
 import { buildProgram, longFlags } from './program.ts';
 import { jsonLine, versionLine } from '../output/render-json.ts';
@@ -21,7 +21,7 @@ export async function runCli(process: CliIo): Promise<ExitCode> {
   const code = await runProgram(io);
   await io.flush();
   const lost = io.lost.aborted ? (io.lost.reason as CliError) : undefined;
-  // A reader that has gone wants to hear nothing more; a full disk is an error to be shown, if anything can be.
+  // Nobody reads an error after the reader has gone; a full disk is reported, if anything can be.
   if (lost?.exitCode === exitCodes.error) reportError(io, {}, lost, undefined);
   return lost?.exitCode ?? code;
 }
@@ -32,7 +32,6 @@ async function runProgram(io: ShownIo): Promise<ExitCode> {
     code = await runCommand(io, options, work);
   });
   const flags = longFlags(program);
-  shapeHelp(program);
   forEachCommand(program, (command) =>
     command
       .exitOverride()
@@ -68,15 +67,15 @@ function forEachCommand(program: Command, change: (command: Command) => void): v
 
 async function runCommand(
   io: ShownIo,
-  options: CliOptions,
-  work: (context: ReturnType<typeof openContext>) => Promise<ExitCode>,
+  options: OutputOptions & ConnectOptions,
+  work: (context: OpenContext) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   let context: OpenContext | undefined;
   try {
     context = openContext(io, withEnvironment(options, io.env));
     return await work(context);
   } catch (thrown) {
-    // Node says of what was interrupted only that it was, and not why.
+    // An AbortError does not hold the reason of the interruption.
     const error = isAbort(thrown) && context?.stop.aborted === true ? context.stop.reason : thrown;
     if (!io.lost.aborted) reportError(io, options, error, context);
     return codeOf(error);
@@ -87,7 +86,7 @@ async function runCommand(
 
 const isAbort = (error: unknown): boolean => error instanceof Error && error.name === 'AbortError';
 
-function reportError(io: ShownIo, options: CliOptions, error: unknown, context: OpenContext | undefined): void {
+function reportError(io: ShownIo, options: OutputOptions, error: unknown, context: OpenContext | undefined): void {
   const text = messageOf(error);
   if (options.json === true) {
     const fields = { diagnostic: { severity: 'error', summary: text, detail: '' } };

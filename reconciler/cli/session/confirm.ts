@@ -3,11 +3,13 @@ import { createInterface } from 'node:readline';
 import { printable } from '../../core/text/terminal-text.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { isApproved } from '../flags/options.ts';
+import { isApproved, type PlanFlagOptions, type RunOptions } from '../flags/plan-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 
+type ApprovalOptions = Pick<RunOptions, 'autoApprove' | 'yes'> & Pick<PlanFlagOptions, 'input'>;
+
 /** Throws unless approved. `question` ends with a question mark. */
-export async function confirm(context: CliContext, question: string): Promise<void> {
+export async function confirm(context: CliContext<ApprovalOptions>, question: string): Promise<void> {
   const { io, options } = context;
   // Nobody approves a plan that could not be shown.
   await io.flush();

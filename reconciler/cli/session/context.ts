@@ -4,8 +4,8 @@ import type { MarkedColor } from '../../core/text/terminal-text.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { colorOf, type ShownIo } from '../output/safe-io.ts';
-import type { CliOptions } from '../flags/options.ts';
-import { parseDuration } from '../flags/options.ts';
+import type { OutputOptions } from '../flags/output-flags.ts';
+import { parseDuration } from '../flags/parse-values.ts';
 import { CliError } from '../errors/usage-error.ts';
 import { versionLine } from '../output/render-json.ts';
 import { version } from '../../../server/api/version.ts';
@@ -20,10 +20,11 @@ export interface HostScope {
   readonly stdin?: string;
 }
 
-export interface CliContext {
+/** `O`: what the flags of the command may say, beside those of every command. */
+export interface CliContext<O extends object = object> {
   readonly io: ShownIo;
   readonly host?: HostScope;
-  readonly options: CliOptions;
+  readonly options: O & OutputOptions;
   /** First Ctrl-C: begin nothing new. Ends whatever only reads. */
   readonly stop: AbortSignal;
   /** Second Ctrl-C: give up what is at work. */
@@ -40,13 +41,13 @@ export interface CliContext {
   readonly diagnostics: (found: readonly Diagnostic[]) => Promise<void>;
 }
 
-export interface OpenContext extends CliContext {
+export interface OpenContext<O extends object = object> extends CliContext<O> {
   /** Called at each interruption, with what will happen now. */
   onInterrupt: (text: string) => void;
   readonly close: () => void;
 }
 
-export function openContext(io: ShownIo, options: CliOptions): OpenContext {
+export function openContext(io: ShownIo, options: OutputOptions): OpenContext {
   const isJson = options.json === true;
   const stop = new AbortController();
   const cancel = new AbortController();
@@ -94,7 +95,7 @@ export function openContext(io: ShownIo, options: CliOptions): OpenContext {
   return context;
 }
 
-function expire(stop: AbortController, cancel: AbortController, options: CliOptions): void {
+function expire(stop: AbortController, cancel: AbortController, options: OutputOptions): void {
   const reason = new CliError(`The run took longer than --timeout ${options.timeout ?? ''}`, exitCodes.error);
   stop.abort(reason);
   cancel.abort(reason);

@@ -3,14 +3,19 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClientOptions } from '../../../server/client/client.ts';
 import type { CliIo } from '../output/process-io.ts';
-import { parseCount, type CliOptions } from '../flags/options.ts';
+import type { HostOptions } from '../flags/host-flags.ts';
+import { parseCount } from '../flags/parse-values.ts';
+import type { RunOptions } from '../flags/plan-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
+/** What a connection needs. */
+export type ConnectOptions = HostOptions & Pick<RunOptions, 'parallelism'>;
+
 /** --host, GANTRY_HOST, GANTRY_SOCKET, then the local daemon's socket of this user. */
-export function hostOf(options: CliOptions, io: Pick<CliIo, 'env' | 'userId'>): string {
-  const named = options.host ?? io.env['GANTRY_HOST'];
+export function hostOf(options: HostOptions, io: Pick<CliIo, 'env' | 'userId'>): string {
+  const named = options.host?.[0] ?? io.env['GANTRY_HOST'];
   if (named !== undefined && named !== '') return named;
   const socket = io.env['GANTRY_SOCKET'];
   if (socket !== undefined && socket !== '') return `unix://${socket}`;
@@ -19,7 +24,7 @@ export function hostOf(options: CliOptions, io: Pick<CliIo, 'env' | 'userId'>): 
   return `unix://${isUsers ? join(runtime, 'gantry/unix.socket') : '/var/lib/gantry/unix.socket'}`;
 }
 
-export async function clientOptionsOf(options: CliOptions): Promise<ClientOptions> {
+export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOptions> {
   const { clientCert, clientKey, serverCert } = options;
   if ((clientCert === undefined) !== (clientKey === undefined)) {
     throw usageError('--client-cert and --client-key belong together');
@@ -34,7 +39,7 @@ export async function clientOptionsOf(options: CliOptions): Promise<ClientOption
   };
   const parallelism = parseCount('--parallelism', options.parallelism);
   return {
-    // As many steps as may run at once, each with a connection of its own.
+    // Each step has a connection of its own.
     ...(parallelism === undefined ? {} : { connections: Math.max(8, parallelism) }),
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
     ...(options.project === undefined ? {} : { project: options.project }),

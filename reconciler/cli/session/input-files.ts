@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Environment } from '../../manifest/variables/environment-files.ts';
 import type { VariableSource } from '../../manifest/load-contract.ts';
-import { manifestPaths, type CliOptions } from '../flags/options.ts';
+import { manifestPaths, type ManifestOptions } from '../flags/manifest-flags.ts';
 import { usageError } from '../errors/usage-error.ts';
 import { environmentVariables } from '../flags/foreign-flags.ts';
 
@@ -15,14 +15,12 @@ export interface InputFiles {
 
 export async function inputFiles(
   args: readonly string[],
-  options: CliOptions,
+  options: ManifestOptions,
   hostVars: Readonly<Record<string, string>> = {},
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<InputFiles> {
   const paths = manifestPaths(args, options);
-  // Not among the options of all commands: to `exec` the flag means something else.
-  const { env: name } = options as { readonly env?: string };
-  const environment = name === undefined ? undefined : await environmentOf(name, paths);
+  const environment = options.env === undefined ? undefined : await environmentOf(options.env, paths);
   const seen = new Set(paths.map((path) => resolve(path)));
   const more = (environment?.paths ?? []).filter((path) => !seen.has(resolve(path)));
   const file = (path: string): VariableSource => ({ file: path });
@@ -43,6 +41,6 @@ async function environmentOf(name: string, paths: readonly string[]): Promise<En
   const found = environments.of(name);
   if (found !== undefined) return found;
   const { known, folders } = environments;
-  const which = known.length === 0 ? `${folders.join(' and ')} holds none` : `there are ${known.join(', ')}`;
+  const which = known.length === 0 ? `none in ${folders.join(' and ')}` : `the environments are ${known.join(', ')}`;
   throw usageError(`there is no environment ${name}${hint(name, known)}: ${which}`);
 }

@@ -4,20 +4,23 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import type { CliContext } from './context.ts';
+import type { Options } from '../flags/flag.ts';
+import type { lockFileFlag } from '../flags/manifest-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export type Pins = ReadonlyMap<string, string>;
+type LockFileContext = CliContext<Options<typeof lockFileFlag>>;
 
 /** --lock-file, else beside the first manifest. */
-export function lockFilePath(context: CliContext, files: readonly string[]): string {
+export function lockFilePath(context: LockFileContext, files: readonly string[]): string {
   const first = files.find((file) => file !== '-' && file !== '<stdin>');
   return context.options.lockFile ?? join(first === undefined ? '.' : dirname(first), 'gantry.lock');
 }
 
 /** Empty when there is no such file; one that was named has to be there. */
-export async function readPins(context: CliContext, files: readonly string[]): Promise<Pins> {
+export async function readPins(context: LockFileContext, files: readonly string[]): Promise<Pins> {
   const path = lockFilePath(context, files);
   let text: string;
   try {

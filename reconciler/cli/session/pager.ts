@@ -2,16 +2,19 @@
 import { spawn } from 'node:child_process';
 import { terminalText } from '../../core/text/terminal-text.ts';
 import type { OpenContext } from './context.ts';
+import type { PlanFlagOptions } from '../flags/plan-flags.ts';
 import { canRepaint, type CliIo } from '../output/process-io.ts';
 
 /** As git starts it: leaves short text on the screen, passes colours on, does not clear the screen at its end. */
 const usualPager = 'less';
 const lessOptions = 'FRX';
 
+type PagerOptions = Pick<PlanFlagOptions, 'pager' | 'input'>;
+
 /** The command, or undefined when text of so many lines is to be printed as it is. */
 export function pagerFor(
   { env, stdin, stdout }: Pick<CliIo, 'env' | 'stdin' | 'stdout'>,
-  options: { readonly pager?: boolean; readonly input?: boolean },
+  options: PagerOptions,
   lines: number,
 ): string | undefined {
   const isRefused = options.pager === false || options.input === false;
@@ -22,7 +25,7 @@ export function pagerFor(
 }
 
 /** For commands that ask nothing afterwards. `text` ends without a line break. */
-export async function showPaged(context: OpenContext, text: string): Promise<void> {
+export async function showPaged(context: OpenContext<PagerOptions>, text: string): Promise<void> {
   const { io, options } = context;
   const pager = context.isJson ? undefined : pagerFor(io, options, text.split('\n').length + 1);
   const isShown = pager !== undefined && (await page(context, pager, terminalText(text, io.paintMark)));

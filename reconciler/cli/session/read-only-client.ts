@@ -1,6 +1,6 @@
 // A client that has no way to write: what only looks works with it.
 import type { Call, Http } from '../../../server/client/transport/http.ts';
-import type { ReadClient } from './session.ts';
+import type { ReadClient } from './make-plan.ts';
 
 /** Lets calls pass that cannot change anything. */
 function onlyReading(http: Http): Http {

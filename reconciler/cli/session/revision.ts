@@ -8,25 +8,15 @@ import type { KeyHash } from '../../core/ownership/owner-records.ts';
 import type { RevisionNotes } from '../../engine/runs/history.ts';
 import type { CliContext } from './context.ts';
 import { commitOf } from './git-commit.ts';
-import { parseNumber } from '../flags/options.ts';
-import type { Planned } from './session.ts';
+import { parseNumber } from '../flags/parse-values.ts';
+import type { RunOptions } from '../flags/plan-flags.ts';
+import type { Planned } from './make-plan.ts';
 import { usageError } from '../errors/usage-error.ts';
-
-export interface RevisionSource {
-  /** Secrets in clear. */
-  readonly written: readonly WrittenDocument[];
-  /** Of the manifests, to find their work tree. */
-  readonly paths: readonly string[];
-  readonly message?: string;
-  readonly rollbackOf?: number;
-  /** No revision when the newest has the same documents: they are only made true again. */
-  readonly onlyNew?: boolean;
-}
 
 const longestMessage = 1000;
 
 /** `--message`; said before anything is read, since what comes later is work. */
-export function messageOf({ options }: CliContext): string | undefined {
+export function messageOf({ options }: CliContext<RunOptions>): string | undefined {
   const { message } = options;
   if (message !== undefined && message.length > longestMessage)
     throw usageError(`--message has ${message.length} characters, and ${longestMessage} are kept at most`);
@@ -35,7 +25,7 @@ export function messageOf({ options }: CliContext): string | undefined {
 }
 
 export async function revisionNotes(
-  context: CliContext,
+  context: CliContext<RunOptions>,
   { plan, owner, images, revision }: Planned,
 ): Promise<RevisionNotes | undefined> {
   if (revision === undefined) return undefined;

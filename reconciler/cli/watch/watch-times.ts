@@ -1,6 +1,6 @@
 // How often and how long a command that stays looks at hosts: --interval and --for.
 import type { CliContext } from '../session/context.ts';
-import { parseDuration } from '../flags/options.ts';
+import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 
@@ -23,7 +23,7 @@ export function pacedIntervalMs({ intervalMs, isIntervalGiven }: WatchTimes, loo
 }
 
 export function timesOf(
-  options: { readonly interval?: string; readonly for?: string },
+  options: { readonly interval?: string | undefined; readonly for?: string | undefined },
   defaultIntervalMs: number,
 ): WatchTimes {
   const intervalMs = parseDuration('--interval', options.interval) ?? defaultIntervalMs;

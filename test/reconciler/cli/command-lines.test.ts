@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { normalizeArgv } from '../../../reconciler/cli/flags/single-dash-flags.ts';
 import { daemonLibrary } from '../../../reconciler/cli/session/embedded.ts';
 import { hostOf } from '../../../reconciler/cli/session/host.ts';
-import { parseAddress, parseDuration, parseVars } from '../../../reconciler/cli/flags/options.ts';
+import { parseAddress, parseDuration, parsePairs } from '../../../reconciler/cli/flags/parse-values.ts';
 import { cli, type CliSetting } from '../../support/cli/io.ts';
 import { useCliWorld } from '../../support/cli/world.ts';
 
@@ -257,14 +257,14 @@ describe('words on the command line', () => {
     expect(parseAddress('pool/fast')).toBe('storage_pool/fast');
     expect(parseAddress('image_alias/debian/12')).toBe('image_alias/debian/12');
     expect(() => parseAddress('web')).toThrow(/KIND\/NAME/);
-    expect(parseVars(['a=b=c'])).toEqual({ a: 'b=c' });
+    expect(parsePairs('--var', ['a=b=c'])).toEqual({ a: 'b=c' });
     expect(['90s', '5m', '1h30m', '15'].map((text) => parseDuration('--timeout', text))).toEqual([
       90_000, 300_000, 5_400_000, 15_000,
     ]);
   });
 
   test('the host comes from flag, environment, and then the user', () => {
-    expect(hostOf({ host: 'unix:///a' }, { env: { GANTRY_HOST: 'unix:///b' }, userId: 0 })).toBe('unix:///a');
+    expect(hostOf({ host: ['unix:///a'] }, { env: { GANTRY_HOST: 'unix:///b' }, userId: 0 })).toBe('unix:///a');
     expect(hostOf({}, { env: { GANTRY_HOST: 'https://h:1', GANTRY_SOCKET: '/s' }, userId: 0 })).toBe('https://h:1');
     expect(hostOf({}, { env: { GANTRY_SOCKET: '/s' }, userId: 0 })).toBe('unix:///s');
     expect(hostOf({}, { env: { XDG_RUNTIME_DIR: '/run/user/1' }, userId: 0 })).toBe(
@@ -293,7 +293,7 @@ describe('an embedded daemon', () => {
     const done = await cli(['apply', '-y', '--embedded', here.folder, here.manifest(two)], {
       env: { GANTRY_DAEMON_LIBRARY: library },
     });
-    expect(done.stderr).toContain(`Daemon for this run in ${here.folder} (runtime sim)`);
+    expect(done.stderr).toContain(`Started a daemon for this run in ${here.folder} (runtime sim)`);
     expect(done.code).toBe(0);
     const { readFileSync } = await import('node:fs');
     expect(readFileSync(stopped, 'utf8')).toBe(`${here.folder} auto`);

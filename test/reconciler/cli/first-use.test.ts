@@ -13,7 +13,14 @@ describe('help', () => {
     const help = await cli(['--help']);
     expect(help.code).toBe(0);
     const titles = help.stdout.match(/^\w.*:$/gm);
-    expect(titles).toEqual(['Options:', 'Change:', 'Look:', 'Begin:', 'Use:', 'Commands:']);
+    expect(titles).toEqual([
+      'Options:',
+      'Change hosts:',
+      'Inspect hosts:',
+      'Manifests and tools:',
+      'Use containers and images:',
+      'Commands:',
+    ]);
     expect(help.stdout.split('Commands:').at(-1)?.trim()).toMatch(/^help +display help for command$/);
     const program = buildProgram(() => Promise.resolve());
     for (const command of program.commands) {
@@ -31,7 +38,7 @@ describe('help', () => {
   it('puts the flags of an apply under what they are about', async () => {
     const { stdout } = await cli(['help', 'apply']);
     expect(stdout.match(/^\w.*:$/gm)?.join(' ')).toBe(
-      'Arguments: What is declared: Which of it: What may happen: Which host: Several hosts: What is printed: Options: Examples:',
+      'Arguments: Manifests: Selection: Execution: Connection: Several hosts: Output: Options: Examples:',
     );
   });
 });
@@ -71,7 +78,7 @@ describe('a host that takes connections and never answers', () => {
     const run = await cli(['get', 'profile', '--host', host, '--timeout', '1s']);
     expect([run.code, run.stderr]).toEqual([
       7,
-      expect.stringContaining(`The run took longer than --timeout 1s, and ${host} had not answered by then\n`),
+      expect.stringContaining(`The run took longer than --timeout 1s, and ${host} had not answered\n`),
     ]);
     const json = await cli(['get', 'profile', '--host', host, '--timeout', '1s', '--json']);
     expect([json.code, json.stderr]).toEqual([7, '']);
@@ -81,6 +88,6 @@ describe('a host that takes connections and never answers', () => {
       onStderr: (text) => void (text.includes('still waiting') && interrupt()),
     });
     const { code, stderr } = await stopped;
-    expect([code, stderr.split('\n')[0]]).toEqual([130, `${host} does not answer yet; still waiting for it`]);
+    expect([code, stderr.split('\n')[0]]).toEqual([130, `${host} does not answer yet; still waiting`]);
   }, 60_000);
 });

@@ -213,7 +213,7 @@ describe('one host of several', () => {
     await web1.call('POST', '/1.0/profiles', { name: 'front', config: { 'user.gantry.label.layer': 'top' } });
     const adopted = await gantry('adopt', ['profile/front', '--host', 'web1', ...set]);
     expect(adopted.code, adopted.stderr).toBe(0);
-    expect((await gantry('adopt', ['--all', ...set])).stderr).toContain('gantry adopt is for one host');
+    expect((await gantry('adopt', ['--all', ...set])).stderr).toContain('gantry adopt works on one host');
 
     expect((await cli(['lock', '--host', addressOf(db1), ...set])).code).toBe(0);
     const locked = await gantry('apply', ['-y', '--canary', '1', ...set]);
@@ -515,11 +515,11 @@ hosts:
       expect.stringContaining('fits no host: the labels are env=prod'),
     ]);
     expect(await tell(['-l', 'role in web'])).toEqual([64, expect.stringContaining('is no condition on a label')]);
-    expect(await tell(['--embedded', dir])).toEqual([64, expect.stringContaining('exclude each other')]);
+    expect(await tell(['--embedded', dir])).toEqual([64, expect.stringContaining('cannot be used together')]);
     const adopt = await gantry('adopt', ['--all']);
     expect([adopt.code, adopt.stderr]).toEqual([
       64,
-      expect.stringContaining('gantry adopt is for one host: name it with --host'),
+      expect.stringContaining('gantry adopt works on one host: select it with --host'),
     ]);
     for (const flag of [
       ['--batch', '0'],

@@ -2,8 +2,9 @@
 import { writeFile } from 'node:fs/promises';
 import type { Address } from '../../../core/documents/document.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { AdoptOptions } from './applying-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { observeWhole, type ReadClient } from '../../session/session.ts';
+import { observeWhole, type ReadClient } from '../../session/make-plan.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
@@ -16,7 +17,7 @@ export interface Undeclared {
 }
 
 export async function writeUndeclared(
-  context: CliContext,
+  context: CliContext<AdoptOptions>,
   client: ReadClient,
   { path, wanted, declared }: Undeclared,
 ): Promise<void> {
@@ -29,21 +30,22 @@ export async function writeUndeclared(
     ({ address }) => wanted?.has(address) !== false && !declared.has(address),
   );
   const { parts, secrets, refused } = writeExport(objects, false);
-  const sayable = parts.filter(({ exported }) => exported.values !== undefined);
+  const declarable = parts.filter(({ exported }) => exported.values !== undefined);
   const missing = [...(wanted ?? [])].filter(
-    (address) => !declared.has(address) && !sayable.some(({ exported }) => exported.address === address),
+    (address) => !declared.has(address) && !declarable.some(({ exported }) => exported.address === address),
   );
   if (missing.length > 0)
     throw new CliError(
-      `${missing.join(', ')}: not on the server, or nothing that a manifest could say`,
+      `${missing.join(', ')}: not found on the server, or not declarable in a manifest`,
       exitCodes.error,
     );
   const text = parts.map((part) => part.text).join('');
   await writeFile(path, text, { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    const why = error.code === 'EEXIST' ? 'it is there already' : error.message;
+    const why = error.code === 'EEXIST' ? 'it already exists' : error.message;
     throw new CliError(`cannot write ${path}: ${why}`, exitCodes.error, error);
   });
-  context.note(`Wrote ${sayable.length} ${sayable.length === 1 ? 'document' : 'documents'} to ${path}`);
+  context.note(`Wrote ${declarable.length} ${declarable.length === 1 ? 'document' : 'documents'} to ${path}`);
   for (const why of refused) context.note(`Warning: left out: ${why}`);
-  if (secrets.length > 0) context.note(`Warning: ${path} holds secrets in clear: ${secrets.slice(0, 5).join(', ')}`);
+  if (secrets.length > 0)
+    context.note(`Warning: ${path} holds secrets in plain text: ${secrets.slice(0, 5).join(', ')}`);
 }

@@ -7,23 +7,21 @@ import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { filterLabelled, nothingFits, objectSelector, selectedAddresses } from '../../flags/label-options.ts';
-import { parseAddress, type CliOptions } from '../../flags/options.ts';
+import { parseAddress } from '../../flags/parse-values.ts';
+import type { AdoptOptions, ReleaseOptions } from './applying-verbs.ts';
 import { selectObjects } from '../../flags/selector.ts';
-import { loadSet, planOf, withClient, type Planned } from '../../session/session.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf, type Planned } from '../../session/make-plan.ts';
+import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { carryOut } from './apply.ts';
 import { writeUndeclared } from './adopt-write.ts';
 
-export interface AdoptOptions extends CliOptions {
-  readonly all?: boolean;
-  readonly write?: string;
-}
-
-export async function adopt(context: OpenContext, words: readonly string[], options: AdoptOptions): Promise<ExitCode> {
-  const wanted = wantedOf(words, options);
+export async function adopt(context: OpenContext<AdoptOptions>, words: readonly string[]): Promise<ExitCode> {
+  const wanted = wantedOf(words, context.options);
   return withClient(context, async (client) => {
-    const loaded = await documentsFor(context, client, wanted, options);
+    const loaded = await documentsFor(context, client, wanted);
     const known = new Set<Address>(loaded.documents.map(({ address }) => address));
     const strange = [...(wanted ?? [])].filter((address) => !known.has(address) && !isAliasOf(address, loaded));
     if (strange.length > 0) {
@@ -50,7 +48,7 @@ export async function adopt(context: OpenContext, words: readonly string[], opti
 }
 
 /** Those with the labels that were asked for. */
-function selectedSet({ options }: OpenContext, { documents }: Loaded): ReadonlySet<Address> | undefined {
+function selectedSet({ options }: OpenContext<AdoptOptions>, { documents }: Loaded): ReadonlySet<Address> | undefined {
   const selected = selectedAddresses(options, documents);
   return selected === undefined ? undefined : new Set(selected);
 }
@@ -59,7 +57,7 @@ function selectedSet({ options }: OpenContext, { documents }: Loaded): ReadonlyS
 const isAliasOf = (address: Address, { documents }: Loaded): boolean =>
   address.startsWith('image_alias/') && documents.some(({ kind }) => kind === 'image');
 
-function wantedOf(words: readonly string[], options: AdoptOptions): ReadonlySet<Address> | undefined {
+function wantedOf(words: readonly string[], options: ReleaseOptions): ReadonlySet<Address> | undefined {
   const isAll = options.all === true || objectSelector(options) !== undefined;
   if (words.length > 0 === isAll)
     throw usageError('name what is meant as KIND/NAME, or say --all, or choose by labels with -l, but one only');
@@ -67,11 +65,11 @@ function wantedOf(words: readonly string[], options: AdoptOptions): ReadonlySet<
 }
 
 async function documentsFor(
-  context: OpenContext,
+  context: OpenContext<AdoptOptions>,
   client: Client,
   wanted: ReadonlySet<Address> | undefined,
-  { write, file }: AdoptOptions,
 ): Promise<Loaded> {
+  const { write, file } = context.options;
   if (write === undefined) return loadSet(context, []);
   const declared = file === undefined ? [] : (await loadSet(context, [])).documents.map(({ address }) => address);
   await writeUndeclared(context, client, { path: write, wanted, declared: new Set(declared) });
@@ -80,7 +78,7 @@ async function documentsFor(
 
 /** What was promised is looked at again. */
 async function promise(
-  context: OpenContext,
+  context: OpenContext<AdoptOptions>,
   client: Client,
   loaded: Loaded,
   wanted: ReadonlySet<Address> | undefined,
@@ -96,7 +94,12 @@ async function promise(
   context.out('A plan of what was adopted is empty.');
 }
 
-async function record(context: OpenContext, client: Client, planned: Planned, nothing: string): Promise<ExitCode> {
+async function record(
+  context: OpenContext<ReleaseOptions>,
+  client: Client,
+  planned: Planned,
+  nothing: string,
+): Promise<ExitCode> {
   const { plan } = planned;
   for (const change of plan.changes) {
     context.out(change.steps.length === 0 ? `${change.address} ${nothing}` : change.address);
@@ -104,11 +107,8 @@ async function record(context: OpenContext, client: Client, planned: Planned, no
   return plan.steps.length === 0 ? exitCodes.ok : carryOut(context, client, planned);
 }
 
-export async function release(
-  context: OpenContext,
-  words: readonly string[],
-  options: AdoptOptions,
-): Promise<ExitCode> {
+export async function release(context: OpenContext<ReleaseOptions>, words: readonly string[]): Promise<ExitCode> {
+  const { options } = context;
   wantedOf(words, options);
   const set = setNameOf(context.options, []);
   const [{ observe }, { ownerOf }, { ownedOf, planRelease }] = await Promise.all([

@@ -8,19 +8,31 @@ import { confirm } from '../../session/confirm.ts';
 import type { CliContext, OpenContext } from '../../session/context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
-import { dryRunKind, isApproved, parseCount, parseDuration } from '../../flags/options.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import { parseCount, parseDuration } from '../../flags/parse-values.ts';
+import { dryRunKind, isApproved, type GuardOptions, type RunOptions } from '../../flags/plan-flags.ts';
+import type { ApplyOptions, PreseedOptions } from './applying-verbs.ts';
 import { countDone, outcomeLine, renderFailures, type Counts } from '../../output/outcome.ts';
 import { paintFor } from '../../output/paint.ts';
 import { changeSummary } from '../../output/render-json.ts';
 import { refuseInPart } from './refused-parts.ts';
 import { messageOf, revisionNotes } from '../../session/revision.ts';
 import { reporterFor, type Reporter } from '../../output/reporter.ts';
-import { hostName, loadSet, planOf, printPlan, withClient, type Planned } from '../../session/session.ts';
+import { hostName, withClient } from '../../session/connect.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf, type Planned } from '../../session/make-plan.ts';
+import { printPlan } from '../../session/show-plan.ts';
 import { planAgain, savedPlanAt } from '../planning/saved-plan.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
-export async function apply(context: OpenContext, args: readonly string[], mode: Plan['mode']): Promise<ExitCode> {
+type CarryOutOptions = HostOptions & RunOptions;
+
+export async function apply(
+  context: OpenContext<ApplyOptions>,
+  args: readonly string[],
+  mode: Plan['mode'],
+): Promise<ExitCode> {
   parseCount('--parallelism', context.options.parallelism);
   parseDuration('--lock-timeout', context.options.lockTimeout);
   messageOf(context);
@@ -35,8 +47,17 @@ export async function apply(context: OpenContext, args: readonly string[], mode:
   });
 }
 
+/** The preseed document of a file, or of stdin. */
+export function preseed(context: OpenContext<PreseedOptions>, file = '-'): Promise<ExitCode> {
+  // An inheriting object: interruptions and output stay those of the command.
+  const approved: OpenContext<ApplyOptions> = Object.assign(Object.create(context) as OpenContext, {
+    options: { ...context.options, autoApprove: true },
+  });
+  return apply(approved, [file], 'apply');
+}
+
 /** Exactly what was looked at, without asking again; exit code 3 when the world has moved on. */
-async function applySaved(context: OpenContext, client: Client, saved: SavedPlan): Promise<ExitCode> {
+async function applySaved(context: OpenContext<ApplyOptions>, client: Client, saved: SavedPlan): Promise<ExitCode> {
   await resume(context, client, saved.set);
   const planned = await planAgain(context, client, saved);
   const { plan } = planned;
@@ -58,7 +79,7 @@ async function applySaved(context: OpenContext, client: Client, saved: SavedPlan
 const rounds = 5;
 
 async function applyOnce(
-  context: OpenContext,
+  context: OpenContext<ApplyOptions>,
   client: Client,
   loaded: Loaded,
   mode: Plan['mode'],
@@ -75,7 +96,7 @@ async function applyOnce(
 
 /** Carries the plan out, or does `again` when another run of the set was quicker. */
 export async function carryOutOr(
-  context: OpenContext,
+  context: OpenContext<CarryOutOptions & GuardOptions>,
   client: Client,
   planned: Planned,
   round: number,
@@ -96,7 +117,7 @@ export async function carryOutOr(
 }
 
 /** Of a plan whose steps are all done. */
-async function codeOfDone({ options }: CliContext, plan: Plan): Promise<ExitCode> {
+async function codeOfDone({ options }: CliContext<GuardOptions>, plan: Plan): Promise<ExitCode> {
   if (plan.guards.length > 0) return exitCodes.guard;
   const { hasDifferences } = await import('../../../core/plan/summary.ts');
   return options.detailedExitcode === true && hasDifferences(plan) ? exitCodes.changes : exitCodes.ok;
@@ -106,7 +127,7 @@ const question = (mode: Plan['mode']): string =>
   mode === 'apply' ? 'Do you want to perform these actions?' : 'Do you really want to destroy all of this?';
 
 /** Work that an earlier run began and did not see end may still go on: its end comes first. */
-export async function resume(context: CliContext, client: Client, set: string): Promise<void> {
+export async function resume(context: CliContext<HostOptions>, client: Client, set: string): Promise<void> {
   const [{ stateDirectory }, { openOperations }] = await Promise.all([
     import('../../../engine/runs/journal.ts'),
     import('../../../engine/runs/journal-read.ts'),
@@ -124,7 +145,7 @@ export async function resume(context: CliContext, client: Client, set: string): 
 
 /** `tell`: what was done, also when not all of it was. */
 export async function carryOut(
-  context: OpenContext,
+  context: OpenContext<CarryOutOptions>,
   client: Client,
   planned: Planned,
   tell?: (counts: Counts) => void,
@@ -144,7 +165,12 @@ export async function carryOut(
   return exitCodeOf(result);
 }
 
-async function runPlan(context: OpenContext, client: Client, planned: Planned, report: Reporter): Promise<RunResult> {
+async function runPlan(
+  context: OpenContext<CarryOutOptions>,
+  client: Client,
+  planned: Planned,
+  report: Reporter,
+): Promise<RunResult> {
   const { io, options } = context;
   const { plan, observed, owner } = planned;
   const [{ applyPlan }, { SetRun }, { Journal, stateDirectory }, { LockedError }, { pause }] = await Promise.all([

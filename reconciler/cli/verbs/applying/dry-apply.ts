@@ -5,12 +5,16 @@ import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { exitCodeOfTried, showTried, tryPlan } from '../planning/dry-run.ts';
 import type { ExitCode } from '../../errors/exit-codes.ts';
-import type { DryRunKind } from '../../flags/options.ts';
+import type { DryRunKind, PlanFlagOptions, RunOptions } from '../../flags/plan-flags.ts';
+import type { ApplyOptions } from './applying-verbs.ts';
 import { planAgain, savedPlanAt } from '../planning/saved-plan.ts';
-import { loadSet, planOf, printPlan, withClient, type Planned } from '../../session/session.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf, type Planned } from '../../session/make-plan.ts';
+import { printPlan } from '../../session/show-plan.ts';
+import { withClient } from '../../session/connect.ts';
 
 export async function dryApply(
-  context: OpenContext,
+  context: OpenContext<ApplyOptions>,
   args: readonly string[],
   mode: Plan['mode'],
   kind: DryRunKind,
@@ -29,7 +33,7 @@ export async function dryApply(
 
 /** Of a plan that is made already. */
 export async function dryRunOf(
-  context: OpenContext,
+  context: OpenContext<PlanFlagOptions & RunOptions>,
   client: Client,
   planned: Planned,
   kind: DryRunKind,

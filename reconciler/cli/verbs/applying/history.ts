@@ -5,24 +5,18 @@ import { printable } from '../../../core/text/terminal-text.ts';
 import { unifiedDiff } from '../../../core/text/unified-diff.ts';
 import { cutHash, holdsCuts, shownDocument } from '../../../core/history/revision-secrets.ts';
 import type { CliContext } from '../../session/context.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import type { HistoryOptions } from './applying-verbs.ts';
 import { different, withDiffCodes } from '../../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { documentsOf, outcomeOf, parseRevision, readRevisions, revisionAt, type Revisions } from './revisions.ts';
-import { withClient } from '../../session/session.ts';
+import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
-import { usageError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
-function formatOf(context: CliContext, formats: readonly string[]): string {
-  const format = context.isJson ? 'json' : (context.options.output ?? formats[0] ?? '');
-  if (!formats.includes(format))
-    throw usageError(`--output ${JSON.stringify(format)} is none of ${formats.join(', ')}`);
-  return format;
-}
-
-export async function history(context: CliContext): Promise<ExitCode> {
-  const format = formatOf(context, ['table', 'json']);
+export async function history(context: CliContext<HistoryOptions>): Promise<ExitCode> {
+  const format = context.isJson ? 'json' : formatOf(context.options.output, ['table', 'json']);
   return withClient(context, async (client) => {
     const revisions = await readRevisions(context, client);
     const newest = [...revisions.all].reverse();
@@ -113,8 +107,11 @@ export function rowOf({
   ];
 }
 
-export async function historyShow(context: CliContext, number: string): Promise<ExitCode> {
-  const format = formatOf(context, ['yaml', 'json']);
+export async function historyShow(
+  context: CliContext<HistoryOptions>,
+  [number = '']: readonly string[],
+): Promise<ExitCode> {
+  const format = context.isJson ? 'json' : formatOf(context.options.output, ['yaml', 'json']);
   const wanted = parseRevision(number);
   return withClient(context, async (client) => {
     const revisions = await readRevisions(context, client);
@@ -148,8 +145,8 @@ function yamlOf(revisions: Revisions, revision: Revision, documents: readonly Wr
 const spelled = (value: Json): string => yamlText(value, { lineWidth: 0, aliasDuplicateObjects: false });
 
 /** Without a second number: against the newest. */
-export async function historyDiff(context: CliContext, args: readonly (string | undefined)[]): Promise<ExitCode> {
-  const [first, second] = args.flatMap((text) => (text === undefined ? [] : [parseRevision(text)]));
+export async function historyDiff(context: CliContext<HistoryOptions>, args: readonly string[]): Promise<ExitCode> {
+  const [first, second] = args.map(parseRevision);
   return withDiffCodes(() =>
     withClient(context, async (client) => {
       const revisions = await readRevisions(context, client);

@@ -6,18 +6,17 @@ import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from 
 import { changeNotes } from '../../../engine/runs/server-notes.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { LockOptions, UnlockOptions } from './applying-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { parseDuration } from '../../flags/options.ts';
-import { withClient } from '../../session/session.ts';
+import { parseDuration } from '../../flags/parse-values.ts';
+import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 
 const defaultLockMs = 3_600_000;
 
-export async function lock(
-  context: CliContext,
-  options: { readonly for?: string; readonly reason?: string },
-): Promise<ExitCode> {
+export async function lock(context: CliContext<LockOptions>): Promise<ExitCode> {
+  const { options } = context;
   const set = setNameOf(context.options, []);
   const ttlMs = parseDuration('--for', options.for) ?? defaultLockMs;
   const nowMs = context.io.nowMs();
@@ -42,7 +41,7 @@ export async function lock(
 }
 
 /** `id`: only this lock, so that a newer one is not taken away by mistake. */
-export async function forceUnlock(context: CliContext, id: string | undefined): Promise<ExitCode> {
+export async function forceUnlock(context: CliContext<UnlockOptions>, id: string | undefined): Promise<ExitCode> {
   const set = setNameOf(context.options, []);
   return withClient(context, async (client) => {
     const find = async (): Promise<Lock | undefined> =>

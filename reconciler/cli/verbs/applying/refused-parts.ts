@@ -1,13 +1,13 @@
 // Whether a plan of which parts are refused may be carried out at all. Pure.
 import type { Plan } from '../../../core/plan/plan.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import type { CliOptions } from '../../flags/options.ts';
+import type { RunOptions } from '../../flags/plan-flags.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
 const mostNames = 5;
 
 /** Undefined: nothing is refused, or --partial allows the rest. Else why nothing of the plan is carried out. */
-export function whyRefused({ partial }: Pick<CliOptions, 'partial'>, { guards }: Plan): string | undefined {
+export function whyRefused({ partial }: Pick<RunOptions, 'partial'>, { guards }: Plan): string | undefined {
   if (guards.length === 0 || partial === true) return undefined;
   const names = [...new Set(guards.map(({ address }) => address))];
   const list = `${names.slice(0, mostNames).join(', ')}${names.length > mostNames ? ` and ${names.length - mostNames} more` : ''}`;
@@ -17,7 +17,7 @@ export function whyRefused({ partial }: Pick<CliOptions, 'partial'>, { guards }:
 }
 
 /** Throws with exit code 4. */
-export function refuseInPart(options: Pick<CliOptions, 'partial'>, plan: Plan): void {
+export function refuseInPart(options: Pick<RunOptions, 'partial'>, plan: Plan): void {
   const why = whyRefused(options, plan);
   if (why !== undefined) throw new CliError(why, exitCodes.guard);
 }

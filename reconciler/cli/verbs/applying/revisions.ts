@@ -12,8 +12,9 @@ import { unpackDocuments } from '../../../engine/runs/history.ts';
 import { lockIn } from '../../../engine/runs/lock.ts';
 import { configOf, type ServerConfig } from '../../../engine/runs/server-notes.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { HistoryOptions } from './applying-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { parseCount } from '../../flags/options.ts';
+import { parseCount } from '../../flags/parse-values.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -25,7 +26,10 @@ export interface Revisions {
   readonly all: readonly Revision[];
 }
 
-export async function readRevisions(context: CliContext, client: Pick<Client, 'server'>): Promise<Revisions> {
+export async function readRevisions(
+  context: CliContext<HistoryOptions>,
+  client: Pick<Client, 'server'>,
+): Promise<Revisions> {
   const set = setNameOf(context.options, []);
   const config = configOf((await client.server(context.stop)).metadata);
   const all = readHistory(config, set).revisions;

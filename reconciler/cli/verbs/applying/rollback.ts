@@ -12,15 +12,19 @@ import type { Loaded } from '../../../manifest/load-contract.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { dryRunKind, planOptionsOf } from '../../flags/options.ts';
+import { dryRunKind, planOptionsOf } from '../../flags/plan-flags.ts';
+import type { RollbackOptions } from './applying-verbs.ts';
 import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from './revisions.ts';
 import { refuseInPart } from './refused-parts.ts';
 import { messageOf } from '../../session/revision.ts';
-import { loadSet, planFor, printPlan, withClient, type Planned } from '../../session/session.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planFor, type Planned } from '../../session/make-plan.ts';
+import { printPlan } from '../../session/show-plan.ts';
+import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { carryOutOr, resume } from './apply.ts';
 
-export async function rollback(context: OpenContext, number: string | undefined): Promise<ExitCode> {
+export async function rollback(context: OpenContext<RollbackOptions>, number: string | undefined): Promise<ExitCode> {
   messageOf(context);
   dryRunKind(context.options);
   const wanted = wantedRevision(number);
@@ -36,7 +40,7 @@ export const wantedRevision = (text: string | undefined): number | string | unde
 
 /** The revision to go back to; without a number the last good one before the newest. Throws when there is none. */
 export async function readBack(
-  context: OpenContext,
+  context: OpenContext<RollbackOptions>,
   client: Client,
   wanted: number | string | undefined,
   given: readonly Document[],
@@ -75,7 +79,12 @@ function previous(revisions: Revisions): Revision {
   throw new CliError(`Nothing to go back to: ${why} (gantry history --set ${revisions.set})`, exitCodes.error);
 }
 
-async function once(context: OpenContext, client: Client, back: Back, round: number): Promise<ExitCode> {
+async function once(
+  context: OpenContext<RollbackOptions>,
+  client: Client,
+  back: Back,
+  round: number,
+): Promise<ExitCode> {
   const planned = await planBack(context, client, back);
   const { plan } = planned;
   const dryRun = dryRunKind(context.options);
@@ -91,7 +100,7 @@ async function once(context: OpenContext, client: Client, back: Back, round: num
   return carryOutOr(context, client, planned, round, () => once(context, client, back, round + 1));
 }
 
-export async function planBack(context: OpenContext, client: Client, back: Back): Promise<Planned> {
+export async function planBack(context: OpenContext<RollbackOptions>, client: Client, back: Back): Promise<Planned> {
   const { revisions, revision } = back;
   const [{ observe }, { ownerOf }] = await Promise.all([
     import('../../../engine/observe/observe.ts'),
@@ -154,7 +163,7 @@ function liveAt(observed: Observed, address: Address): JsonObject | undefined {
 }
 
 async function load(
-  context: OpenContext,
+  context: OpenContext<RollbackOptions>,
   { number }: Revision,
   written: readonly WrittenDocument[],
   observed: Observed,

@@ -13,11 +13,16 @@ import type { OpenContext } from '../../session/context.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { HealLog } from '../../watch/repair-log.ts';
-import { isApproved, parseCount, type CliOptions } from '../../flags/options.ts';
+import { parseCount } from '../../flags/parse-values.ts';
+import { isApproved } from '../../flags/plan-flags.ts';
+import type { RunVerbOptions } from './applying-verbs.ts';
 import { persist } from '../../watch/retry-until-reachable.ts';
 import { whyRefused } from './refused-parts.ts';
 import { messageOf } from '../../session/revision.ts';
-import { loadSet, planOf, printPlan, withClient, type Planned } from '../../session/session.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf, type Planned } from '../../session/make-plan.ts';
+import { printPlan } from '../../session/show-plan.ts';
+import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { toldOnce } from '../../watch/report-once.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -25,20 +30,16 @@ import { endOf, pacedIntervalMs, timesOf, type WatchTimes } from '../../watch/wa
 import { carryOut, resume } from './apply.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
-export interface RunOptions extends CliOptions {
-  readonly interval?: string;
-  readonly for?: string;
-  readonly window?: readonly string[];
-}
+type RunContext = OpenContext<RunVerbOptions>;
 
 const defaultIntervalMs = 60_000;
 
-export async function run(context: OpenContext, args: readonly string[], options: RunOptions): Promise<ExitCode> {
-  const settings = runSettings(context, options);
+export async function run(context: RunContext, args: readonly string[]): Promise<ExitCode> {
+  const settings = runSettings(context);
   const end = endOf(context, settings.limitMs);
   // Those of stdin cannot be read again.
   const isOnce = args.includes('-');
-  const read = isOnce ? {} : { read: (own: OpenContext) => loadSet(own, args) };
+  const read = isOnce ? {} : { read: (own: RunContext) => loadSet(own, args) };
   try {
     const loaded = await firstOf(context, isOnce, end, (own) => loadSet(own, args));
     const work = async (client: Client): Promise<void> => {
@@ -47,7 +48,7 @@ export async function run(context: OpenContext, args: readonly string[], options
     };
     // A daemon of its own that does not come up is no server that is away.
     const passes = (error: unknown): boolean =>
-      options.embedded === undefined && codeOf(error) === exitCodes.unreachable;
+      context.options.embedded === undefined && codeOf(error) === exitCodes.unreachable;
     await persist(context, () => withClient({ ...context, stop: end }, work), { what: 'the server', passes, end });
   } catch (error) {
     // Being told to end is how it ends.
@@ -59,10 +60,10 @@ export async function run(context: OpenContext, args: readonly string[], options
 
 /** The first manifests that are good: whoever works on them, or checks them out, may not be done yet. */
 export function firstOf<T>(
-  context: OpenContext,
+  context: RunContext,
   isOnce: boolean,
   end: AbortSignal,
-  load: (own: OpenContext) => Promise<T>,
+  load: (own: RunContext) => Promise<T>,
 ): Promise<T> {
   const passes = (error: unknown): boolean => !isOnce && codeOf(error) === exitCodes.error && error instanceof CliError;
   const own = { ...context, diagnostics: toldOnce(context).diagnostics };
@@ -74,7 +75,8 @@ export interface RunSettings extends WatchTimes {
 }
 
 /** Wrong flags are told before anything is read. */
-export function runSettings(context: OpenContext, options: RunOptions): RunSettings {
+export function runSettings(context: RunContext): RunSettings {
+  const { options } = context;
   if (!isApproved(options))
     throw usageError('run applies what differs without asking: approve that with --auto-approve');
   messageOf(context);
@@ -92,14 +94,14 @@ function windowOf(text: string): Window {
 export interface Kept extends RunSettings {
   readonly loaded: Loaded;
   /** Reads the manifests again; absent when somebody else gives them. */
-  readonly read?: (context: OpenContext) => Promise<Loaded>;
+  readonly read?: (context: RunContext) => Promise<Loaded>;
   /** Told what a look at these manifests came to; not while it waits for a window or for somebody's patience. */
   readonly onLook?: (loaded: Loaded, code: ExitCode) => void;
 }
 
 /** Of one host: what it looked at last, and how often it had to put something right. */
 export class Keeper {
-  readonly #context: OpenContext;
+  readonly #context: RunContext;
   readonly #client: Client;
   readonly #wanted: Kept;
   readonly #lists: CachedLists;
@@ -113,7 +115,7 @@ export class Keeper {
   #lookCpuMs = 0;
   #lookNow = (): void => {};
 
-  constructor(context: OpenContext, client: Client, wanted: Kept) {
+  constructor(context: RunContext, client: Client, wanted: Kept) {
     this.#context = toldOnce(context);
     this.#client = client;
     this.#wanted = wanted;
@@ -213,7 +215,7 @@ export class Keeper {
     const exclude = [...(this.#context.options.exclude ?? []), ...resting.keys()];
     // Its members are inherited: a copy would have none of them.
     const options = { ...this.#context.options, exclude };
-    const own = Object.assign(Object.create(this.#context) as OpenContext, { options });
+    const own = Object.assign(Object.create(this.#context) as RunContext, { options });
     const planned = await planOf(own, reader, this.#loaded, 'apply');
     const isNew = addressesOf(planned.plan).some((address) => this.#heals.isNew(address));
     const { revision: _revision, ...unnoted } = planned;

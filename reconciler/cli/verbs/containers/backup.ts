@@ -7,23 +7,22 @@ import { formatBytes } from '../../../../server/api/text/byte-size.ts';
 import { never } from '../../../../server/api/schema/common-schemas.ts';
 import type { Backup } from '../../../../server/api/container/backup.ts';
 import { backupsOf, importBackup } from '../../../../server/client/files/backups.ts';
-import type { BackupOptions } from './backup-commands.ts';
+import type { BackupCreateOptions, BackupImportOptions } from './backup-verbs.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import type { CliOptions } from '../../flags/options.ts';
 import { paintFor } from '../../output/paint.ts';
-import { withClient } from '../../session/session.ts';
+import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError } from '../../errors/usage-error.ts';
-import { localError } from './file-pull.ts';
+import { localError } from '../../errors/local-error.ts';
 import { following } from '../../session/follow-operation.ts';
 
 export async function createBackup(
-  context: CliContext,
+  context: CliContext<BackupCreateOptions>,
   [container = '', name]: readonly string[],
-  options: CliOptions,
 ): Promise<ExitCode> {
-  const { containerOnly, optimized, compression, expires }: BackupOptions = options;
+  const { containerOnly, optimized, compression, expires } = context.options;
   const body = {
     ...(name === undefined ? {} : { name }),
     ...(containerOnly === true ? { container_only: true } : {}),
@@ -42,7 +41,10 @@ export async function createBackup(
   return exitCodes.ok;
 }
 
-export async function listBackups(context: CliContext, [container = '']: readonly string[]): Promise<ExitCode> {
+export async function listBackups(
+  context: CliContext<HostOptions>,
+  [container = '']: readonly string[],
+): Promise<ExitCode> {
   await withClient(context, async (client) => {
     const backups = await backupsOf(client.http, container).list(context.stop);
     if (context.isJson) for (const backup of backups) tell(context, backup);
@@ -73,7 +75,7 @@ const rowOf = (backup: Partial<Backup>): readonly string[] => [
 
 /** A file that was there before is not written to; one that is not complete is taken away again. */
 export async function exportBackup(
-  context: CliContext,
+  context: CliContext<HostOptions>,
   [container = '', name = '', file = `${container}-${name}.backup`]: readonly string[],
 ): Promise<ExitCode> {
   await withClient(context, async (client) => {
@@ -135,11 +137,10 @@ function counter(): Counter {
 }
 
 export async function importBackupFile(
-  context: CliContext,
+  context: CliContext<BackupImportOptions>,
   [file = '', name]: readonly string[],
-  options: CliOptions,
 ): Promise<ExitCode> {
-  const { storage, allowHostAccess }: BackupOptions = options;
+  const { storage, allowHostAccess } = context.options;
   if (file !== '-')
     await stat(file).catch((error: unknown) => {
       throw localError(`Cannot read ${file}`, error);
@@ -166,7 +167,7 @@ export async function importBackupFile(
 }
 
 export async function deleteBackups(
-  context: CliContext,
+  context: CliContext<HostOptions>,
   [container = '', ...names]: readonly string[],
 ): Promise<ExitCode> {
   await withClient(context, async (client) => {

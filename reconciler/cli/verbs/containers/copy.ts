@@ -10,33 +10,20 @@ import {
 } from '../../../../server/client/channels/migrate.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import type { CliOptions } from '../../flags/options.ts';
-import { withClient } from '../../session/session.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import type { CopyOptions as CopyVerbOptions } from './container-verbs.ts';
+import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
-export interface CopyFlags extends CliOptions {
-  readonly targetHost?: string;
-  readonly targetClientCert?: string;
-  readonly targetClientKey?: string;
-  readonly targetServerCert?: string;
-  readonly containerOnly?: boolean;
-  readonly refresh?: boolean;
-  readonly storage?: string;
-  /** --live: true, --no-live: false. */
-  readonly live?: boolean;
-}
-
 export async function copy(
-  context: OpenContext,
+  context: OpenContext<CopyVerbOptions>,
   verb: 'copy' | 'move',
-  args: readonly string[],
-  flags: CopyFlags,
+  [name = '', target = name]: readonly string[],
 ): Promise<ExitCode> {
-  const [name = '', target = name] = args;
   if (target.includes('/')) throw usageError(`${target} cannot be the name of a copy: give one as the second argument`);
-  const options = { ...optionsOf(flags), ...reporting(context) };
-  await withTarget(context, flags, async (from, to) => {
-    if (from.host === to.host && name === target && flags.storage === undefined)
+  const options = { ...optionsOf(context.options), ...reporting(context) };
+  await withTarget(context, async (from, to) => {
+    if (from.host === to.host && name === target && context.options.storage === undefined)
       throw usageError('give the copy another name, or --target-host');
     const sides: readonly [ContainerAt, ContainerAt] = [
       { client: from, name },
@@ -47,22 +34,21 @@ export async function copy(
   return exitCodes.ok;
 }
 
-/** The options of the source with what was said of the target in their place. */
+/** The target is reached with the options of the source, unless others are given for it. */
 async function withTarget(
-  context: OpenContext,
-  flags: CopyFlags,
+  context: OpenContext<CopyVerbOptions>,
   work: (from: Client, to: Client) => Promise<void>,
 ): Promise<void> {
-  const { targetHost, targetClientCert, targetClientKey, targetServerCert } = flags;
+  const { targetHost, targetClientCert, targetClientKey, targetServerCert } = context.options;
   if (targetHost === undefined) {
     if ((targetClientCert ?? targetClientKey ?? targetServerCert) !== undefined)
       throw usageError('--target-client-cert, --target-client-key and --target-server-cert need --target-host');
     return withClient(context, (client) => work(client, client));
   }
   const { host: _host, serverCert: _pin, embedded: _embedded, runtime: _runtime, ...shared } = context.options;
-  const options: CliOptions = {
+  const options: HostOptions = {
     ...shared,
-    host: targetHost,
+    host: [targetHost],
     ...(targetClientCert === undefined ? {} : { clientCert: targetClientCert }),
     ...(targetClientKey === undefined ? {} : { clientKey: targetClientKey }),
     ...(targetServerCert === undefined ? {} : { serverCert: targetServerCert }),
@@ -70,7 +56,7 @@ async function withTarget(
   return withClient(context, (from) => withClient({ ...context, options }, (to) => work(from, to)));
 }
 
-function optionsOf({ mode, containerOnly, refresh, storage, live }: CopyFlags): CopyOptions {
+function optionsOf({ mode, containerOnly, refresh, storage, live }: CopyVerbOptions): CopyOptions {
   if (mode !== undefined && !isMode(mode)) throw usageError(`--mode ${mode} is none of ${migrationModes.join(', ')}`);
   return {
     ...(mode === undefined ? {} : { mode }),
@@ -83,7 +69,7 @@ function optionsOf({ mode, containerOnly, refresh, storage, live }: CopyFlags): 
 
 const isMode = (mode: string): mode is MigrationMode => (migrationModes as readonly string[]).includes(mode);
 
-/** Both servers tell the same: only what is new is shown. */
+/** Both servers report the same progress: repetitions are left out. */
 function reporting(context: OpenContext): Pick<CopyOptions, 'onUpdate'> {
   let last = '';
   return {

@@ -5,29 +5,22 @@ import type { OpenContext } from '../../session/context.ts';
 import { exitCodeOfCommand, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { CliIo } from '../../output/process-io.ts';
 import type { ShownIo } from '../../output/safe-io.ts';
-import { parseNumber, type CliOptions } from '../../flags/options.ts';
-import { withClient } from '../../session/session.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import { parseNumber, parsePairs } from '../../flags/parse-values.ts';
+import type { ExecOptions } from './container-verbs.ts';
+import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
-
-export interface ExecFlags extends CliOptions {
-  /** -t: true, -T: false. */
-  readonly tty?: boolean;
-  readonly env?: readonly string[];
-  readonly cwd?: string;
-  readonly user?: string;
-  readonly group?: string;
-}
 
 const interruptSignal = 2;
 
-export async function exec(context: OpenContext, words: readonly string[], flags: ExecFlags): Promise<ExitCode> {
+export async function exec(context: OpenContext<ExecOptions>, words: readonly string[]): Promise<ExitCode> {
   const [name, ...command] = words;
   if (name === undefined || command.length === 0) throw usageError('write gantry exec NAME -- COMMAND...');
-  const { io } = context;
+  const { io, options: flags } = context;
   const isTerminal = flags.tty ?? (io.stdin.isTTY === true && io.stdout.isTTY === true);
   const environment = {
     ...(isTerminal && io.env['TERM'] !== undefined ? { TERM: io.env['TERM'] } : {}),
-    ...envOf(flags),
+    ...parsePairs('--env', flags.env),
   };
   const user = parseNumber('--user', flags.user);
   const group = parseNumber('--group', flags.group);
@@ -72,7 +65,7 @@ function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: 
   if (why !== undefined) stderr.write(`Error: ${command} in ${name}: ${why} (or it ended with ${code} in silence)\n`);
 }
 
-export async function attachConsole(context: OpenContext, words: readonly string[]): Promise<ExitCode> {
+export async function attachConsole(context: OpenContext<HostOptions>, words: readonly string[]): Promise<ExitCode> {
   const [name] = words;
   if (name === undefined || words.length > 1) throw usageError('write gantry console NAME');
   const { io } = context;
@@ -94,16 +87,6 @@ export async function attachConsole(context: OpenContext, words: readonly string
   });
   if (isTerminal) context.note('');
   return exitCodes.ok;
-}
-
-function envOf(flags: ExecFlags): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    (flags.env ?? []).map((pair) => {
-      const equals = pair.indexOf('=');
-      if (equals < 1) throw usageError(`--env ${JSON.stringify(pair)} is not NAME=VALUE`);
-      return [pair.slice(0, equals), pair.slice(equals + 1)] as const;
-    }),
-  );
 }
 
 const sizeOf = ({ stdout }: Pick<CliIo, 'stdout'>): TerminalSize => ({

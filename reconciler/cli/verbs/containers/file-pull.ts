@@ -7,16 +7,20 @@ import { pipeline } from 'node:stream/promises';
 import { filesOf, type FileEntry, type Files } from '../../../../server/client/files/container-files.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import type { CliOptions } from '../../flags/options.ts';
-import { withClient } from '../../session/session.ts';
+import type { FilePullOptions } from './container-verbs.ts';
+import { localError } from '../../errors/local-error.ts';
+import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { baseName, below, explain, parseFileAddress } from './file-address.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const maxLinks = 20;
 
-export async function pullFile(context: CliContext, args: readonly string[], options: CliOptions): Promise<ExitCode> {
-  const [source = '', target = ''] = args;
+export async function pullFile(
+  context: CliContext<FilePullOptions>,
+  [source = '', target = '']: readonly string[],
+): Promise<ExitCode> {
+  const { options } = context;
   const { container, path } = parseFileAddress(source);
   if (target === '-' && options.recursive === true) throw usageError('--recursive cannot write to -');
   await withClient(context, async (client) => {
@@ -106,9 +110,4 @@ async function linkLocal(text: string, target: string): Promise<void> {
   await symlink(text, target).catch((error: unknown) => {
     throw localError(`Cannot make the link ${target}`, error);
   });
-}
-
-export function localError(what: string, error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return error;
-  return new CliError(`${what}: ${error.message}`, exitCodes.error, error);
 }

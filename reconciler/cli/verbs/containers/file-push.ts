@@ -6,11 +6,11 @@ import { discard, readIfThere } from '../../../../server/client/files/file-helpe
 import { filesOf, type FileAttributes, type Files } from '../../../../server/client/files/container-files.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import type { CliOptions } from '../../flags/options.ts';
-import { withClient } from '../../session/session.ts';
+import type { FilePushOptions } from './container-verbs.ts';
+import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { below, explain, idOption, modeOption, parseFileAddress } from './file-address.ts';
-import { localError } from './file-pull.ts';
+import { localError } from '../../errors/local-error.ts';
 
 interface Push {
   readonly files: Files;
@@ -21,8 +21,11 @@ interface Push {
   readonly note: (text: string) => void;
 }
 
-export async function pushFile(context: CliContext, args: readonly string[], options: CliOptions): Promise<ExitCode> {
-  const [source = '', target = ''] = args;
+export async function pushFile(
+  context: CliContext<FilePushOptions>,
+  [source = '', target = '']: readonly string[],
+): Promise<ExitCode> {
+  const { options } = context;
   const { container, path } = parseFileAddress(target);
   const uid = idOption('--uid', options.uid);
   const gid = idOption('--gid', options.gid);

@@ -6,8 +6,9 @@ import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
-import { withClient } from '../../session/session.ts';
-import type { SnapshotOptions } from './snapshot-commands.ts';
+import { withClient } from '../../session/connect.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import type { SnapshotCreateOptions, SnapshotRestoreOptions } from './snapshot-verbs.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
@@ -18,10 +19,10 @@ interface SnapshotAddress {
 }
 
 export async function createSnapshot(
-  context: CliContext,
+  context: CliContext<SnapshotCreateOptions>,
   [text = '']: readonly string[],
-  options: SnapshotOptions,
 ): Promise<ExitCode> {
+  const { options } = context;
   const { container, snapshot } = text.includes('/') ? parseSnapshot(text) : { container: text, snapshot: undefined };
   const body: SnapshotCreate = {
     ...(snapshot === undefined ? {} : { name: snapshot }),
@@ -43,7 +44,10 @@ export async function createSnapshot(
   return exitCodes.ok;
 }
 
-export async function listSnapshots(context: CliContext, [container = '']: readonly string[]): Promise<ExitCode> {
+export async function listSnapshots(
+  context: CliContext<HostOptions>,
+  [container = '']: readonly string[],
+): Promise<ExitCode> {
   if (container.includes('/')) throw usageError(`${JSON.stringify(container)} is not the name of a container`);
   await withClient(context, async (client) => {
     const snapshots = await read(client, container, context);
@@ -63,7 +67,7 @@ export async function listSnapshots(context: CliContext, [container = '']: reado
   return exitCodes.ok;
 }
 
-export async function showSnapshots(context: CliContext, texts: readonly string[]): Promise<ExitCode> {
+export async function showSnapshots(context: CliContext<HostOptions>, texts: readonly string[]): Promise<ExitCode> {
   const addresses = texts.map(parseSnapshot);
   await withClient(context, async (client) => {
     for (const address of addresses) {
@@ -77,7 +81,7 @@ export async function showSnapshots(context: CliContext, texts: readonly string[
 }
 
 export async function renameSnapshot(
-  context: CliContext,
+  context: CliContext<HostOptions>,
   [text = '', name = '']: readonly string[],
 ): Promise<ExitCode> {
   const address = parseSnapshot(text);
@@ -90,10 +94,10 @@ export async function renameSnapshot(
 }
 
 export async function restoreSnapshot(
-  context: CliContext,
+  context: CliContext<SnapshotRestoreOptions>,
   [text = '']: readonly string[],
-  options: SnapshotOptions,
 ): Promise<ExitCode> {
+  const { options } = context;
   const address = parseSnapshot(text);
   const { container, snapshot } = address;
   const body = { restore: snapshot, ...(options.stateful === true ? { stateful: true } : {}) };
@@ -101,7 +105,7 @@ export async function restoreSnapshot(
   return exitCodes.ok;
 }
 
-export async function deleteSnapshots(context: CliContext, texts: readonly string[]): Promise<ExitCode> {
+export async function deleteSnapshots(context: CliContext<HostOptions>, texts: readonly string[]): Promise<ExitCode> {
   for (const address of texts.map(parseSnapshot)) {
     await change(context, address, 'DELETE', pathOf(address.container, address.snapshot));
   }
@@ -137,7 +141,7 @@ function parseTime(text: string): Date | undefined {
 }
 
 async function change(
-  context: CliContext,
+  context: CliContext<HostOptions>,
   address: SnapshotAddress,
   method: 'POST' | 'PUT' | 'DELETE',
   path: string,

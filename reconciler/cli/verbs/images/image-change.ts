@@ -2,12 +2,16 @@
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { withClient } from '../../session/session.ts';
+import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { following } from '../../session/follow-operation.ts';
 
-export async function refreshImage(context: CliContext, [name = '']: readonly string[]): Promise<ExitCode> {
+export async function refreshImage(
+  context: CliContext<HostOptions>,
+  [name = '']: readonly string[],
+): Promise<ExitCode> {
   await withClient(context, async (client) => {
     const fingerprint = await resolveImage(client, name, context.stop);
     const path = `/1.0/images/${encodeURIComponent(fingerprint)}/refresh`;
@@ -20,7 +24,7 @@ export async function refreshImage(context: CliContext, [name = '']: readonly st
   return exitCodes.ok;
 }
 
-export async function deleteImages(context: CliContext, names: readonly string[]): Promise<ExitCode> {
+export async function deleteImages(context: CliContext<HostOptions>, names: readonly string[]): Promise<ExitCode> {
   await withClient(context, async (client) => {
     for (const name of names) {
       const fingerprint = await resolveImage(client, name, context.stop);
@@ -30,7 +34,10 @@ export async function deleteImages(context: CliContext, names: readonly string[]
   return exitCodes.ok;
 }
 
-export async function setAlias(context: CliContext, [name = '', image = '']: readonly string[]): Promise<ExitCode> {
+export async function setAlias(
+  context: CliContext<HostOptions>,
+  [name = '', image = '']: readonly string[],
+): Promise<ExitCode> {
   await withClient(context, async (client) => {
     const { metadata } = await client.get('image', await resolveImage(client, image, context.stop), context.stop);
     await putAlias(client, name, metadata.fingerprint, context.stop);
@@ -38,7 +45,7 @@ export async function setAlias(context: CliContext, [name = '', image = '']: rea
   return exitCodes.ok;
 }
 
-export async function deleteAliases(context: CliContext, names: readonly string[]): Promise<ExitCode> {
+export async function deleteAliases(context: CliContext<HostOptions>, names: readonly string[]): Promise<ExitCode> {
   await withClient(context, async (client) => {
     for (const name of names) {
       await client.delete('image_alias', name, context.stop).catch((error: unknown) => {

@@ -7,14 +7,18 @@ import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ImageExport } from '../../../../server/client/files/image-files.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { withClient } from '../../session/session.ts';
+import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import { localError } from '../containers/file-pull.ts';
+import { localError } from '../../errors/local-error.ts';
 import { resolveImage } from './image-change.ts';
 
 /** An image in two files: its metadata is FILE, its root file system FILE.root. */
-export async function exportImage(context: CliContext, [name = '', target]: readonly string[]): Promise<ExitCode> {
+export async function exportImage(
+  context: CliContext<HostOptions>,
+  [name = '', target]: readonly string[],
+): Promise<ExitCode> {
   await withClient(context, async (client) => {
     const fingerprint = await resolveImage(client, name, context.stop);
     const image = await client.exportImage(fingerprint, context.stop);

@@ -2,12 +2,13 @@
 import { formatBytes } from '../../../../server/api/text/byte-size.ts';
 import type { Image } from '../../../../server/api/image/image.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
-import { withClient } from '../../session/session.ts';
+import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 
-export async function listImages(context: CliContext, wanted: readonly string[]): Promise<ExitCode> {
+export async function listImages(context: CliContext<HostOptions>, wanted: readonly string[]): Promise<ExitCode> {
   await withClient(context, async (client) => {
     const images = (await client.list('image', context.stop))
       .filter((image) => wanted.every((text) => mentions(image, text)))

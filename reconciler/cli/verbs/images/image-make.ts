@@ -3,22 +3,21 @@ import { readFile, stat } from 'node:fs/promises';
 import type { ImageCreate } from '../../../../server/api/image/image.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import type { ImageOptions } from './image-commands.ts';
-import type { CliOptions } from '../../flags/options.ts';
-import { withClient } from '../../session/session.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import { parsePairs } from '../../flags/parse-values.ts';
+import type { ImageCopyOptions, ImageImportOptions, ImagePublishOptions } from './image-verbs.ts';
+import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
-import { localError } from '../containers/file-pull.ts';
+import { localError } from '../../errors/local-error.ts';
 import { putAlias } from './image-change.ts';
 import { following } from '../../session/follow-operation.ts';
 
 export async function importImage(
-  context: CliContext,
-  args: readonly string[],
-  options: CliOptions,
+  context: CliContext<ImageImportOptions>,
+  [file = '', rootfs]: readonly string[],
 ): Promise<ExitCode> {
-  const [file = '', rootfs] = args;
-  const given: ImageOptions = options;
-  const properties = propertiesOf(given);
+  const given = context.options;
+  const properties = parsePairs('--property', given.property);
   if (/^https?:\/\//.test(file)) {
     if (rootfs !== undefined) throw usageError('An address stands for a whole image: leave the second file out');
     return make(context, { ...factsOf(given), source: { type: 'url', url: file } });
@@ -39,11 +38,10 @@ export async function importImage(
 }
 
 export async function copyImage(
-  context: CliContext,
+  context: CliContext<ImageCopyOptions>,
   [name = '']: readonly string[],
-  options: CliOptions,
 ): Promise<ExitCode> {
-  const given: ImageOptions = options;
+  const given = context.options;
   const certificate = given.fromCert === undefined ? undefined : await readText(given.fromCert);
   return make(context, {
     ...factsOf(given),
@@ -63,11 +61,10 @@ export async function copyImage(
 }
 
 export async function publishImage(
-  context: CliContext,
+  context: CliContext<ImagePublishOptions>,
   [name = '']: readonly string[],
-  options: CliOptions,
 ): Promise<ExitCode> {
-  const given: ImageOptions = options;
+  const given = context.options;
   return make(context, {
     ...factsOf(given),
     ...(given.compression === undefined ? {} : { compression_algorithm: given.compression }),
@@ -75,7 +72,7 @@ export async function publishImage(
   });
 }
 
-async function make(context: CliContext, body: ImageCreate): Promise<ExitCode> {
+async function make(context: CliContext<HostOptions>, body: ImageCreate): Promise<ExitCode> {
   await withClient(context, async (client) => {
     const { fingerprint } = await following(context, client, () => client.create('image', body, {}, context.stop));
     tell(context, fingerprint);
@@ -88,21 +85,11 @@ function tell(context: CliContext, fingerprint: string): void {
   context.out(fingerprint);
 }
 
-const factsOf = (given: ImageOptions): Omit<ImageCreate, 'source'> => ({
+const factsOf = (given: ImageImportOptions): Omit<ImageCreate, 'source'> => ({
   ...(given.public === true ? { public: true } : {}),
   aliases: (given.alias ?? []).map((name) => ({ name })),
-  properties: propertiesOf(given),
+  properties: parsePairs('--property', given.property),
 });
-
-function propertiesOf({ property = [] }: ImageOptions): Record<string, string> {
-  return Object.fromEntries(
-    property.map((pair) => {
-      const equals = pair.indexOf('=');
-      if (equals < 1) throw usageError(`--property ${JSON.stringify(pair)} is not NAME=VALUE`);
-      return [pair.slice(0, equals), pair.slice(equals + 1)];
-    }),
-  );
-}
 
 const readText = (path: string): Promise<string> =>
   readFile(path, 'utf8').catch((error: unknown) => {

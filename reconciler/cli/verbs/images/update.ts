@@ -8,13 +8,15 @@ import { normalizeDocuments } from '../../../core/graph/normalize.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { UpdateOptions } from './image-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { fetchImage } from './fetch-image.ts';
 import { lockFilePath, readPins, writePins, type Pins } from '../../session/lock-file.ts';
-import { loadSet, withClient } from '../../session/session.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
-export async function update(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+export async function update(context: CliContext<UpdateOptions>, args: readonly string[]): Promise<ExitCode> {
   const loaded = await loadSet(context, args);
   const { objects } = normalizeDocuments(loaded.documents);
   const followers = new Map(objects.flatMap((one) => keyed(followedAlias(one), one)));
@@ -51,8 +53,8 @@ const keyed = <T>(key: string | undefined, one: T): readonly (readonly [string, 
 const byText = <T>(map: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
   [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
-function pinsBefore(context: CliContext, files: readonly string[]): Promise<Pins> {
-  return readPins({ ...context, options: { ...context.options } }, files).catch((error: unknown) => {
+function pinsBefore(context: CliContext<UpdateOptions>, files: readonly string[]): Promise<Pins> {
+  return readPins(context, files).catch((error: unknown) => {
     // A file that was named is made, too.
     if (context.options.lockFile !== undefined && error instanceof CliError && /ENOENT/.test(error.message))
       return new Map();

@@ -5,18 +5,15 @@ import { printable } from '../../../core/text/terminal-text.ts';
 import { userText, type CertificateNames } from '../../../core/drift/lifecycle-changes.ts';
 import { CertificateBook } from '../../../engine/observe/certificate-names.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { EventsOptions } from './object-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { parseDuration } from '../../flags/options.ts';
-import { withClient } from '../../session/session.ts';
+import { parseDuration } from '../../flags/parse-values.ts';
+import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
-interface EventOptions {
-  readonly type?: readonly string[];
-  readonly for?: string;
-}
-
 /** Until Ctrl-C (130), or for so long (0). */
-export async function events(context: CliContext, options: EventOptions): Promise<ExitCode> {
+export async function events(context: CliContext<EventsOptions>): Promise<ExitCode> {
+  const { options } = context;
   const types = typesOf(options.type);
   const limitMs = parseDuration('--for', options.for);
   return withClient(context, async (client) => {

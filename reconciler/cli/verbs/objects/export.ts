@@ -4,23 +4,16 @@ import { dirname, join } from 'node:path';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { filterExported } from '../../flags/label-options.ts';
-import type { CliOptions } from '../../flags/options.ts';
+import type { ExportOptions } from './object-verbs.ts';
 import { selectObjects } from '../../flags/selector.ts';
-import { observeWhole, withClient } from '../../session/session.ts';
+import { observeWhole } from '../../session/make-plan.ts';
+import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import type { Written } from '../../../manifest/write-export.ts';
 
-export interface ExportCommandOptions extends CliOptions {
-  readonly redact?: boolean;
-  readonly force?: boolean;
-}
-
-export async function exportHost(
-  context: CliContext,
-  words: readonly string[],
-  options: ExportCommandOptions,
-): Promise<ExitCode> {
+export async function exportHost(context: CliContext<ExportOptions>, words: readonly string[]): Promise<ExitCode> {
+  const { options } = context;
   const set = setNameOf(context.options, []);
   const [{ exportAcls, exportWorld }, { writeExport }] = await Promise.all([
     import('../../../core/adoption/export.ts'),

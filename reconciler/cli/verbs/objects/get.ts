@@ -4,22 +4,26 @@ import type { Client } from '../../../../server/client/client.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import { kindNames, kindOfWord, kindRow, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
 import type { CliContext } from '../../session/context.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import type { GetOptions } from './object-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { filterLive } from '../../flags/label-options.ts';
 import { paintFor } from '../../output/paint.ts';
 import { columnsOfKind, type Columns, type Shown } from './columns.ts';
-import { withClient } from '../../session/session.ts';
+import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
-const formats = ['table', 'yaml', 'json', 'name'] as const;
+export const formats = ['table', 'yaml', 'json', 'name'] as const;
 
 /** `isShown`: objects go into a table in the end, which has columns that plain lists do not know. */
-export async function get(context: CliContext, args: readonly string[], isShown = false): Promise<ExitCode> {
-  const format = context.isJson ? 'json' : formats.find((one) => one === (context.options.output ?? 'table'));
-  if (format === undefined)
-    throw usageError(`--output ${JSON.stringify(context.options.output)} is none of ${formats.join(', ')}`);
+export async function get(
+  context: CliContext<GetOptions>,
+  args: readonly string[],
+  isShown = false,
+): Promise<ExitCode> {
+  const format = context.isJson ? 'json' : formatOf(context.options.output, formats);
   const { kind, names } = wantedOf(args);
   const hasStates = kind === 'container' && (isShown || format === 'table');
   const listed = await withClient(context, (client) =>
@@ -55,12 +59,8 @@ export async function get(context: CliContext, args: readonly string[], isShown 
   return exitCodes.ok;
 }
 
-/** How the table of a kind looks. Throws for what is no kind, or no format. */
-export function columnsOf(args: readonly string[], format: string): Columns {
-  if (!formats.some((one) => one === format))
-    throw usageError(`--output ${JSON.stringify(format)} is none of ${formats.join(', ')}`);
-  return columnsOfKind(wantedOf(args).kind);
-}
+/** How the table of a kind looks. Throws for an unknown kind. */
+export const columnsOf = (args: readonly string[]): Columns => columnsOfKind(wantedOf(args).kind);
 
 /** `container web1`, or `container/web1`. */
 function wantedOf([first = '', ...rest]: readonly string[]): {

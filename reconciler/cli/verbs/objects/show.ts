@@ -4,11 +4,12 @@ import type { Reply } from '../../../../server/client/transport/reply.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import { kindRow, listedKinds, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { ShowOptions } from './object-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { parseAddress } from '../../flags/options.ts';
+import { parseAddress } from '../../flags/parse-values.ts';
 import { paintFor } from '../../output/paint.ts';
 import { fleetPlanFormat, savedPlanAt, startsAs } from '../planning/saved-plan.ts';
-import { withClient } from '../../session/session.ts';
+import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
@@ -16,7 +17,7 @@ import { yamlText } from '../../../manifest/text/yaml-text.ts';
 /** Every server has these. */
 const listed = listedKinds.filter((kind) => kindRow(kind).since === undefined);
 
-export async function show(context: CliContext, addresses: readonly string[]): Promise<ExitCode> {
+export async function show(context: CliContext<ShowOptions>, addresses: readonly string[]): Promise<ExitCode> {
   const [path = ''] = addresses;
   if (addresses.length === 1 && path !== '-' && (await startsAs(path, fleetPlanFormat)))
     return showFleetPlan(context, addresses);

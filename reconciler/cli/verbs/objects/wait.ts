@@ -7,9 +7,11 @@ import { waitFor } from '../../../../server/client/wait/wait-for.ts';
 import type { JsonObject } from '../../../core/documents/document.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { WaitOptions } from './object-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { parseAddress } from '../../flags/options.ts';
-import { loadSet, withClient } from '../../session/session.ts';
+import { parseAddress } from '../../flags/parse-values.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 
 const waitMs = 60_000;
@@ -21,11 +23,8 @@ interface Wanted {
 }
 
 /** `--for` may be repeated: all of it must hold. One after the other, each with the time that it has in the manifest or 60 s. */
-export async function wait(
-  context: CliContext,
-  args: readonly string[],
-  words: readonly string[] = ['ready'],
-): Promise<ExitCode> {
+export async function wait(context: CliContext<WaitOptions>, args: readonly string[]): Promise<ExitCode> {
+  const { for: words = ['ready'] } = context.options;
   const names = args.map(containerOf);
   const wanted: readonly Wanted[] = words.includes('ready')
     ? await declared(context, names)
@@ -67,7 +66,7 @@ function containerOf(text: string): string {
 }
 
 /** What manifests say of them; all that they declare to run when nobody is named. Named ones need no manifest. */
-async function declared(context: CliContext, names: readonly string[]): Promise<readonly Wanted[]> {
+async function declared(context: CliContext<WaitOptions>, names: readonly string[]): Promise<readonly Wanted[]> {
   const hasManifests = (context.options.file ?? []).length > 0;
   if (!hasManifests && names.length > 0) return names.map((name) => ({ name, conditions: [running] }));
   const { documents } = await loadSet(context, [], false);

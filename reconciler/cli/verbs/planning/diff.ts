@@ -13,16 +13,19 @@ import { isSecret, redact } from '../../../core/documents/secret.ts';
 import { unifiedDiff } from '../../../core/text/unified-diff.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { DiffOptions } from './planning-verbs.ts';
 import { different, withDiffCodes } from '../../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
-import { loadSet, planOf, withClient } from '../../session/session.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf } from '../../session/make-plan.ts';
+import { withClient } from '../../session/connect.ts';
 
-export const diff = (context: CliContext, args: readonly string[]): Promise<ExitCode> =>
+export const diff = (context: CliContext<DiffOptions>, args: readonly string[]): Promise<ExitCode> =>
   withDiffCodes(async () => showDiff(context, await loadSet(context, args)));
 
-/** `of`: whose objects they are, before their names. */
-export async function showDiff(context: CliContext, loaded: Loaded, of = ''): Promise<ExitCode> {
+/** `of` stands before the names of objects, such as the name of their host. */
+export async function showDiff(context: CliContext<DiffOptions>, loaded: Loaded, of = ''): Promise<ExitCode> {
   const plan = await withClient(context, async (client) => (await planOf(context, client, loaded, 'apply')).plan);
   const text = plan.changes.map((change) => diffOf(change, plan, of)).join('');
   context.io.stdout.write(context.isJson ? `${JSON.stringify({ diff: text })}\n` : painted(context, text));

@@ -12,12 +12,15 @@ import { logSeen } from '../../../engine/observe/change-log.ts';
 import { watch, type Occasion } from '../../../engine/observe/watch.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { CliContext } from '../../session/context.ts';
-import { ignoreRules, type DriftCommandOptions } from './drift-options.ts';
+import { ignoreRules } from './ignore-rules.ts';
+import type { DriftOptions } from './planning-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { readerOf } from '../../session/read-only-client.ts';
 import { jsonLine } from '../../output/render-json.ts';
-import { hostName, loadSet, planOf, withClient } from '../../session/session.ts';
+import { hostName, withClient } from '../../session/connect.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf } from '../../session/make-plan.ts';
 import { toldOnce } from '../../watch/report-once.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { endOf, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
@@ -25,33 +28,28 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const defaultIntervalMs = 300_000;
 
-export async function watchDrift(
-  context: CliContext,
-  args: readonly string[],
-  options: DriftCommandOptions,
-): Promise<ExitCode> {
-  const { intervalMs, limitMs } = watchTimes(options);
+export async function watchDrift(context: CliContext<DriftOptions>, args: readonly string[]): Promise<ExitCode> {
+  const { intervalMs, limitMs } = watchTimes(context.options);
   const loaded = await loadSet(context, args);
   return withClient(context, (client) =>
-    watchHost(context, client, { args, options, loaded, intervalMs }, endOf(context, limitMs)),
+    watchHost(context, client, { args, loaded, intervalMs }, endOf(context, limitMs)),
   );
 }
 
-export function watchTimes(options: DriftCommandOptions): WatchTimes {
-  if (options.output === 'markdown') throw usageError('--watch tells one line after the other: -o text or json');
+export function watchTimes(options: DriftOptions): WatchTimes {
+  if (options.output === 'markdown') throw usageError('--watch prints one line per change: use -o text or json');
   return timesOf(options, defaultIntervalMs);
 }
 
 export interface Watched {
   readonly args: readonly string[];
-  readonly options: DriftCommandOptions;
   readonly loaded: Loaded;
   readonly intervalMs: number;
 }
 
 /** Until `end`. */
 export async function watchHost(
-  context: CliContext,
+  context: CliContext<DriftOptions>,
   client: Client,
   wanted: Watched,
   end: AbortSignal,
@@ -59,12 +57,12 @@ export async function watchHost(
   const watcher = new DriftWatcher(context, client, wanted);
   await watch({ ...watcher.parts(), intervalMs: () => wanted.intervalMs }, end);
   if (context.stop.aborted) return exitCodes.interrupted;
-  return watcher.hasDrift && wanted.options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
+  return watcher.hasDrift && context.options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }
 
 /** Of one watch: what was known at the last look. */
 class DriftWatcher {
-  readonly #context: CliContext;
+  readonly #context: CliContext<DriftOptions>;
   readonly #client: Client;
   readonly #wanted: Watched;
   readonly #lists: CachedLists;
@@ -75,14 +73,14 @@ class DriftWatcher {
   #failure = '';
   #isLogged = true;
 
-  constructor(context: CliContext, client: Client, wanted: Watched) {
+  constructor(context: CliContext<DriftOptions>, client: Client, wanted: Watched) {
     this.#context = toldOnce(context);
     this.#client = client;
     this.#wanted = wanted;
     this.#loaded = wanted.loaded;
     this.#lists = new CachedLists(client);
     this.#book = new CertificateBook(this.#lists.list);
-    this.#out = linesOf(context, context.isJson || wanted.options.output === 'json');
+    this.#out = linesOf(context, context.isJson || context.options.output === 'json');
   }
 
   get hasDrift(): boolean {
@@ -134,7 +132,7 @@ class DriftWatcher {
     const reader = readerOf(this.#client, this.#lists.list);
     const { plan, observed, owner } = await planOf(this.#context, reader, this.#loaded, 'apply');
     // Rules end while we watch.
-    return findDrift({ plan, observed, owner, ignore: ignoreRules(this.#context, this.#wanted.options.ignore) });
+    return findDrift({ plan, observed, owner, ignore: ignoreRules(this.#context, this.#context.options.ignore) });
   }
 
   /** Manifests that are being worked on may be wrong for a while: the last good ones count. */

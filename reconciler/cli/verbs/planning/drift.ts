@@ -6,19 +6,23 @@ import type { Address } from '../../../core/documents/document.ts';
 import { readHistory } from '../../../core/history/revisions.ts';
 import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
 import type { CliContext } from '../../session/context.ts';
-import { driftFormatOf, ignoreRules, type DriftCommandOptions, type DriftFormat } from './drift-options.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import { ignoreRules } from './ignore-rules.ts';
+import type { DriftOptions } from './planning-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { readerOf } from '../../session/read-only-client.ts';
 import { jsonLine } from '../../output/render-json.ts';
-import { hostName, loadSet, planOf, withClient, type Planned } from '../../session/session.ts';
+import { hostName, withClient } from '../../session/connect.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf, type Planned } from '../../session/make-plan.ts';
 
-export async function drift(
-  context: CliContext,
-  args: readonly string[],
-  options: DriftCommandOptions,
-): Promise<ExitCode> {
-  const format = driftFormatOf(options);
-  if (options.watch === true) return (await import('./drift-watch.ts')).watchDrift(context, args, options);
+const formats = ['text', 'json', 'markdown'] as const;
+type Format = (typeof formats)[number];
+
+export async function drift(context: CliContext<DriftOptions>, args: readonly string[]): Promise<ExitCode> {
+  const { options } = context;
+  const format = formatOf(options.output, formats);
+  if (options.watch === true) return (await import('./drift-watch.ts')).watchDrift(context, args);
   const ignore = ignoreRules(context, options.ignore);
   const loaded = await loadSet(context, args);
   const { findDrift } = await import('../../../core/drift/drift.ts');
@@ -33,7 +37,7 @@ export async function drift(
 
 /** What watchers of this machine saw since the set's last apply: what came before it cannot have made what differs now. */
 async function seenSince(
-  context: CliContext,
+  context: CliContext<DriftOptions>,
   client: Client,
   { observed, owner }: Planned,
 ): Promise<ReadonlyMap<Address, Seen>> {
@@ -50,7 +54,7 @@ async function seenSince(
   return new Map(seen.map((one) => [one.address, one]));
 }
 
-async function show(context: CliContext, report: DriftReport, format: DriftFormat): Promise<void> {
+async function show(context: CliContext, report: DriftReport, format: Format): Promise<void> {
   const { driftJson, driftLine, driftMarkdown, renderDrift } = await import('../../../core/drift/render-drift.ts');
   if (context.isJson) {
     const { objects, ...rest } = driftJson(report);

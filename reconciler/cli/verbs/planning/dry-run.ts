@@ -9,16 +9,21 @@ import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { CliContext } from '../../session/context.ts';
 import { startTwinOf } from '../../session/embedded.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { parseCount } from '../../flags/options.ts';
+import { parseCount } from '../../flags/parse-values.ts';
+import type { GuardOptions, RunOptions } from '../../flags/plan-flags.ts';
 import { readerOf } from '../../session/read-only-client.ts';
-import type { Planned, ReadClient } from '../../session/session.ts';
+import type { Planned, ReadClient } from '../../session/make-plan.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
 /** Without a result where there was nothing to do. */
 export type TriedPlan = DryRun & { readonly result?: RunResult };
 
 /** Carries the plan out on a copy of the server that `client` reads. Throws as an apply would: exit code 5 when the set is locked. */
-export async function tryPlan(context: CliContext, client: ReadClient, planned: Planned): Promise<TriedPlan> {
+export async function tryPlan(
+  context: CliContext<RunOptions>,
+  client: ReadClient,
+  planned: Planned,
+): Promise<TriedPlan> {
   const { plan, observed } = planned;
   if (plan.steps.length === 0) return { trials: [] };
   const { readWorld } = await import('../../../engine/observe/read-dry-run-source.ts');
@@ -37,7 +42,11 @@ export async function tryPlan(context: CliContext, client: ReadClient, planned: 
   }
 }
 
-async function runOn(context: CliContext, copy: Client, { plan, observed, owner }: Planned): Promise<TriedPlan> {
+async function runOn(
+  context: CliContext<RunOptions>,
+  copy: Client,
+  { plan, observed, owner }: Planned,
+): Promise<TriedPlan> {
   const { io, options } = context;
   const [{ dryRun }, { SetRun }, { LockedError }, { pause }] = await Promise.all([
     import('../../../engine/runs/dry-run.ts'),
@@ -82,7 +91,7 @@ export async function showTried(
 
 /** What an apply of the plan would end with, as far as could be tried. */
 export async function exitCodeOfTried(
-  context: CliContext,
+  context: CliContext<GuardOptions>,
   plan: Plan,
   tried: TriedPlan | undefined,
 ): Promise<ExitCode> {

@@ -1,13 +1,12 @@
-// `gantry graph`: who needs whom among declared objects, as Mermaid or DOT; reaches no daemon.
+// `gantry graph`: the dependencies among declared objects, as Mermaid or DOT; contacts no daemon.
 import type { CliContext } from '../../session/context.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import type { GraphOptions } from './planning-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { loadSet } from '../../session/session.ts';
-import { usageError } from '../../errors/usage-error.ts';
+import { loadSet } from '../../session/load-set.ts';
 
-export async function graph(context: CliContext, args: readonly string[]): Promise<ExitCode> {
-  const format = context.options.output ?? 'mermaid';
-  if (format !== 'mermaid' && format !== 'dot')
-    throw usageError(`--output ${JSON.stringify(format)} is neither mermaid nor dot`);
+export async function graph(context: CliContext<GraphOptions>, args: readonly string[]): Promise<ExitCode> {
+  const format = formatOf(context.options.output, ['mermaid', 'dot']);
   const { documents } = await loadSet(context, args, false);
   const { graphDot, graphMermaid } = await import('../../../core/render/render-graph.ts');
   context.io.stdout.write(format === 'dot' ? graphDot({ documents }) : graphMermaid({ documents }));

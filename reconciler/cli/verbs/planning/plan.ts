@@ -3,21 +3,26 @@ import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { dryRunKind } from '../../flags/options.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import { dryRunKind } from '../../flags/plan-flags.ts';
+import type { PlanVerbOptions } from './planning-verbs.ts';
 import { writePlan } from './saved-plan.ts';
-import { loadSet, planOf, printPlan, refuseChanges, withClient } from '../../session/session.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf } from '../../session/make-plan.ts';
+import { printPlan, refuseChanges } from '../../session/show-plan.ts';
+import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
 const formats = ['text', 'json', 'yaml', 'markdown', 'junit'] as const;
 type Format = (typeof formats)[number];
 
-export async function plan(context: OpenContext, args: readonly string[], isDestroy: boolean): Promise<ExitCode> {
+export async function plan(context: OpenContext<PlanVerbOptions>, args: readonly string[]): Promise<ExitCode> {
   const { options } = context;
-  const format = formatOf(options.output, options.format);
+  const format = planFormatOf(options);
   const isTried = dryRunKind(options) === 'server';
   const loaded = await loadSet(context, args);
   const { made, tried } = await withClient(context, async (client) => {
-    const planned = await planOf(context, client, loaded, isDestroy ? 'destroy' : 'apply');
+    const planned = await planOf(context, client, loaded, options.destroy === true ? 'destroy' : 'apply');
     if (options.out !== undefined) await writePlan(context, client, loaded, planned, args, options.out);
     const tried = isTried ? await (await import('./dry-run.ts')).tryPlan(context, client, planned) : undefined;
     return { made: planned.plan, tried };
@@ -27,23 +32,25 @@ export async function plan(context: OpenContext, args: readonly string[], isDest
     await (await import('./dry-run.ts')).showTried(context, tried, loaded.locate);
   if (format !== 'text') await refuseChanges(context, made);
   if (options.out !== undefined)
-    context.note(`The plan is kept in ${options.out}: gantry apply ${options.out} does exactly that.`);
+    context.note(`Saved the plan to ${options.out}. To carry it out: gantry apply ${options.out}`);
   if (tried !== undefined) return (await import('./dry-run.ts')).exitCodeOfTried(context, made, tried);
   if (made.guards.length > 0) return exitCodes.guard;
   const { hasDifferences } = await import('../../../core/plan/summary.ts');
   return options.detailedExitcode === true && hasDifferences(made) ? exitCodes.changes : exitCodes.ok;
 }
 
-function formatOf(output: string | undefined, format: string | undefined): Format {
+function planFormatOf({ output, format }: PlanVerbOptions): Format {
   if (format !== undefined && !['text', 'plan-json'].includes(format))
     throw usageError('--format is text or plan-json');
-  const wanted = output ?? (format === 'plan-json' ? 'json' : 'text');
-  const known = formats.find((one) => one === wanted);
-  if (known === undefined) throw usageError(`--output ${JSON.stringify(wanted)} is none of ${formats.join(', ')}`);
-  return known;
+  return formatOf(output ?? (format === 'plan-json' ? 'json' : 'text'), formats);
 }
 
-async function show(context: OpenContext, made: Plan, format: Format, tried: DryRun | undefined): Promise<void> {
+async function show(
+  context: OpenContext<PlanVerbOptions>,
+  made: Plan,
+  format: Format,
+  tried: DryRun | undefined,
+): Promise<void> {
   if (format === 'junit') {
     const { renderJunit } = await import('../../../core/render/render-junit.ts');
     context.io.stdout.write(renderJunit(made));

@@ -18,18 +18,24 @@ import {
 import { isChange } from '../../../core/plan/summary.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import type { ManifestOptions } from '../../flags/manifest-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { inputFiles } from '../../session/input-files.ts';
 import { planOptionsFor } from '../../flags/label-options.ts';
 import { cutWritten, filledFrom } from '../../session/revision.ts';
-import { loadSet, planFor, type Planned } from '../../session/session.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planFor, type Planned, type PlanningOptions } from '../../session/make-plan.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** The one argument, when it is a saved plan. */
-export async function savedPlanAt(args: readonly string[], context: CliContext): Promise<SavedPlan | undefined> {
+export async function savedPlanAt(
+  args: readonly string[],
+  context: CliContext<ManifestOptions & HostOptions>,
+): Promise<SavedPlan | undefined> {
   const [path] = args;
   if (path === undefined || args.length > 1 || path === '-' || (context.options.file ?? []).length > 0)
     return undefined;
@@ -67,7 +73,7 @@ export async function startsAs(path: string, format: string): Promise<boolean> {
 }
 
 export async function writePlan(
-  context: CliContext,
+  context: CliContext<PlanningOptions>,
   client: Client,
   loaded: Loaded,
   planned: Planned,
@@ -79,7 +85,7 @@ export async function writePlan(
 
 /** What is kept of a plan. */
 export async function planToSave(
-  context: CliContext,
+  context: CliContext<PlanningOptions>,
   client: Client,
   loaded: Loaded,
   { plan, owner, images }: Planned,
@@ -154,7 +160,11 @@ async function serverOf(client: Client, signal: AbortSignal): Promise<string> {
 }
 
 /** What of the saved plan is still to do. Throws with exit code 3 when it is no longer that plan. */
-export async function planAgain(context: CliContext, client: Client, saved: SavedPlan): Promise<Planned> {
+export async function planAgain(
+  context: CliContext<PlanningOptions>,
+  client: Client,
+  saved: SavedPlan,
+): Promise<Planned> {
   const server = await serverOf(client, context.stop);
   if (server !== saved.server) throw new CliError('The plan was made for another server', exitCodes.stale);
   const documents = await withSecrets(context, saved);
@@ -185,7 +195,7 @@ export async function planAgain(context: CliContext, client: Client, saved: Save
   return { ...planned, plan, revision: { written, paths: saved.paths } };
 }
 
-async function withSecrets(context: CliContext, saved: SavedPlan): Promise<readonly Document[]> {
+async function withSecrets(context: CliContext<PlanningOptions>, saved: SavedPlan): Promise<readonly Document[]> {
   if (!hasSecrets(saved.documents)) return saved.documents;
   const { documents } = await loadSet(context, saved.paths);
   const restored = restoreSecrets(saved.documents, documents);

@@ -7,7 +7,10 @@ import { globalAddresses } from '../../../../server/client/wait/describe-state.t
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
-import { loadSet, makePlan, withClient } from '../../session/session.ts';
+import type { StatusOptions } from './planning-verbs.ts';
+import { loadSet } from '../../session/load-set.ts';
+import { planOf } from '../../session/make-plan.ts';
+import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 
 export interface StatusRow {
@@ -17,10 +20,10 @@ export interface StatusRow {
   readonly addresses: readonly string[];
 }
 
-export async function status(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+export async function status(context: CliContext<StatusOptions>, args: readonly string[]): Promise<ExitCode> {
   const loaded = await loadSet(context, args);
   const { rows, isChanged } = await withClient(context, async (client) => {
-    const plan = await makePlan(context, client, loaded, 'apply');
+    const { plan } = await planOf(context, client, loaded, 'apply');
     const states = await containerStates(context, client, plan);
     return { rows: statusRows(plan, states), isChanged: plan.changes.some((change) => syncOf(change) !== 'in sync') };
   });

@@ -1,10 +1,11 @@
-// `gantry validate`: reads the manifests and says what is wrong with them; reaches no daemon.
+// `gantry validate`: reads the manifests and reports their problems; contacts no daemon.
 import type { CliContext } from '../../session/context.ts';
+import type { ValidateOptions } from './planning-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
-import { loadInputOf } from '../../session/session.ts';
+import { loadInputOf } from '../../session/load-set.ts';
 
-export async function validate(context: CliContext, args: readonly string[]): Promise<ExitCode> {
+export async function validate(context: CliContext<ValidateOptions>, args: readonly string[]): Promise<ExitCode> {
   const { options, io } = context;
   const { loadManifests } = await import('../../../manifest/load.ts');
   const input = await loadInputOf(context, args, false);

@@ -7,10 +7,11 @@ import type { Client } from '../../../../server/client/client.ts';
 import type { Server } from '../../../../server/api/server/server.ts';
 import { version } from '../../../../server/api/version.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { DoctorOptions } from './setup-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { hostOf } from '../../session/host.ts';
 import { paintFor } from '../../output/paint.ts';
-import { withClient } from '../../session/session.ts';
+import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
@@ -23,7 +24,7 @@ export interface Finding {
   readonly host?: string;
 }
 
-export async function doctor(context: CliContext): Promise<ExitCode> {
+export async function doctor(context: CliContext<DoctorOptions>): Promise<ExitCode> {
   const there = await daemonFindings(context);
   const findings = [...(await localFindings(context)), ...there.findings];
   showFindings(context, findings);
@@ -41,7 +42,7 @@ export const localFindings = async (context: CliContext): Promise<readonly Findi
 ];
 
 export async function daemonFindings(
-  context: CliContext,
+  context: CliContext<DoctorOptions>,
 ): Promise<{ readonly findings: readonly Finding[]; readonly isReached: boolean }> {
   try {
     return { findings: await withClient(context, (client) => daemon(context, client)), isReached: true };
@@ -84,7 +85,7 @@ async function state(context: CliContext): Promise<Finding> {
 }
 
 /** What is wrong names its remedy where there is one; that another host may be meant is worth saying always. */
-const remedyOf = ({ options, io }: CliContext): string =>
+const remedyOf = ({ options, io }: CliContext<DoctorOptions>): string =>
   options.embedded !== undefined
     ? 'look at what the daemon says above'
     : `this is ${hostOf(options, io)}; --host or GANTRY_HOST name another`;

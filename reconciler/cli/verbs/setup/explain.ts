@@ -1,10 +1,10 @@
 // `gantry explain KIND[.path]`: what a manifest may say there, `explain terraform`: what is refused of Terraform JSON. Both from the
 // tables that judge it; reaches no daemon.
+import { kindOfWord } from '../../../../server/api/kinds.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Explanation } from '../../../core/kinds/explain-kinds.ts';
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { kindOfWord } from '../../../../server/api/kinds.ts';
 import { paintFor } from '../../output/paint.ts';
 import { CliError } from '../../errors/usage-error.ts';
 

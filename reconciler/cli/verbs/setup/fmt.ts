@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { LoadInput } from '../../../manifest/load-contract.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { FmtOptions } from './setup-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { loadInputOf } from '../../session/session.ts';
+import { loadInputOf } from '../../session/load-set.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
-export async function fmt(context: CliContext, args: readonly string[], isCheck: boolean): Promise<ExitCode> {
+export async function fmt(context: CliContext<FmtOptions>, args: readonly string[]): Promise<ExitCode> {
+  const isCheck = context.options.check === true;
   const [{ readSources }, { formatManifest }] = await Promise.all([
     import('../../../manifest/text/sources.ts'),
     import('../../../manifest/text/format.ts'),
@@ -33,7 +35,7 @@ export async function fmt(context: CliContext, args: readonly string[], isCheck:
 }
 
 /** Texts come from the command's own stdin, not the process's. */
-async function inputOf(context: CliContext, args: readonly string[]): Promise<LoadInput> {
+async function inputOf(context: CliContext<FmtOptions>, args: readonly string[]): Promise<LoadInput> {
   const input = await loadInputOf(context, args, false);
   if (!input.paths.includes('-')) return input;
   const chunks: Buffer[] = [];

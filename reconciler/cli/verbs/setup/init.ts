@@ -3,14 +3,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { CliContext } from '../../session/context.ts';
+import type { InitOptions } from './setup-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { templates, type Template } from './init-templates.ts';
 
 export const schemaFile = 'gantry.schema.json';
 
-export async function init(context: CliContext, directory = '.', name = 'container'): Promise<ExitCode> {
-  const template = templateOf(name);
+export async function init(context: CliContext<InitOptions>, directory = '.'): Promise<ExitCode> {
+  const template = templateOf(context.options.template ?? 'container');
   const { manifestSchema } = await import('../../../../server/api/schema/manifest-schema.ts');
   const files: readonly (readonly [string, string])[] = [
     [schemaFile, `${JSON.stringify(manifestSchema(), null, 2)}\n`],

@@ -97,16 +97,16 @@ describe('looking at several hosts', () => {
       { host: 'web1', number: 2, message: 'second' },
       { host: 'web1', number: 1, message: 'first' },
     ]);
-    expect((await gantry(['history', 'show', '1'])).stderr).toContain('gantry history show is for one host');
+    expect((await gantry(['history', 'show', '1'])).stderr).toContain('gantry history show works on one host');
     const shown = await cli(['history', 'show', '1', '--host', 'web1', '--hosts', join(dir, 'hosts.yaml')]);
     expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('rank 0')]);
-    expect((await cli(['history', '-l', 'rank'])).stderr).toContain('--selector chooses hosts here');
+    expect((await cli(['history', '-l', 'rank'])).stderr).toContain('--selector selects hosts here');
   }, 60_000);
 
   it('export writes each host into a directory of its own, which plans to nothing there', async () => {
     await apply('64MiB', '--host', 'web1');
     expect((await gantry(['export'])).code).toBe(64);
-    expect((await gantry(['export', '-o', join(dir, 'all.yaml')])).stderr).toContain('say which with -o DIR');
+    expect((await gantry(['export', '-o', join(dir, 'all.yaml')])).stderr).toContain('name DIR with -o DIR');
     writeHosts(nobody());
     const run = await gantry(['export', 'profile', '-o', join(dir, 'live')]);
     expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('gone: unreachable')]);

@@ -1,0 +1,53 @@
+// Parses the texts of flags and arguments: addresses, variables, numbers, durations. Pure; wrong values are usage errors.
+import { kindNames, kindOfWord } from '../../../server/api/kinds.ts';
+import type { Address } from '../../core/documents/document.ts';
+import { usageError } from '../errors/usage-error.ts';
+
+/** `container/web1`, with some leniency about the kind. */
+export function parseAddress(text: string): Address {
+  const slash = text.indexOf('/');
+  const word = text.slice(0, Math.max(slash, 0));
+  const kind = kindOfWord(word);
+  const name = text.slice(slash + 1);
+  if (kind === undefined || name === '') {
+    throw usageError(`${JSON.stringify(text)} is not KIND/NAME; kinds are ${kindNames.join(', ')}`);
+  }
+  return `${kind}/${name}`;
+}
+
+/** Of `--var NAME=VALUE` and flags like it. */
+export function parsePairs(flag: string, pairs: readonly string[] = []): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const equals = pair.indexOf('=');
+      if (equals < 1) throw usageError(`${flag} ${JSON.stringify(pair)} is not NAME=VALUE`);
+      return [pair.slice(0, equals), pair.slice(equals + 1)];
+    }),
+  );
+}
+
+export function parseCount(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const count = Number(text);
+  if (!/^\d+$/.test(text) || count < 1) throw usageError(`${flag} ${JSON.stringify(text)} is not a number from 1 on`);
+  return count;
+}
+
+/** From 0 on. */
+export function parseNumber(flag: string, text: string | undefined): number | undefined {
+  if (text !== undefined && !/^\d+$/.test(text)) throw usageError(`${flag} ${JSON.stringify(text)} is not a number`);
+  return text === undefined ? undefined : Number(text);
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `90s`, `5m`, `1h30m`, or bare seconds. */
+export function parseDuration(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  const parts = [...text.matchAll(/(\d+)(ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map(([part]) => part).join('') !== text) {
+    throw usageError(`${flag} ${JSON.stringify(text)} is not a duration such as 90s, 5m or 1h30m`);
+  }
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (unitMs[unit ?? ''] ?? 0), 0);
+}

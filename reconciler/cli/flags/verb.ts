@@ -1,0 +1,21 @@
+// What the command line knows of a verb before its code is loaded.
+import type { Flags, Options } from './flag.ts';
+
+/** The names that a shell completes an argument with. */
+export type Completion = 'address' | 'kind' | 'container' | 'file';
+
+/** As commander writes it (`<name>`, `[path...]`), its meaning, and what completes it (files, unless said otherwise). */
+export type Argument = readonly [written: string, doc?: string, completion?: Completion];
+
+export interface Verb<F extends Flags = Flags> {
+  /** `plan`, or `image list` for a verb of a group. */
+  readonly name: string;
+  readonly alias?: string;
+  readonly summary: string;
+  readonly args?: readonly Argument[];
+  readonly flags: F;
+  /** Command lines that the help shows. */
+  readonly examples?: readonly string[];
+}
+
+export type OptionsOf<V extends Verb> = Options<V['flags']>;

@@ -1,0 +1,41 @@
+// `gantry apply --hosts` and `gantry destroy --hosts`: of manifests or of a saved plan, for real or as a dry run.
+import type { Plan } from '../../core/plan/plan.ts';
+import type { ExitCode } from '../errors/exit-codes.ts';
+import { dryRunKind } from '../flags/plan-flags.ts';
+import type { OpenContext } from '../session/context.ts';
+import { apply } from '../verbs/applying/apply.ts';
+import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
+import { savedPlanAt } from '../verbs/planning/saved-plan.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { fleetPlanAt } from './fleet-plan.ts';
+import { onOneHost } from './one-host.ts';
+
+export async function applyFleet(
+  context: OpenContext<ApplyOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+): Promise<ExitCode> {
+  if ((await savedPlanAt(args, context)) !== undefined)
+    return onOneHost(context, fleet, 'A saved plan', (own) => apply(own, args, 'apply'));
+  const saved = await fleetPlanAt(args);
+  if (saved === undefined) return changeFleet(context, fleet, args, 'apply');
+  return dryRunKind(context.options) === undefined
+    ? (await import('./rollout.ts')).rollOutSaved(context, fleet, saved)
+    : (await import('./plan.ts')).dryRunSaved(context, fleet, saved);
+}
+
+export const destroyFleet = (
+  context: OpenContext<ApplyOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+): Promise<ExitCode> => changeFleet(context, fleet, args, 'destroy');
+
+const changeFleet = async (
+  context: OpenContext<ApplyOptions>,
+  fleet: Fleet,
+  args: readonly string[],
+  mode: Plan['mode'],
+): Promise<ExitCode> =>
+  dryRunKind(context.options) === undefined
+    ? (await import('./rollout.ts')).rollOut(context, fleet, args, mode)
+    : (await import('./plan.ts')).showFleetPlan(context, fleet, args, mode);

@@ -1,0 +1,22 @@
+// With --hosts, runs a command that works on one host only on the host that is selected.
+import type { ExitCode } from '../errors/exit-codes.ts';
+import { usageError } from '../errors/usage-error.ts';
+import type { HostOptions } from '../flags/host-flags.ts';
+import type { OpenContext } from '../session/context.ts';
+import type { Fleet } from './choose-hosts.ts';
+import { oneHostContext, scopeOf } from './host-context.ts';
+
+/** `what`: as the message names it when several hosts are selected. */
+export function onOneHost<O extends HostOptions>(
+  context: OpenContext<O>,
+  { chosen, all }: Fleet,
+  what: string,
+  work: (context: OpenContext<O>) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const [host, ...others] = chosen;
+  if (host === undefined || others.length > 0) {
+    const names = chosen.map((one) => one.name).slice(0, 12);
+    throw usageError(`${what} works on one host: select it with --host (${names.join(', ')})`);
+  }
+  return work(oneHostContext(context, host, scopeOf(all, undefined)));
+}

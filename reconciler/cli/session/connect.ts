@@ -1,0 +1,80 @@
+// Connects a command to its daemon, or to one that it starts for itself.
+import { resolve } from 'node:path';
+import { connect, type Client } from '../../../server/client/client.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { ClientError } from '../../../server/client/client-error.ts';
+import type { CliContext } from './context.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { clientOptionsOf, hostOf, type ConnectOptions } from './host.ts';
+import type { HostOptions } from '../flags/host-flags.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
+
+/** Runs `work` with a client; with --embedded, a daemon runs for that time. */
+export async function withClient<T>(
+  context: CliContext<ConnectOptions>,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const { options, io } = context;
+  if (options.embedded === undefined && options.runtime !== undefined) {
+    throw usageError('--runtime needs --embedded');
+  }
+  if (options.embedded === undefined) return connected(context, hostOf(options, io), work);
+  if (options.host !== undefined) throw usageError('--embedded and --host cannot be used together');
+  const { startEmbedded } = await import('./embedded.ts');
+  const daemon = await startEmbedded(
+    { directory: options.embedded, ...(options.runtime === undefined ? {} : { runtime: options.runtime }) },
+    io.env,
+    (text) => context.note(text),
+  );
+  try {
+    context.note(`Started a daemon for this run in ${options.embedded} (runtime ${daemon.runtime})`);
+    return await connected(context, daemon.host, work);
+  } finally {
+    await daemon.stop();
+  }
+}
+
+/** The host as journals name it: an embedded daemon by its directory, since its socket may be anywhere. */
+export const hostName = ({ options }: CliContext<HostOptions>, client: Client): string =>
+  options.embedded === undefined ? client.host : `embedded:${resolve(options.embedded)}`;
+
+async function connected<T>(
+  context: CliContext<ConnectOptions>,
+  host: string,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const client = await connectTo(context, host);
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** After this time without an answer a note is printed. */
+const silentMs = 3000;
+
+async function connectTo(context: CliContext<ConnectOptions>, host: string): Promise<Client> {
+  const options = await clientOptionsOf(context.options);
+  const timer = setTimeout(() => context.note(`${host} does not answer yet; still waiting`), silentMs);
+  try {
+    return await connect(host, options, context.stop);
+  } catch (error) {
+    if (context.stop.aborted) throw stoppedAt(host, context.stop.reason);
+    if (!(error instanceof ClientError)) throw usageError(reasonOf(error));
+    const flags = error.code === 'untrusted' ? ' (--server-cert, --client-cert, --client-key)' : '';
+    const text =
+      error.code === 'timeout'
+        ? `${host} accepts connections but does not answer (${error.message}): see the log of that daemon`
+        : `${error.message}${flags}`;
+    throw new CliError(text, exitCodes.unreachable, error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The time was over before there was a connection: the host is named. */
+const stoppedAt = (host: string, reason: unknown): unknown =>
+  reason instanceof CliError && reason.exitCode === exitCodes.error
+    ? new CliError(`${reason.message}, and ${host} had not answered`, exitCodes.unreachable, reason)
+    : reason;

@@ -1,0 +1,91 @@
+// Reads the manifests that a command names. Prints their problems and throws.
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { LiveData } from '../../manifest/terraform/load-with-data.ts';
+import type { Loaded, LoadInput } from '../../manifest/load-contract.ts';
+import type { CliContext } from './context.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import type { ConnectOptions } from './host.ts';
+import { inputFiles } from './input-files.ts';
+import type { HostOptions, SelectorOptions } from '../flags/host-flags.ts';
+import { objectSelector } from '../flags/label-options.ts';
+import type { ManifestOptions } from '../flags/manifest-flags.ts';
+import { parsePairs } from '../flags/parse-values.ts';
+import { planOptionsOf, type GuardOptions } from '../flags/plan-flags.ts';
+import { CliError } from '../errors/usage-error.ts';
+import { withClient } from './connect.ts';
+
+/** Which documents there are. */
+export type LoadOptions = ManifestOptions & ConnectOptions & SelectorOptions & GuardOptions;
+
+export async function loadInputOf(
+  context: CliContext<ManifestOptions & Pick<HostOptions, 'project'>>,
+  args: readonly string[],
+  readImages: boolean,
+): Promise<LoadInput> {
+  const { options, io, host } = context;
+  return {
+    ...(await inputFiles(args, options, host?.vars, io.env)),
+    ...(options.recursive === true ? { recursive: true } : {}),
+    vars: parsePairs('--var', options.var),
+    env: io.env,
+    readImages,
+    // Verbs that only inspect manifests need no secrets.
+    readSecrets: readImages,
+    nowMs: io.nowMs(),
+    ...(options.project === undefined ? {} : { project: options.project }),
+    ...(host === undefined ? {} : { host: host.view }),
+    ...(host?.stdin === undefined ? {} : { stdin: host.stdin }),
+  };
+}
+
+/** The manifests of arguments and flags. Throws after their errors have been shown. */
+export async function loadSet(
+  context: CliContext<LoadOptions>,
+  args: readonly string[],
+  readImages = true,
+): Promise<Loaded> {
+  const { loaded, diagnostics, paths } = await loadQuietly(context, args, readImages);
+  await context.diagnostics(diagnostics);
+  throwOnErrors(diagnostics, paths);
+  return loaded;
+}
+
+export interface LoadedQuietly {
+  readonly loaded: Loaded;
+  /** Of single files and across files. */
+  readonly diagnostics: readonly Diagnostic[];
+  readonly paths: readonly string[];
+}
+
+/** The same, without printing problems: the caller does that. */
+export async function loadQuietly(
+  context: CliContext<LoadOptions>,
+  args: readonly string[],
+  readImages = true,
+): Promise<LoadedQuietly> {
+  // Wrong flags are refused before files are read and daemons are contacted.
+  planOptionsOf(context.options);
+  objectSelector(context.options);
+  const { loadManifests } = await import('../../manifest/load.ts');
+  const input = await loadInputOf(context, args, readImages);
+  const loaded = await loadManifests({ ...input, live: (requests) => askServer(context, requests) }, context.stop);
+  const { validateDocuments } = await import('../../core/graph/check-documents.ts');
+  // Cycles are errors whatever the server holds; all other checks across documents need its objects.
+  const cycles = validateDocuments(loaded.documents, loaded.broken)
+    .filter(({ code }) => code === 'reference-cycle')
+    .map((found) => loaded.locate(found));
+  return { loaded, diagnostics: [...loaded.diagnostics, ...cycles], paths: input.paths };
+}
+
+/** Data sources of Terraform JSON are read before the documents are complete. */
+async function askServer(context: CliContext<ConnectOptions>, requests: Parameters<LiveData>[0]): ReturnType<LiveData> {
+  const { readData } = await import('../../manifest/terraform/live-data.ts');
+  return withClient(context, (client) => readData(client, requests, context.stop));
+}
+
+export function throwOnErrors(diagnostics: readonly Diagnostic[], paths: readonly string[]): void {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+  if (errors > 0) {
+    throw new CliError(`${errors} ${errors === 1 ? 'error' : 'errors'} in ${paths.join(', ')}`, exitCodes.error);
+  }
+}

@@ -1,0 +1,35 @@
+// Prints a plan, for people or machines.
+import type { Plan } from '../../core/plan/plan.ts';
+import type { CliContext, OpenContext } from './context.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import type { PlanFlagOptions } from '../flags/plan-flags.ts';
+import { CliError } from '../errors/usage-error.ts';
+
+/** Shows the plan on stdout, for people or machines. */
+export async function printPlan(
+  context: OpenContext<PlanFlagOptions>,
+  plan: Plan,
+  operation: 'plan' | 'apply' | 'destroy',
+): Promise<void> {
+  const { summaryLine } = await import('../../core/plan/summary.ts');
+  if (context.isJson) {
+    const { planLines } = await import('../output/render-json.ts');
+    for (const line of planLines(plan, operation, summaryLine(plan.summary), context.io.nowMs())) context.json(line);
+  } else {
+    const { renderPlan } = await import('../../core/render/render-plan.ts');
+    const showsSecrets = context.options.showSecrets === true;
+    const isCompact = context.options.compact === true;
+    const text = renderPlan(plan, { color: context.color, showsSecrets, isCompact }).trimEnd();
+    // Other verbs ask for approval next, which a pager would delay.
+    if (operation === 'plan') await (await import('./pager.ts')).showPaged(context, text);
+    else context.out(text);
+  }
+  await refuseChanges(context, plan);
+}
+
+/** With --expect-no-changes a plan with changes is an error, and nothing is done. */
+export async function refuseChanges({ options }: CliContext<PlanFlagOptions>, plan: Plan): Promise<void> {
+  if (options.expectNoChanges !== true) return;
+  const { hasDifferences } = await import('../../core/plan/summary.ts');
+  if (hasDifferences(plan)) throw new CliError('There are changes, and --expect-no-changes was given', exitCodes.error);
+}

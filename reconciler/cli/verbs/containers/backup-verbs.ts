@@ -1,0 +1,62 @@
+// Declares the verbs of the group `gantry backup`.
+import { text, toggle } from '../../flags/flag.ts';
+import { hostFlags } from '../../flags/host-flags.ts';
+import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
+
+const container: Argument = ['<container>', 'the container', 'container'];
+
+export const backupCreate = {
+  name: 'backup create',
+  summary: 'make a backup of a container',
+  args: [container, ['[name]', 'name of the backup (default: backup0, backup1, ...)']],
+  flags: {
+    ...hostFlags,
+    containerOnly: toggle('--container-only', 'without snapshots'),
+    optimized: toggle('--optimized', 'use the format of the storage driver, for pools of the same driver'),
+    compression: text('--compression <program>', 'none, gzip, zstd, xz, ... (default: as the server is configured)'),
+    expires: text('--expires <time>', 'when the server deletes it, such as 2030-01-31T12:00:00Z'),
+  },
+} satisfies Verb;
+export type BackupCreateOptions = OptionsOf<typeof backupCreate>;
+
+export const backupList = {
+  name: 'backup list',
+  alias: 'ls',
+  summary: 'list the backups of a container',
+  args: [container],
+  flags: hostFlags,
+} satisfies Verb;
+
+export const backupExport = {
+  name: 'backup export',
+  summary: 'download a backup',
+  args: [
+    container,
+    ['<name>', 'name of the backup'],
+    ['[file]', 'file to create, or - for stdout (default: CONTAINER-NAME.backup)'],
+  ],
+  flags: hostFlags,
+} satisfies Verb;
+
+export const backupImport = {
+  name: 'backup import',
+  summary: 'create a container from a backup file',
+  args: [
+    ['<file>', 'the backup, or - for stdin'],
+    ['[name]', 'name of the container (default: as in the backup)'],
+  ],
+  flags: {
+    ...hostFlags,
+    storage: text('-s, --storage <pool>', 'pool for its files (default: as in the backup)'),
+    allowHostAccess: toggle('--allow-host-access', 'allow access to the host: privileged, paths of the host, raw.*'),
+  },
+} satisfies Verb;
+export type BackupImportOptions = OptionsOf<typeof backupImport>;
+
+export const backupDelete = {
+  name: 'backup delete',
+  alias: 'rm',
+  summary: 'delete backups of a container',
+  args: [container, ['<name...>', 'names of the backups']],
+  flags: hostFlags,
+} satisfies Verb;

@@ -1,0 +1,105 @@
+// Declares the verbs that work in one container: exec, console, copy, move, file.
+import { list, text, toggle } from '../../flags/flag.ts';
+import { hostFlags } from '../../flags/host-flags.ts';
+import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
+
+export const exec = {
+  name: 'exec',
+  summary: 'run a command in a container: gantry exec NAME -- COMMAND...',
+  args: [['<name command...>', 'the container, then the command and its arguments', 'container']],
+  flags: {
+    ...hostFlags,
+    tty: toggle('-t, --tty', 'allocate a terminal (default: when this program has one)', {
+      opposite: toggle('-T, --no-tty', 'use pipes'),
+    }),
+    env: list('--env <name=value>', 'set an environment variable of the command; may be repeated'),
+    cwd: text('--cwd <dir>', 'working directory of the command'),
+    user: text('--user <id>', 'user id in the container (default 0)'),
+    group: text('--group <id>', 'group id in the container (default 0)'),
+  },
+  examples: ['gantry exec web1 -- ls -l /srv', 'gantry exec web1 --user 1000 -- id'],
+} satisfies Verb;
+export type ExecOptions = OptionsOf<typeof exec>;
+
+export const attachConsole = {
+  name: 'console',
+  summary: "attach to a container's console; Ctrl-a q detaches",
+  args: [['<name...>', 'the container', 'container']],
+  flags: hostFlags,
+} satisfies Verb;
+
+const copyArgs: readonly Argument[] = [
+  ['<name>', 'the container, or a snapshot of it as NAME/SNAPSHOT', 'container'],
+  ['[new-name]', 'name of the copy (default: the same, on another server)'],
+];
+const copyFlags = {
+  ...hostFlags,
+  targetHost: text('--target-host <url>', 'server to copy to (default: the same server)'),
+  targetClientCert: text('--target-client-cert <file>', 'client certificate for that server (default: --client-cert)'),
+  targetClientKey: text('--target-client-key <file>', 'key of that certificate, PEM'),
+  targetServerCert: text('--target-server-cert <file|fingerprint>', 'accept only this certificate of that server'),
+  mode: text('--mode <mode>', 'which side connects: the target (pull), the source (push) or this program (relay)'),
+  containerOnly: toggle('--container-only', 'without snapshots'),
+  storage: text('--storage <pool>', 'pool for the root disk'),
+  live: toggle('--live', 'copy a checkpoint of its processes too', {
+    isHidden: true,
+    opposite: toggle('--no-live', 'copy the files of a running container as they are'),
+  }),
+};
+
+export const copy = {
+  name: 'copy',
+  alias: 'cp',
+  summary: 'copy a container, also to another server',
+  args: copyArgs,
+  flags: { ...copyFlags, refresh: toggle('--refresh', 'bring an existing copy up to date') },
+} satisfies Verb;
+export type CopyOptions = OptionsOf<typeof copy>;
+
+export const move = {
+  name: 'move',
+  alias: 'mv',
+  summary: 'move a container to another server, pool or name',
+  args: copyArgs,
+  flags: copyFlags,
+} satisfies Verb;
+
+const inContainer = 'in a container, as NAME/path';
+const recursive = toggle('-r, --recursive', 'copy directories with everything in them');
+
+export const filePull = {
+  name: 'file pull',
+  summary: 'copy files out of a container',
+  args: [
+    ['<source>', inContainer, 'container'],
+    ['<target>', 'local path; - for stdout'],
+  ],
+  flags: { ...hostFlags, recursive },
+} satisfies Verb;
+export type FilePullOptions = OptionsOf<typeof filePull>;
+
+export const filePush = {
+  name: 'file push',
+  summary: 'copy files into a container',
+  args: [
+    ['<source>', 'local path; - for stdin'],
+    ['<target>', inContainer],
+  ],
+  flags: {
+    ...hostFlags,
+    uid: text('--uid <id>', 'owner in the container (default 0)'),
+    gid: text('--gid <id>', 'group in the container (default 0)'),
+    mode: text('--mode <octal>', 'permissions (default: those of the local file)'),
+    createDirs: toggle('-p, --create-dirs', 'create missing directories of the target'),
+    recursive,
+  },
+} satisfies Verb;
+export type FilePushOptions = OptionsOf<typeof filePush>;
+
+export const fileDelete = {
+  name: 'file delete',
+  alias: 'rm',
+  summary: 'delete files in containers',
+  args: [['<path...>', inContainer, 'container']],
+  flags: hostFlags,
+} satisfies Verb;

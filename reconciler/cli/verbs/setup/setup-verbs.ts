@@ -1,0 +1,58 @@
+// Declares the verbs around manifests and this program: init, fmt, explain, completion, doctor and the like.
+import { text, toggle } from '../../flags/flag.ts';
+import { hostFlags, hostSelectorFlag } from '../../flags/host-flags.ts';
+import { manifestArgs, manifestFlags } from '../../flags/manifest-flags.ts';
+import type { OptionsOf, Verb } from '../../flags/verb.ts';
+
+export const init = {
+  name: 'init',
+  summary: 'write first manifests and their schema for editors',
+  args: [['[dir]', 'directory (default: the current one)']],
+  flags: { template: text('--template <name>', 'container (default), database, environments or fleet') },
+} satisfies Verb;
+export type InitOptions = OptionsOf<typeof init>;
+
+export const fmt = {
+  name: 'fmt',
+  summary: 'format manifests, keeping comments',
+  args: manifestArgs,
+  flags: { ...manifestFlags, check: toggle('--check', 'only list files that are not formatted; exit code 1') },
+} satisfies Verb;
+export type FmtOptions = OptionsOf<typeof fmt>;
+
+export const explain = {
+  name: 'explain',
+  summary: 'explain a manifest key, as in explain container.devices.nic, or Terraform JSON: explain terraform',
+  args: [['[kind.path]', 'a kind and a key in it (default: list the kinds)']],
+  flags: {},
+  examples: ['gantry explain container', 'gantry explain container.config.limits.memory'],
+} satisfies Verb;
+
+export const schema = {
+  name: 'schema',
+  summary: 'print the JSON Schema of manifests',
+  flags: {},
+} satisfies Verb;
+
+export const completion = {
+  name: 'completion',
+  summary: 'print a completion script for bash, zsh or fish',
+  args: [
+    ['<shell>', 'bash, zsh or fish; or names that the scripts ask for: hosts, environments'],
+    ['[path...]', 'the hosts file, or the manifests'],
+  ],
+  flags: {},
+} satisfies Verb;
+
+export const doctor = {
+  name: 'doctor',
+  summary: 'check this program, the connection to the daemon, and the daemon',
+  flags: { ...hostFlags, ...hostSelectorFlag },
+} satisfies Verb;
+export type DoctorOptions = OptionsOf<typeof doctor>;
+
+export const version = {
+  name: 'version',
+  summary: 'print the version',
+  flags: {},
+} satisfies Verb;
