@@ -13,6 +13,13 @@ export interface TarMember extends ArchiveEntry {
   readonly content: () => AsyncGenerator<Buffer>;
   /** The member as it is in the archive, headers and padding included; in place of the content. */
   readonly blocks: () => AsyncGenerator<Buffer>;
+  /** The content with its padding; in place of the content. */
+  readonly padded: () => AsyncGenerator<Buffer>;
+  /** The headers as they are in the archive: extended headers before `header`, the map of holes after it. */
+  readonly head: readonly Buffer[];
+  readonly header: Buffer;
+  /** The records of extended headers. */
+  readonly records: ReadonlyMap<string, string>;
 }
 
 const kinds: Readonly<Record<string, EntryKind>> = {
@@ -44,8 +51,15 @@ interface Extra {
   raw: Buffer[];
 }
 
-/** `allowed`: how many bytes the archive may have in all, asked again and again. Throws Invalid. */
-export async function* readTar(source: AsyncIterable<Buffer>, allowed: () => number): AsyncGenerator<TarMember> {
+/**
+ * `allowed`: how many bytes the archive may have in all, asked again and again. `paxOnly`: other extended headers than PAX headers
+ * of one member are refused. Throws Invalid.
+ */
+export async function* readTar(
+  source: AsyncIterable<Buffer>,
+  allowed: () => number,
+  paxOnly = false,
+): AsyncGenerator<TarMember> {
   const bytes = readBytes(source, allowed);
   let extra: Extra = { records: new Map(), raw: [] };
   for (;;) {
@@ -61,13 +75,17 @@ export async function* readTar(source: AsyncIterable<Buffer>, allowed: () => num
     extra.raw.push(Buffer.from(block));
     if (extra.raw.length > maxHeaders)
       throw new DriverError('Invalid', `the image has too many extended headers at byte ${position}`);
-    if (await readExtra(bytes, header, extra, position)) continue;
+    if ((paxOnly ? 'x' : 'xgLK').includes(header.flag)) {
+      await readExtra(bytes, header, extra, position);
+      continue;
+    }
     yield* readMember(bytes, header, extra);
     extra = { records: new Map(), raw: [] };
   }
 }
 
 async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): AsyncGenerator<TarMember> {
+  const block = extra.raw.at(-1) ?? Buffer.alloc(0);
   const entry = describe(header, extra);
   const stored = storedSize(header, extra, entry);
   const what = `${entry.kind} ${shownName(entry.name)}`;
@@ -81,10 +99,10 @@ async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): 
   }
   let isRead = false;
   let left = 0;
-  const padded = Math.ceil(stored / blockSize) * blockSize;
-  async function* pass(): AsyncGenerator<Buffer> {
+  const paddedSize = Math.ceil(stored / blockSize) * blockSize;
+  async function* padded(): AsyncGenerator<Buffer> {
     isRead = true;
-    left = padded;
+    left = paddedSize;
     while (left > 0) {
       const piece = await bytes.some(left, what);
       left -= piece.length;
@@ -93,30 +111,30 @@ async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): 
   }
   async function* content(): AsyncGenerator<Buffer> {
     let wanted = stored;
-    for await (const piece of pass()) {
+    for await (const piece of padded()) {
       if (wanted > 0) yield piece.subarray(0, wanted);
       wanted -= piece.length;
     }
   }
   async function* blocks(): AsyncGenerator<Buffer> {
     yield* extra.raw;
-    yield* pass();
+    yield* padded();
   }
   const read = async (): Promise<Buffer> => {
     isRead = true;
-    const content = stored === 0 ? Buffer.alloc(0) : await bytes.take(padded, what);
+    const content = stored === 0 ? Buffer.alloc(0) : await bytes.take(paddedSize, what);
     if (content === undefined) throw cutOff(what);
     return content.subarray(0, stored);
   };
-  yield { ...entry, read, content, blocks };
-  if (!isRead) await bytes.skip(padded, what);
+  const { raw: head, records } = extra;
+  yield { ...entry, read, content, blocks, padded, head, header: block, records };
+  if (!isRead) await bytes.skip(paddedSize, what);
   // Who took pieces may have stopped early.
   if (left > 0) await bytes.skip(left, what);
 }
 
-/** True when the header only told of the next member or of nothing. */
-async function readExtra(bytes: ByteReader, header: TarHeader, extra: Extra, position: number): Promise<boolean> {
-  if (!'xgLK'.includes(header.flag)) return false;
+/** An extended header describes the next member, or nothing. */
+async function readExtra(bytes: ByteReader, header: TarHeader, extra: Extra, position: number): Promise<void> {
   const what = `the extended header at byte ${position}`;
   if (header.size > maxExtraBytes) throw new DriverError('Invalid', `${what} of the image has ${header.size} bytes`);
   const padded = Math.ceil(header.size / blockSize) * blockSize;
@@ -131,7 +149,6 @@ async function readExtra(bytes: ByteReader, header: TarHeader, extra: Extra, pos
     const naming = [...parseExtended(content, position).keys()].find(isNaming);
     if (naming !== undefined) throw new DriverError('Invalid', `${what} of the image sets ${naming} of all members`);
   }
-  return true;
 }
 
 function isNaming(key: string): boolean {

@@ -1,8 +1,7 @@
-// Reads the members of a tar archive as this release writes them (PAX), one after the other and whole; keeps no content.
-import { DriverError } from '../../drivers/driver-error.ts';
-import { blockSize, isZero, parseExtended, parseHeader } from '../../drivers/image/tar-header.ts';
-import { byteQueue } from '../../lib/byte-queue.ts';
+// The members of a tar archive that this release wrote (PAX), each with a print that tells whether it has changed.
 import { createHash } from 'node:crypto';
+import { DriverError } from '../../drivers/driver-error.ts';
+import { readTar, type TarMember as ArchiveMember } from '../../drivers/image/tar-reader.ts';
 
 export interface TarMember {
   /** Relative, without `./`; empty: the root. One character a byte. */
@@ -11,8 +10,8 @@ export interface TarMember {
   readonly flag: string;
   /** Of a hard link, in the form of `name`. */
   readonly link: string;
-  /** Equal for members that are the same but for their content, which is then the same as well: size and time are in it. The first
-   *  character is the flag. */
+  /** Equal for members that differ at most in their content, which is then the same as well: size and time are in the print. The
+   *  first character is the flag. */
   readonly print: string;
   /** All blocks that describe it. */
   readonly head: Buffer;
@@ -20,59 +19,35 @@ export interface TarMember {
   readonly body: () => AsyncIterable<Buffer>;
 }
 
-const kinds = '0123456';
-/** Of describing blocks: names, access lists, the map of a file with holes. */
-const maxExtendedBytes = 8 * 1024 * 1024;
-/** When it was read or changed in this place does not tell what it is; nor does how it is stored. */
-const unsaid = /^(path|linkpath|size|atime|ctime|GNU\.sparse\..*)$/;
+const flags = '0123456';
+/** Access and change times, and the form in which a file is stored, do not make two files different. */
+const ignored = /^(path|linkpath|size|atime|ctime|GNU\.sparse\..*)$/;
 
-/** Reads to the end, where a failure of what makes the archive shows. Throws DriverError Failed for anything else than such an archive. */
+/** Reads to the end, where a failure of the source shows. Throws DriverError Failed for any other archive. */
 export async function* readMembers(source: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
-  const input = byteQueue(source, () => damaged('is cut off'));
-  for (;;) {
-    const described: Buffer[] = [];
-    let records: ReadonlyMap<string, string> = new Map();
-    let block = await input.take(blockSize);
-    if (isZero(block)) break;
-    let header = readHeader(block);
-    if (header.flag === 'x') {
-      if (header.size > maxExtendedBytes) throw damaged(`has a description of ${header.size} bytes`);
-      const body = await input.take(padded(header.size));
-      records = parseExtended(body.subarray(0, header.size), 0);
-      described.push(block, body);
-      block = await input.take(blockSize);
-      header = readHeader(block);
-    }
-    if (!kinds.includes(header.flag)) throw damaged(`has a member of kind ${JSON.stringify(header.flag)}`);
-    described.push(block);
-    const stored = header.flag === '0' ? Number(records.get('size') ?? header.size) : 0;
-    if (!Number.isSafeInteger(stored) || stored < 0) throw damaged('has a member without a size');
-    let left = padded(stored);
-    async function* body(): AsyncGenerator<Buffer> {
-      while (left > 0) {
-        const piece = await input.some(left);
-        left -= piece.length;
-        yield piece;
-      }
-    }
-    const name = plainName(records.get('GNU.sparse.name') ?? records.get('path') ?? header.name);
-    const link = records.get('linkpath') ?? header.link;
-    const size = records.get('GNU.sparse.realsize') ?? records.get('size') ?? String(header.size);
-    yield {
-      name,
-      flag: header.flag,
-      link: header.flag === '1' ? plainName(link) : '',
-      print: printOf(header.flag, block, records, [size, link]),
-      head: Buffer.concat(described),
-      body,
-    };
-    for await (const _rest of body());
+  try {
+    for await (const member of readTar(source, () => Number.MAX_SAFE_INTEGER, true)) yield migrated(member);
+  } catch (error) {
+    if (!(error instanceof DriverError) || error.code !== 'Invalid') throw error;
+    throw new DriverError('Failed', error.message.replaceAll('the image', 'the archive of files'), error.cause);
   }
-  await input.drain();
+}
+
+function migrated({ header, records, head, padded, ...entry }: ArchiveMember): TarMember {
+  const flag = String.fromCharCode(header[156] ?? 0);
+  if (!flags.includes(flag)) throw damaged(`has a member of kind ${JSON.stringify(flag)}`);
+  return {
+    name: plainName(entry.name),
+    flag,
+    link: flag === '1' ? plainName(entry.link) : '',
+    print: printOf(flag, header, records, [String(entry.size), entry.link]),
+    head: Buffer.concat(head),
+    body: padded,
+  };
 }
 
 function printOf(flag: string, block: Buffer, records: ReadonlyMap<string, string>, more: readonly string[]): string {
-  const told = [...records].filter(([key]) => !unsaid.test(key)).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const compared = [...records].filter(([key]) => !ignored.test(key)).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const hash = createHash('sha256');
   // Mode and owners, time, device numbers.
   for (const [from, to] of [
@@ -81,11 +56,11 @@ function printOf(flag: string, block: Buffer, records: ReadonlyMap<string, strin
     [329, 345],
   ] as const)
     hash.update(block.subarray(from, to));
-  hash.update(JSON.stringify([told, more]), 'latin1');
+  hash.update(JSON.stringify([compared, more]), 'latin1');
   return flag + hash.digest('base64').slice(0, 24);
 }
 
-/** Refuses what could lead out of a directory. */
+/** Refuses a name that could lead out of a directory. */
 function plainName(name: string): string {
   const parts = name.split('/').filter((part, index) => part !== '' && !(part === '.' && index === 0));
   if (name.startsWith('/') || parts.some((part) => part === '.' || part === '..'))
@@ -93,14 +68,4 @@ function plainName(name: string): string {
   return parts.join('/');
 }
 
-function readHeader(block: Buffer): ReturnType<typeof parseHeader> {
-  try {
-    return parseHeader(block, 0);
-  } catch (cause) {
-    throw damaged('has a damaged header', cause);
-  }
-}
-
-const padded = (size: number): number => Math.ceil(size / blockSize) * blockSize;
-const damaged = (why: string, cause?: unknown): DriverError =>
-  new DriverError('Failed', `the archive of files ${why}`, cause);
+const damaged = (why: string): DriverError => new DriverError('Failed', `the archive of files ${why}`);

@@ -169,7 +169,7 @@ describe('a stream that is made to do harm', () => {
     [
       'comes in another format',
       'n=$(printf "%0200d" 1); echo x > $n; tar -cf out.tar --format=gnu --no-recursion . $n',
-      /of kind/,
+      /unknown kind/,
     ],
   ])('%s', async (_what, script, text) => {
     const to = fresh();
