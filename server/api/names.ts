@@ -64,3 +64,5 @@ export const aliasName: NameRule = (name) => {
   if (name.length > 255) return `must have at most 255 characters, has ${name.length}`;
   return /[^!-~]/.test(name) ? 'must be printable ASCII without spaces' : undefined;
 };
+
+export const containerUrl = (name: string): string => `/1.0/containers/${encodeURIComponent(name)}`;

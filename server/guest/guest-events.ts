@@ -1,5 +1,6 @@
 // Tells containers what changes of their config and devices, as it changes: one comparison per container and change, for all of
 // its listeners. Without listeners it costs nothing.
+import { containerUrl } from '../api/names.ts';
 import type { WebSocket } from 'ws';
 import { AppError, errors } from '../api/errors.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
@@ -107,8 +108,6 @@ export class GuestEvents {
     }
   }
 }
-
-const containerUrl = (name: string): string => `/1.0/containers/${encodeURIComponent(name)}`;
 
 /** A peer that answers no ping is gone; nothing it says is listened to. */
 function watchPeer(peer: WebSocket, gone: () => void): void {

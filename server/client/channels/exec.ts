@@ -1,4 +1,5 @@
 // Runs commands in containers and looks at consoles: starts the operation, carries the streams over its channels, gives the exit code.
+import { containerUrl } from '../../api/names.ts';
 import type { Readable, Writable } from 'node:stream';
 import type { ConsolePost, ExecPost } from '../../api/container/container-exec.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -76,7 +77,7 @@ export async function startExec(
     ...(group === undefined ? {} : { group }),
     ...(cwd === undefined ? {} : { cwd }),
   };
-  const session = await open(deps, `${pathOf(name)}/exec`, body, signal);
+  const session = await open(deps, `${containerUrl(name)}/exec`, body, signal);
   const outputs =
     terminal === undefined
       ? [session.channel('1').writeTo(options.stdout), session.channel('2').writeTo(options.stderr)]
@@ -112,7 +113,7 @@ export async function startConsole(
 ): Promise<ConsoleSession> {
   const { size } = options;
   const body: ConsolePost = size === undefined ? {} : { width: size.columns, height: size.rows };
-  const session = await open(deps, `${pathOf(name)}/console`, body, signal);
+  const session = await open(deps, `${containerUrl(name)}/console`, body, signal);
   const channel = session.channel('0');
   channel.readFrom(options.stdin);
   const finish = async (): Promise<void> => {
@@ -189,8 +190,6 @@ function connect(
   const path = `/1.0/operations/${encodeURIComponent(operation)}/websocket`;
   return ClientChannel.open(deps.transport.openSocket(`${path}?${query.toString()}`), path, signal);
 }
-
-const pathOf = (name: string): string => `/1.0/containers/${encodeURIComponent(name)}`;
 
 function exitCodeOf(operation: Operation): number {
   const code = operation.metadata?.['return'];

@@ -1,5 +1,6 @@
 // Copies containers between servers, or on one: tells both sides what to do, carries the streams itself when they cannot reach
 // each other, and waits for both. A move is a copy whose original is deleted afterwards.
+import { containerUrl } from '../../api/names.ts';
 import { randomBytes } from 'node:crypto';
 import type { Container, ContainerSource } from '../../api/container/container.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -98,7 +99,7 @@ async function movePool(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const json = { name: target, migration: true, live: false, pool: options.storage, ...flagsOf(options) };
-  const path = pathOf(name);
+  const path = containerUrl(name);
   const started = operationOf(await client.http.send({ method: 'POST', path, json }, signal), path);
   await client.operations.wait(started, signal, options.onUpdate);
 }
@@ -114,7 +115,7 @@ async function describe({ client, name }: ContainerAt, signal: AbortSignal | und
   const slash = name.indexOf('/');
   if (slash < 0) return (await client.get('container', name, signal)).metadata;
   const [container, snapshot] = [name.slice(0, slash), name.slice(slash + 1)];
-  const path = `${pathOf(container)}/snapshots/${encodeURIComponent(snapshot)}`;
+  const path = `${containerUrl(container)}/snapshots/${encodeURIComponent(snapshot)}`;
   return (await client.http.send<Wanted>({ method: 'GET', path }, signal)).metadata;
 }
 
@@ -229,7 +230,9 @@ async function startSource(
 ): Promise<Operation> {
   const [container = '', snapshot] = name.split('/', 2);
   const path =
-    snapshot === undefined ? pathOf(container) : `${pathOf(container)}/snapshots/${encodeURIComponent(snapshot)}`;
+    snapshot === undefined
+      ? containerUrl(container)
+      : `${containerUrl(container)}/snapshots/${encodeURIComponent(snapshot)}`;
   const json = {
     migration: true,
     ...flagsOf(options),
@@ -284,5 +287,3 @@ function socketPath(operation: Operation, name: string): string {
   const query = new URLSearchParams({ secret: String(operation.metadata?.[name]) });
   return `/1.0/operations/${encodeURIComponent(operation.id)}/websocket?${query.toString()}`;
 }
-
-const pathOf = (name: string): string => `/1.0/containers/${encodeURIComponent(name)}`;

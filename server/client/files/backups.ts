@@ -1,4 +1,5 @@
 // Backups of a container: made, listed, fetched and deleted, and containers made of their files. Streams; keeps no files itself.
+import { containerUrl } from '../../api/names.ts';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -25,7 +26,7 @@ export interface ContainerBackups {
 }
 
 export function backupsOf(http: Http, container: string): ContainerBackups {
-  const url = `/1.0/containers/${encodeURIComponent(container)}/backups`;
+  const url = `${containerUrl(container)}/backups`;
   const one = (name: string): string => `${url}/${encodeURIComponent(name)}`;
   return {
     list: async (signal) =>

@@ -1,4 +1,5 @@
 // Files of a container: read, written and deleted as streams, with the headers of either dialect. Walks no directories.
+import { containerUrl } from '../../api/names.ts';
 import { Readable } from 'node:stream';
 import { ClientError } from '../client-error.ts';
 import type { Http } from '../transport/http.ts';
@@ -37,7 +38,7 @@ export interface Files {
 }
 
 export function filesOf(http: Http, container: string): Files {
-  const url = `/1.0/containers/${encodeURIComponent(container)}/files`;
+  const url = `${containerUrl(container)}/files`;
   const post = async (
     path: string,
     body: Readable | string,

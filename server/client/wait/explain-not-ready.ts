@@ -1,4 +1,5 @@
 // What can be found out about a container that did not get ready: its state, its leases, the last it said. Never fails.
+import { containerUrl } from '../../api/names.ts';
 import type { Readable } from 'node:stream';
 import type { ContainerState } from '../../api/container/container.ts';
 import { statusCodes } from '../../api/status.ts';
@@ -58,7 +59,7 @@ async function said(
   heading: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const path = `/1.0/containers/${encodeURIComponent(name)}/${file}`;
+  const path = `${containerUrl(name)}/${file}`;
   const { body } = await context.client.http.open({ method: 'GET', path }, signal);
   return lastLines(await endOf(body), linesShown).map((line) => `${heading}: ${line}`);
 }

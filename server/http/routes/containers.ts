@@ -2,10 +2,18 @@
 import type { ContainerCreate, ContainerPost, ContainerPut, ContainerStatePut } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
-import { urlOf } from '../../services/containers/deps.ts';
+import { containerUrl } from '../../api/names.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
-import { async_, done, param, recursionOf, sync } from '../route.ts';
-import type { RouteContext, RouteReply, RouteTable } from '../route.ts';
+import {
+  async_,
+  done,
+  param,
+  recursionOf,
+  sync,
+  type RouteContext,
+  type RouteReply,
+  type RouteTable,
+} from '../route.ts';
 import { isBackupUpload } from './backups.ts';
 
 export function containerRoutes(
@@ -17,7 +25,7 @@ export function containerRoutes(
     'containers.list': async ({ query }) => {
       const recursion = recursionOf(query);
       if (recursion >= 2) return sync(await containers.listFull());
-      return sync(recursion === 1 ? containers.list() : containers.names().map(urlOf));
+      return sync(recursion === 1 ? containers.list() : containers.names().map(containerUrl));
     },
     'containers.create': (context) => {
       const { caller, body } = context;

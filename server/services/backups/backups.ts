@@ -4,13 +4,12 @@ import { randomUUID } from 'node:crypto';
 import type { Backup, BackupCreate } from '../../api/container/backup.ts';
 import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
-import { snapshotName } from '../../api/names.ts';
+import { snapshotName, containerUrl } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Saga } from '../../operations/saga.ts';
 import type { BackupDocument } from '../../records/documents.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
-import { lockOf, urlOf } from '../containers/deps.ts';
-import { anyContainer, readyContainer } from '../containers/find.ts';
+import { lockOf, anyContainer, readyContainer } from '../containers/find.ts';
 import { isExpired, nextSnapshotName, sentExpiry } from '../containers/snapshots/names.ts';
 import { ownedBy, ownedKey } from '../owned-records.ts';
 import { packerOf } from '../compression.ts';
@@ -21,7 +20,7 @@ import { createBackupSaga, type BackupDeps, type CreateBackupParams } from './cr
 import { renderBackup, type BackupEntry } from './render-backup.ts';
 
 export const backupUrlOf = (container: string, backup: string): string =>
-  `${urlOf(container)}/backups/${encodeURIComponent(backup)}`;
+  `${containerUrl(container)}/backups/${encodeURIComponent(backup)}`;
 
 export class Backups {
   readonly #deps: BackupDeps;
@@ -167,7 +166,7 @@ export class Backups {
   }
 
   #resources(container: string, name: string): Record<string, readonly string[]> {
-    return { containers: [urlOf(container)], backups: [backupUrlOf(container, name)] };
+    return { containers: [containerUrl(container)], backups: [backupUrlOf(container, name)] };
   }
 
   #tell(action: string, caller: Caller, container: string, name: string, more: Record<string, unknown> = {}): void {

@@ -1,19 +1,19 @@
 // Making a container of a backup that was uploaded: what it is to be is drafted from what the backup says, then a saga makes it.
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import { never } from '../../api/schema/common-schemas.ts';
+import { type ConfigMap, never } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
-import { containerName, snapshotName } from '../../api/names.ts';
+import { containerName, snapshotName, containerUrl } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { EntryLimits } from '../../drivers/image/check-entries.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/files/apply-templates.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
+import type { ContainerDeps } from '../containers/deps.ts';
+import { lockOf } from '../containers/find.ts';
 import { checkArchitecture, checkDraft, withHardwareAddresses, withRootIn } from '../containers/life/draft.ts';
 import { idMapKeys } from '../containers/life/id-maps.ts';
 import type { NetworkHosts } from '../networks/network-hosts.ts';
@@ -62,7 +62,7 @@ export async function restoreBackup(
     }
     return deps.operations.start({
       description: 'Restoring backup',
-      resources: { containers: [urlOf(name)] },
+      resources: { containers: [containerUrl(name)] },
       mayCancel: true,
       run: async (handle, aborted) => {
         try {
@@ -123,7 +123,7 @@ async function restoreNow(
       ),
     );
     await deps.hosts.settle(nicNetworks(devices));
-    deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
+    deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
   });
 }
 

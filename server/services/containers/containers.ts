@@ -19,8 +19,8 @@ import { daemonCaller, type Caller } from '../caller.ts';
 import { etagOf } from '../etag.ts';
 import { ownedBy } from '../owned-records.ts';
 import { createContainer, createContainerSaga } from './life/create.ts';
-import { lockOf, urlOf } from './deps.ts';
-import { anyContainer } from './find.ts';
+import { lockOf, anyContainer } from './find.ts';
+import { containerUrl } from '../../api/names.ts';
 import { stopForHost } from './life/host-shutdown.ts';
 import { moveContainer, moveContainerSaga } from './life/move.ts';
 import {
@@ -260,7 +260,7 @@ export class Containers {
   async #ended(exit: RuntimeExit): Promise<void> {
     const { name } = exit;
     if (exit.target === 'reboot') {
-      this.#deps.events.lifecycle('container-restarted', urlOf(name), undefined, daemonCaller.requestor);
+      this.#deps.events.lifecycle('container-restarted', containerUrl(name), undefined, daemonCaller.requestor);
       return;
     }
     // That they ran is what the next daemon has to know.
@@ -271,7 +271,7 @@ export class Containers {
         if (entry === undefined || this.#deps.runtime.probe(name).status !== 'stopped') return;
         const { ephemeral, config } = entry.document;
         if (!ephemeral && config[powerKey] !== 'RUNNING') return;
-        this.#deps.events.lifecycle('container-stopped', urlOf(name), undefined, daemonCaller.requestor);
+        this.#deps.events.lifecycle('container-stopped', containerUrl(name), undefined, daemonCaller.requestor);
         await afterStop(this.#deps, daemonCaller, name, new AbortController().signal);
       });
     } catch (error) {

@@ -41,6 +41,3 @@ export interface ContainerDeps {
   readonly logsDir: string;
   readonly backupsDir: string;
 }
-
-export const lockOf = (name: string): string => `container/${name}`;
-export const urlOf = (name: string): string => `/1.0/containers/${encodeURIComponent(name)}`;

@@ -21,3 +21,6 @@ export function anyContainer(records: Records, name: string): ContainerEntry {
   if (entry === undefined) throw errors.notFound('container', name);
   return entry;
 }
+
+/** The key of a container's lock. */
+export const lockOf = (name: string): string => `container/${name}`;

@@ -5,10 +5,10 @@ import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { MountRun, RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { ownMount } from '../../drivers/device-parts.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { errorText } from '../../lib/log.ts';
-import type { ContainerDeps } from './deps.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import type { Records } from '../../records/records.ts';
 import type { Guest } from './guest-view.ts';
-import type { ContainerEntry } from './view.ts';
+import type { ContainerEntry, ContainerView } from './view.ts';
 
 /** Listens for guests: in a directory for each container, so that who is asked for is never what a guest says. */
 export interface GuestSockets {
@@ -26,10 +26,13 @@ export interface GuestSockets {
 /** Where guests look for `sock`. */
 export const guestDir = '/dev/lxd';
 
-export type GuestAccessDeps = Pick<ContainerDeps, 'records' | 'view' | 'log'> & {
+export interface GuestAccessDeps {
+  readonly records: Records;
+  readonly view: ContainerView;
+  readonly log: Log;
   readonly runtime: Pick<RuntimeDriver, 'probe' | 'live' | 'onExit'>;
   readonly sockets: GuestSockets;
-};
+}
 
 const isWanted = (config: ConfigMap): boolean => isTrue(config['security.devlxd'] || 'true');
 const guestOf = ({ name, document }: ContainerEntry): Guest => ({ name, uuid: document.uuid });

@@ -3,8 +3,8 @@ import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import type { ImagePart, ImageStore } from '../images/image-store.ts';
-import type { ContainerDeps } from './deps.ts';
-import type { ContainerEntry } from './view.ts';
+import type { Records } from '../../records/records.ts';
+import type { ContainerEntry, ContainerView } from './view.ts';
 
 /** A container as its socket knows it: neither changes while it runs. */
 export interface Guest {
@@ -30,9 +30,11 @@ export const guestEventTypes = ['config', 'device'] as const satisfies readonly 
 
 const isVisible = (key: string): boolean => key.startsWith('user.') || key.startsWith('cloud-init.');
 
-type GuestViewDeps = Pick<ContainerDeps, 'records' | 'view'> & {
+interface GuestViewDeps {
+  readonly records: Records;
+  readonly view: ContainerView;
   readonly images: Pick<ImageStore, 'parts'>;
-};
+}
 
 export class GuestView {
   readonly #deps: GuestViewDeps;

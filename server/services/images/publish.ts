@@ -12,8 +12,9 @@ import { progressText } from '../../drivers/remote/save.ts';
 import type { PoolSpec, StorageDriver, TreeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
-import { readyContainer } from '../containers/find.ts';
+import type { ContainerDeps } from '../containers/deps.ts';
+import { lockOf, readyContainer } from '../containers/find.ts';
+import { containerUrl } from '../../api/names.ts';
 import { snapshotKey } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { readMetadataText } from '../containers/files/volume-files.ts';
@@ -50,8 +51,8 @@ export async function publishImage(
     description: 'Publishing image',
     resources:
       snapshot === undefined
-        ? { containers: [urlOf(container)] }
-        : { containers: [urlOf(container)], snapshots: [snapshotUrlOf(container, snapshot)] },
+        ? { containers: [containerUrl(container)] }
+        : { containers: [containerUrl(container)], snapshots: [snapshotUrlOf(container, snapshot)] },
     mayCancel: true,
     run: async (handle, signal) => {
       const path = await uploadPath(deps.dir);

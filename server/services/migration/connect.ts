@@ -2,7 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Channel, ChannelSet } from '../../operations/channels.ts';
-import { within } from '../containers/exec/exec.ts';
+import { waitFor } from '../containers/exec/exec.ts';
 import { Peer, type PeerChannels } from './peer.ts';
 
 export type ChannelName = keyof PeerChannels;
@@ -43,7 +43,7 @@ async function awaited(
   signal: AbortSignal,
 ): Promise<PeerChannels> {
   const timeoutMs = deps.connectTimeoutMs ?? defaultConnectTimeoutMs;
-  const connected = await within(
+  const connected = await waitFor(
     Promise.all(names.map((name) => channels.connected(name))),
     timeoutMs,
     `The other side did not connect to all of the channels ${names.join(', ')} in ${timeoutMs} ms`,

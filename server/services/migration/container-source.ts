@@ -10,8 +10,9 @@ import type { Operation } from '../../api/operation.ts';
 import type { TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
-import { readyContainer } from '../containers/find.ts';
+import type { ContainerDeps } from '../containers/deps.ts';
+import { lockOf, readyContainer } from '../containers/find.ts';
+import { containerUrl } from '../../api/names.ts';
 import { snapshotKey, snapshotsOf } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { dropCheckpoint } from '../containers/life/checkpoint.ts';
@@ -43,7 +44,7 @@ export async function migrateContainer(
   const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
   return startMigration(deps, {
     description: 'Migrating container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     meeting,
     live,
     run: (peer, handle, signal) =>
@@ -93,7 +94,7 @@ export function migrateSnapshot(
   const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
   return startMigration(deps, {
     description: 'Transferring snapshot',
-    resources: { containers: [urlOf(container)], snapshots: [snapshotUrlOf(container, snapshot)] },
+    resources: { containers: [containerUrl(container)], snapshots: [snapshotUrlOf(container, snapshot)] },
     meeting,
     run: (peer, handle, signal) =>
       deps.locks.run(lockOf(container), async () => {

@@ -7,14 +7,15 @@ import { isWithoutSnapshots, type ContainerCreate } from '../../api/container/co
 import { validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/container/migration-messages.ts';
-import { snapshotName } from '../../api/names.ts';
+import { snapshotName, containerUrl } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Saga, SagaContext } from '../../operations/saga.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/files/apply-templates.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
+import type { ContainerDeps } from '../containers/deps.ts';
+import { lockOf } from '../containers/find.ts';
 import {
   beginContainer,
   checkArchitecture,
@@ -107,7 +108,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
   const meeting = targetMeeting(body.source);
   return startMigration(deps, {
     description: 'Creating container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     meeting,
     live: body.source.live === true,
     run: async (peer, handle, signal) => {
@@ -131,7 +132,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
       await peer.send({ type: 'done' }).catch(() => {});
       const { devices } = expand(params.document, (profile) => deps.records.profiles.get(profile)?.document);
       await deps.hosts.settle(nicNetworks(devices));
-      deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
+      deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
     },
   });
 }

@@ -14,9 +14,10 @@ import type { SagaContext } from '../../operations/saga.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { copyOrigin } from '../containers/life/copy.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../containers/deps.ts';
+import type { ContainerDeps } from '../containers/deps.ts';
+import { lockOf, readyContainer } from '../containers/find.ts';
+import { containerUrl } from '../../api/names.ts';
 import { withRootIn } from '../containers/life/draft.ts';
-import { readyContainer } from '../containers/find.ts';
 import { snapshotsOf, type SnapshotEntry } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { deleteSnapshotSaga } from '../containers/snapshots/sagas.ts';
@@ -62,7 +63,7 @@ function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: Contain
     throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
   return deps.operations.start({
     description: 'Refreshing container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     mayCancel: true,
     run: (handle, signal) =>
       deps.locks.runAll([lockOf(name), ...locks], async () => {
@@ -155,7 +156,7 @@ async function* counted(bytes: AsyncIterable<Buffer>, progress: Progress): Async
 function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
   return startMigration(deps, {
     description: 'Refreshing container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     meeting: targetMeeting(body.source),
     run: async (peer, handle, signal) => {
       const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
@@ -268,7 +269,7 @@ async function refreshNow(
   };
   await deps.sagas.run(refreshSaga(deps, work), params, { signal, progress: () => {} });
   for (const snapshot of plan.stale.filter((one) => !coming.has(one))) await drop(snapshot);
-  deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
 }
 
 function stopped(deps: RefreshDeps, name: string): ContainerDocument {

@@ -1,8 +1,8 @@
 // Networks: use cases of the API. Managed bridges come from records, other host interfaces are shown as they are.
+import { containerUrl, networkName } from '../../api/names.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../../api/network/network.ts';
 import { errors } from '../../api/errors.ts';
-import { networkName } from '../../api/names.ts';
 import { validateNetworkConfig } from '../../api/network/validate-network-config.ts';
 import type { NetworkDriver, NetworkState } from '../../drivers/network/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
@@ -189,9 +189,7 @@ export class Networks {
       Object.values(devices).some((device) => nicNetwork(device) === name);
     const { profiles } = this.#deps.records;
     return [
-      ...containersWith(this.#deps.records, 'network', name).map(
-        (entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`,
-      ),
+      ...containersWith(this.#deps.records, 'network', name).map((entry) => containerUrl(entry.name)),
       ...profiles
         .list()
         .filter((entry) => uses(entry.document.devices))

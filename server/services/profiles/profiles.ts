@@ -1,10 +1,10 @@
 // Profiles: use cases of the API, and passing a change on to the containers that use it.
+import { containerUrl, profileName } from '../../api/names.ts';
 import type { Profile, ProfileCreate, ProfilePut } from '../../api/container/profile.ts';
 import { validateContainerConfig } from '../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
 import { rootDisk, validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
-import { profileName } from '../../api/names.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Saga, Sagas } from '../../operations/saga.ts';
 import { errorText, type Log } from '../../lib/log.ts';
@@ -63,7 +63,7 @@ export class Profiles {
     for (const { name, document } of this.#deps.records.containers.list()) {
       for (const profile of document.profiles) {
         const urls = users.get(profile) ?? [];
-        urls.push(`/1.0/containers/${encodeURIComponent(name)}`);
+        urls.push(containerUrl(name));
         users.set(profile, urls);
       }
     }
@@ -72,7 +72,7 @@ export class Profiles {
 
   get(name: string): { readonly object: Profile; readonly etag: string } {
     const entry = this.#find(name);
-    const users = this.#users(name).map((user) => `/1.0/containers/${encodeURIComponent(user.name)}`);
+    const users = this.#users(name).map((user) => containerUrl(user.name));
     return { object: render(entry, users), etag: etagOf.profile(entry.document) };
   }
 

@@ -2,7 +2,7 @@
 import { assertNever } from '../../lib/shared/assert-never.ts';
 import type { RecordName } from '../../operations/pending-undos.ts';
 import type { Records } from '../../records/records.ts';
-import { lockOf as containerLock } from '../containers/deps.ts';
+import { lockOf as containerLock } from '../containers/find.ts';
 import { imageLock } from '../images/image-store.ts';
 import { lockOf as networkLock } from '../networks/networks.ts';
 import { lockOf as poolLock } from '../storage/pools.ts';

@@ -1,4 +1,5 @@
 // Storage pools: use cases of the API, and the volumes of a pool for other services.
+import { containerUrl, poolName } from '../../api/names.ts';
 import { DriverError } from '../../drivers/driver-error.ts';
 import type {
   PoolResources,
@@ -9,11 +10,9 @@ import type {
   VolumeRef,
   VolumeSource,
 } from '../../drivers/storage/driver.ts';
-import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../../api/storage/pool.ts';
-import { poolDrivers } from '../../api/storage/pool.ts';
+import { type StoragePool, type StoragePoolCreate, type StoragePoolPut, poolDrivers } from '../../api/storage/pool.ts';
 import { errors } from '../../api/errors.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
-import { poolName } from '../../api/names.ts';
 import { validatePoolConfig } from '../../api/storage/storage-config.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -237,9 +236,7 @@ export class Pools {
   usedBy(name: string): readonly string[] {
     const { profiles, volumes } = this.#deps.records;
     return [
-      ...containersWith(this.#deps.records, 'pool', name).map(
-        (entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`,
-      ),
+      ...containersWith(this.#deps.records, 'pool', name).map((entry) => containerUrl(entry.name)),
       ...profiles
         .list()
         .filter(({ document }) => devicePools(document.devices).includes(name))
@@ -349,7 +346,7 @@ export class Pools {
       .filter(({ document }) => document.pool === name)
       .flatMap((entry) =>
         ownedBy(this.#deps.records, 'snapshots', entry.document.uuid).map(
-          (one) => `/1.0/containers/${encodeURIComponent(entry.name)}/snapshots/${encodeURIComponent(one.name)}`,
+          (one) => `${containerUrl(entry.name)}/snapshots/${encodeURIComponent(one.name)}`,
         ),
       );
   }

@@ -1,4 +1,5 @@
 // Who uses a custom volume: the containers and profiles with a disk device that names it.
+import { containerUrl } from '../../api/names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Changes, Records } from '../../records/records.ts';
@@ -32,7 +33,7 @@ export function profilesUsing(records: Records, volume: VolumeId): readonly stri
 
 export function volumeUsers(records: Records, volume: VolumeId): readonly string[] {
   return [
-    ...containersUsing(records, volume).map((name) => `/1.0/containers/${encodeURIComponent(name)}`),
+    ...containersUsing(records, volume).map((name) => containerUrl(name)),
     ...profilesUsing(records, volume).map((name) => `/1.0/profiles/${encodeURIComponent(name)}`),
   ];
 }

@@ -14,7 +14,7 @@ import type { Saga, Sagas } from '../../operations/saga.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
-import { lockOf as containerLock } from '../containers/deps.ts';
+import { lockOf as containerLock } from '../containers/find.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { isServerKey } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { LxcPaths } from '../../../server/drivers/runtime/lxc/paths.ts';
+import { LxcPaths } from '../../../server/drivers/runtime/lxc-paths.ts';
 import { actionNames, countEffects, dieAt } from '../../faults/kill/actions.ts';
 import { DoomedDaemon } from '../../faults/kill/doomed-daemon.ts';
 import { deathAt } from '../../faults/kill/suite.ts';

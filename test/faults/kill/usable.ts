@@ -6,7 +6,7 @@ import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { readCgroupTree, readGroupFile } from '../../../server/drivers/runtime/cgroup/cgroup.ts';
-import { LxcPaths } from '../../../server/drivers/runtime/lxc/paths.ts';
+import { LxcPaths } from '../../../server/drivers/runtime/lxc-paths.ts';
 import { call, hostRemains, type Json } from '../../support/daemons/daemon.ts';
 import { read, settle, type ChildDaemon } from '../../support/daemons/child-process.ts';
 import { until } from '../../support/until.ts';

@@ -7,7 +7,7 @@ import { allGroupDirs, readCgroupTree, readGroupFile } from '../../../server/dri
 import type { RuntimeDriver } from '../../../server/drivers/runtime/driver.ts';
 import { hostIdMap } from '../../../server/drivers/runtime/idmap/id-map.ts';
 import { lxcAvailable, openLxcRuntime } from '../../../server/drivers/runtime/lxc/lxc.ts';
-import { LxcPaths } from '../../../server/drivers/runtime/lxc/paths.ts';
+import { LxcPaths } from '../../../server/drivers/runtime/lxc-paths.ts';
 import { type Log, silentLog } from '../../../server/lib/log.ts';
 import type { RuntimeHarness } from '../../conformance/runtime.ts';
 import { busyboxMissing, makeBusyboxRootfs } from '../images/busybox-rootfs.ts';

@@ -2,7 +2,7 @@
 import { type CgroupTree, writeGroupFiles } from './cgroup.ts';
 import { confine } from './cpu-sets.ts';
 import { cgroup1Values, cgroup2Values, diskValues, type Limits, readLimits } from './limits.ts';
-import { readHostFacts } from '../lxc/host.ts';
+import { readHostFacts } from './host-facts.ts';
 
 type Config = Readonly<Record<string, string>>;
 

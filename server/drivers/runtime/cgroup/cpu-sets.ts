@@ -4,8 +4,8 @@ import { errorText, type Log } from '../../../lib/log.ts';
 import { type CgroupTree, groupDir } from './cgroup.ts';
 import { balanceCpus, type CpuClaim, parseCpuList, parseCpus } from './cpu-limits.ts';
 import { formatCpus } from './limits.ts';
-import { readOnlineCpus } from '../lxc/host.ts';
-import type { LxcPaths } from '../lxc/paths.ts';
+import { readOnlineCpus } from './host-facts.ts';
+import type { LxcPaths } from '../lxc-paths.ts';
 
 type Cpus = readonly number[];
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/log.ts';
 import type { CheckpointAbility } from '../driver.ts';
-import { findProgram, searchPath } from '../lxc/host.ts';
+import { findProgram, searchPath } from '../host/programs.ts';
 
 export interface CheckpointPrograms {
   readonly criu?: string;

@@ -29,7 +29,7 @@ import {
 import type { RunConfig, CheckpointAbility, Checkpoints } from '../driver.ts';
 import { firstReason } from '../lxc/failure-reason.ts';
 import { quoteShell } from '../safe-names.ts';
-import type { LxcPaths } from '../lxc/paths.ts';
+import type { LxcPaths } from '../lxc-paths.ts';
 import { type Launch, startFailure } from '../lxc/start.ts';
 import { readCommandLine, readProcess } from '../host/proc.ts';
 import type { RunningRecord } from '../lxc/running-record.ts';

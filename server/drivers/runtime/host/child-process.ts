@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
-import { findProgram } from '../lxc/host.ts';
+import { findProgram } from './programs.ts';
 import type { PosixSpawn, SpawnPlan } from './posix-spawn.ts';
 import type { Libc } from './syscalls.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/log.ts';
 import { DriverError } from '../../driver-error.ts';
-import { findProgram } from '../lxc/host.ts';
+import { findProgram } from './programs.ts';
 
 export interface ModulePaths {
   /** /sys/module: what is loaded or built in and has parameters. */

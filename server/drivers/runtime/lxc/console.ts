@@ -1,8 +1,8 @@
 // Opens the one connection to a container's console that LXC allows. Sharing it among viewers is console-hub.ts.
 import { spawnOnTerminal } from '../exec/attach.ts';
 import type { RuntimeProcess, TerminalSize } from '../driver.ts';
-import { findProgram } from './host.ts';
-import type { LxcPaths } from './paths.ts';
+import { findProgram } from '../host/programs.ts';
+import type { LxcPaths } from '../lxc-paths.ts';
 import type { Libc } from '../host/syscalls.ts';
 
 export function openLxcConsole(

@@ -1,28 +1,9 @@
 // Looks at this host: whether LXC containers can run here, and with what. Changes nothing.
-import { accessSync, constants, existsSync, readFileSync, readdirSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { readFileSync, readdirSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/log.ts';
-import type { CgroupTree } from '../cgroup/cgroup.ts';
-import { parseCpuList } from '../cgroup/cpu-limits.ts';
+import { findProgram } from '../host/programs.ts';
 import { hostIdMap } from '../idmap/id-map.ts';
-import type { HostFacts } from '../cgroup/limits.ts';
-
-export const searchPath = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'] as const;
-
-/** Absolute path of a host program, wherever the daemon's own PATH points. */
-export function findProgram(name: string): string | undefined {
-  return searchPath
-    .map((dir) => `${dir}/${name}`)
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
-}
 
 /** Whether this host can run the lxc driver, with the reason (and remedy) when it cannot. */
 export async function lxcAvailable(): Promise<
@@ -53,50 +34,6 @@ export async function lxcVersion(): Promise<string> {
     knownVersion = stdout.trim();
   }
   return knownVersion;
-}
-
-export function readHostFacts(tree: CgroupTree): HostFacts {
-  const memoryRoot = tree.roots.get('memory');
-  return {
-    onlineCpus: readOnlineCpus(),
-    memoryBytes: totalmem(),
-    hugePages: readHugePages(tree),
-    hasMemsw: memoryRoot !== undefined && existsSync(`${memoryRoot}/memory.memsw.usage_in_bytes`),
-  };
-}
-
-/** In v1 the hierarchy must be mounted; in v2 the controller must be there. */
-function readHugePages(tree: CgroupTree): readonly string[] {
-  try {
-    const root = tree.version === 1 ? tree.roots.get('hugetlb') : tree.roots.get('');
-    if (root === undefined) return [];
-    if (
-      tree.version === 2 &&
-      !readFileSync('/sys/fs/cgroup/cgroup.controllers', 'utf8').split(/\s/).includes('hugetlb')
-    )
-      return [];
-    return hugePageSizes(readdirSync('/sys/kernel/mm/hugepages'));
-  } catch {
-    return [];
-  }
-}
-
-/** `hugepages-2048kB` as control groups call it: 2MB. Pure. */
-export function hugePageSizes(names: readonly string[]): readonly string[] {
-  return names.flatMap((name) => {
-    const kilobytes = Number(/^hugepages-([0-9]+)kB$/.exec(name)?.[1] ?? 0);
-    if (kilobytes === 0) return [];
-    if (kilobytes >= 1024 * 1024) return [`${kilobytes / 1024 / 1024}GB`];
-    return [kilobytes >= 1024 ? `${kilobytes / 1024}MB` : `${kilobytes}KB`];
-  });
-}
-
-export function readOnlineCpus(): readonly number[] {
-  try {
-    return parseCpuList(readFileSync('/sys/devices/system/cpu/online', 'utf8'));
-  } catch {
-    return cpus().map((_, index) => index);
-  }
 }
 
 const lxcfsDir = '/var/lib/lxcfs/proc';

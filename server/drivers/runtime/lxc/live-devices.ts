@@ -10,7 +10,7 @@ import { type CgroupTree, readGroupFile, writeGroupFiles } from '../cgroup/cgrou
 import { diskRateValues } from '../cgroup/disk-rate-values.ts';
 import type { LiveDevices, MountRun, NicRun, NodeRun, Plug } from '../driver.ts';
 import { type FileDeps, mapOfMount } from '../mounts/container-files.ts';
-import { findProgram } from './host.ts';
+import { findProgram } from '../host/programs.ts';
 import { followPriority } from './live-keys.ts';
 import { makeNode, nodeMount, permitNode, removeNode } from '../mounts/device-nodes.ts';
 import { openMountTree, unmount } from '../mounts/mapped-mounts.ts';

@@ -13,8 +13,8 @@ import {
   removeGroup,
   setFrozen,
 } from '../cgroup/cgroup.ts';
-import type { LxcPaths } from './paths.ts';
-import { findProgram } from './host.ts';
+import type { LxcPaths } from '../lxc-paths.ts';
+import { findProgram } from '../host/programs.ts';
 import { interfaceExists } from '../nic/plug.ts';
 import { isSameProcess, readCommandLine, readNamespacePids, readProcess } from '../host/proc.ts';
 import type { RunningRecord } from './running-record.ts';

@@ -42,7 +42,7 @@ import type { ModulePaths } from '../host/kernel-modules.ts';
 import { LxcLive } from './live-devices.ts';
 import { type FileDeps, makePassable, removeContainerDir, unmountFiles } from '../mounts/container-files.ts';
 import { openLxcConsole } from './console.ts';
-import { LxcPaths } from './paths.ts';
+import { LxcPaths } from '../lxc-paths.ts';
 import { completeStart, findRun } from './recover.ts';
 import { type Launch, startContainer } from './start.ts';
 import { LxcCheckpoints } from '../checkpoint/lxc-checkpoint.ts';

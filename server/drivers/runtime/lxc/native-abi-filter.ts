@@ -2,7 +2,7 @@
 // LXC's own filter cannot do it: what it is told of one ABI it does to all. So the filter is put on lxc-start and lxc-attach, and
 // everything they start inherits it.
 import { DriverError } from '../../driver-error.ts';
-import { findProgram } from './host.ts';
+import { findProgram } from '../host/programs.ts';
 
 interface Abi {
   /** What the kernel calls the ordinary ABI (AUDIT_ARCH_*). */

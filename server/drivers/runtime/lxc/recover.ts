@@ -7,10 +7,10 @@ import { type CgroupTree, groupPids, removeGroup, setFrozen } from '../cgroup/cg
 import { awaitRunning, clearAfterFailedStart, findInit, findMonitor, type LiveProcess } from './liveness.ts';
 import { readLimits } from '../cgroup/limits.ts';
 import { type FileDeps, unmountFiles } from '../mounts/container-files.ts';
-import { readHostFacts } from './host.ts';
+import { readHostFacts } from '../cgroup/host-facts.ts';
 import { applyAfterStart } from '../cgroup/apply-limits.ts';
 import type { LxcLive } from './live-devices.ts';
-import type { LxcPaths } from './paths.ts';
+import type { LxcPaths } from '../lxc-paths.ts';
 import { isSameProcess, readBootId, readCommandLine, readProcess } from '../host/proc.ts';
 import {
   readRunningRecord,

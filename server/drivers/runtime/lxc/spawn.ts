@@ -6,7 +6,7 @@ import { type Gate, Gates } from '../exec/start-gates.ts';
 import type { PreparedCommand, RuntimeCommand, RuntimeProcess } from '../driver.ts';
 import type { GroupMoves } from '../cgroup/group-moves.ts';
 import type { FileDeps } from '../mounts/container-files.ts';
-import { findProgram } from './host.ts';
+import { findProgram } from '../host/programs.ts';
 import { hasMonitor } from './liveness.ts';
 import { nativeOnly } from './native-abi-filter.ts';
 import type { RunningRecord } from './running-record.ts';

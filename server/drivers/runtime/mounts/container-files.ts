@@ -21,7 +21,7 @@ import type { IdMapEntry, MountRun, RunConfig } from '../driver.ts';
 import { hostIdMap, hostRootIds } from '../idmap/id-map.ts';
 import { mapText, planOwners } from '../idmap/file-owners.ts';
 import { makeNode, nodeMount, removeNodes } from './device-nodes.ts';
-import type { LxcPaths } from '../lxc/paths.ts';
+import type { LxcPaths } from '../lxc-paths.ts';
 import { mountAgain, type SecondMount, unmount } from './mapped-mounts.ts';
 import { shiftOwnership } from '../idmap/shift-ownership.ts';
 import type { Libc } from '../host/syscalls.ts';

@@ -6,8 +6,8 @@ import { type CgroupTree, groupDir } from '../cgroup/cgroup.ts';
 import type { IdMapEntry, MountRun, NodeRun } from '../driver.ts';
 import { toHostId } from '../idmap/id-map.ts';
 import { deviceRule } from '../lxc/config.ts';
-import { findProgram } from '../lxc/host.ts';
-import type { LxcPaths } from '../lxc/paths.ts';
+import { findProgram } from '../host/programs.ts';
+import type { LxcPaths } from '../lxc-paths.ts';
 
 /** The path of the node, made anew. */
 export async function makeNode(dir: string, node: NodeRun, idmap: readonly IdMapEntry[]): Promise<string> {

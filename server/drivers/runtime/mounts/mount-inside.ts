@@ -2,7 +2,7 @@
 import { closeSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { DriverError } from '../../driver-error.ts';
-import { findProgram } from '../lxc/host.ts';
+import { findProgram } from '../host/programs.ts';
 
 /** setns(2) and umount2(2) by architecture; move_mount(2) has one number everywhere. */
 const numbers: Readonly<Record<string, { readonly setns: number; readonly umount2: number }>> = {

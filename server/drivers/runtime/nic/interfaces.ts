@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { InterfaceState } from '../../interface-state.ts';
-import { findProgram } from '../lxc/host.ts';
+import { findProgram } from '../host/programs.ts';
 import { type NetLink, parseIpJson, parseNetlink, netlinkDump, toInterfaceStates } from './netlink.ts';
 import { loadLibc, type Libc } from '../host/syscalls.ts';
 

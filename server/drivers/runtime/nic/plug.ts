@@ -4,7 +4,7 @@ import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText, type Log } from '../../../lib/log.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { NicRun } from '../driver.ts';
-import { findProgram } from '../lxc/host.ts';
+import { findProgram } from '../host/programs.ts';
 import {
   checkNicNames,
   type Dress,

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { exec } from '../../../lib/exec.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { NicRun } from '../driver.ts';
-import { findProgram } from '../lxc/host.ts';
+import { findProgram } from '../host/programs.ts';
 import { checkNicNames } from './commands.ts';
 
 type Config = Readonly<Record<string, string>>;

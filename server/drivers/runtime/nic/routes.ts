@@ -4,7 +4,7 @@ import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/log.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { NicRun } from '../../device-parts.ts';
-import { findProgram } from '../lxc/host.ts';
+import { findProgram } from '../host/programs.ts';
 
 /** Marks our routes for `ip route`: a number that no routing daemon is known to use. */
 const protocol = '73';

@@ -18,9 +18,8 @@ import type { Pools } from '../../storage/pools.ts';
 import { deviceRuns, rootfsOf, volatileKeys } from './prepare-devices.ts';
 import { planDevices, type DeviceStep } from './plan.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';
-import { lockOf } from '../deps.ts';
+import { lockOf, readyContainer } from '../find.ts';
 import { withHardwareAddresses } from '../life/draft.ts';
-import { readyContainer } from '../find.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerView } from '../view.ts';
 

@@ -7,8 +7,9 @@ import type { ConsolePost } from '../../../api/container/container-exec.ts';
 import type { Operation } from '../../../api/operation.ts';
 import { ChannelSet, type Channel } from '../../../operations/channels.ts';
 import type { Caller } from '../../caller.ts';
-import { urlOf, type ContainerDeps } from '../deps.ts';
-import { requireRunning, sizeOf, within } from './exec.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { containerUrl } from '../../../api/names.ts';
+import { requireRunning, sizeOf, waitFor } from './exec.ts';
 import { drain, feed, obey } from './streams.ts';
 import { readyContainer } from '../find.ts';
 import { isNotThere } from './logs.ts';
@@ -22,13 +23,13 @@ export function openConsole(deps: ConsoleDeps, caller: Caller, name: string, bod
   const operation = deps.operations.start({
     class: 'websocket',
     description: 'Showing console',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     metadata: { fds: channels.secrets },
     endsWithDaemon: true,
     channels,
     run: (_handle, signal) => runConsole(deps, name, body, channels, signal),
   });
-  deps.events.lifecycle('container-console', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-console', containerUrl(name), undefined, caller.requestor);
   return operation;
 }
 
@@ -44,7 +45,7 @@ async function runConsole(
   const off = deps.runtime.onExit((exit) => exit.name === name && exit.target === 'stop' && stopped.abort());
   const end = AbortSignal.any([signal, stopped.signal]);
   try {
-    const channel = await within(channels.connected('0'), undefined, '', end);
+    const channel = await waitFor(channels.connected('0'), undefined, '', end);
     await show(deps, name, body, channel, channels, end);
   } catch (error) {
     // That the container stopped is an ordinary end of its console.

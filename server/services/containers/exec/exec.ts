@@ -1,4 +1,5 @@
 // Running a command in a container (spec 4.4): what is asked for is checked and settled here; carrying bytes is streams.ts.
+import { DeadlineError, within } from '../../../lib/shared/deadline.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -11,7 +12,8 @@ import { parseIdMap } from '../../../drivers/runtime/idmap/plan.ts';
 import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../caller.ts';
-import { urlOf, type ContainerDeps } from '../deps.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { containerUrl } from '../../../api/names.ts';
 import { relayPipes, relayTerminal } from './streams.ts';
 import { readyContainer } from '../find.ts';
 import { idMapKeys } from '../life/id-maps.ts';
@@ -42,7 +44,7 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
   const operation = deps.operations.start({
     class: isConnected ? 'websocket' : 'task',
     description: 'Executing command',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     metadata: {
       command: body.command,
       environment: body.environment ?? {},
@@ -58,7 +60,7 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
         : runAlone(deps, name, command, signal);
     },
   });
-  deps.events.lifecycle('container-exec', urlOf(name), { command: body.command }, caller.requestor);
+  deps.events.lifecycle('container-exec', containerUrl(name), { command: body.command }, caller.requestor);
   return operation;
 }
 
@@ -160,7 +162,7 @@ async function runConnected(
   const names = isTerminal ? ['0'] : ['0', '1', '2'];
   const timeoutMs = deps.connectTimeoutMs ?? defaultConnectTimeoutMs;
   const prepared = deps.runtime.prepareCommand?.(name, command);
-  const connected = await within(
+  const connected = await waitFor(
     Promise.all(names.map((channel) => channels.connected(channel))),
     timeoutMs,
     `The client did not connect to all of the channels ${names.join(', ')} in ${timeoutMs} ms`,
@@ -194,7 +196,7 @@ async function runRecorded(
         deps.log.warn(
           `${output} of the command ${handle.id} in ${name} was cut: ${dropped} bytes more than ${maxRecordedBytes}`,
         );
-      return { url: `${urlOf(name)}/logs/${file}`, dropped };
+      return { url: `${containerUrl(name)}/logs/${file}`, dropped };
     };
     const [stdout, stderr, code] = await Promise.all([
       store(process.stdout, 'stdout'),
@@ -220,7 +222,7 @@ async function runAlone(deps: ExecDeps, name: string, command: RuntimeCommand, s
 /** Whatever ends the work early ends the command. Nobody is waited for then. */
 async function killedBy<T>(signal: AbortSignal, process: RuntimeProcess, work: () => Promise<T>): Promise<T> {
   try {
-    return await within(work(), undefined, '', signal);
+    return await waitFor(work(), undefined, '', signal);
   } catch (error) {
     process.kill();
     process.stdout?.destroy();
@@ -230,27 +232,22 @@ async function killedBy<T>(signal: AbortSignal, process: RuntimeProcess, work: (
   }
 }
 
-/** Rejects after the time or at the signal; what was waited for may still come then. */
-export function within<T>(
+/** Stops waiting after the time, with the problem, or at the signal; `wanted` may still settle later. */
+export async function waitFor<T>(
   wanted: Promise<T>,
   timeoutMs: number | undefined,
   problem: string,
   signal: AbortSignal,
 ): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const end = (settle: () => void): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', aborted);
-      settle();
-    };
-    const aborted = (): void => end(() => reject(signal.reason as Error));
-    const timer =
-      timeoutMs === undefined ? undefined : setTimeout(() => end(() => reject(errors.badRequest(problem))), timeoutMs);
-    signal.addEventListener('abort', aborted, { once: true });
-    if (signal.aborted) aborted();
-    wanted.then(
-      (value) => end(() => resolve(value)),
-      (error: Error) => end(() => reject(error)),
-    );
-  });
+  wanted.catch(() => {});
+  const orAborted = (inner: AbortSignal): Promise<T> =>
+    new Promise((resolve, reject) => {
+      inner.addEventListener('abort', () => reject(inner.reason as Error), { once: true });
+      wanted.then(resolve, reject);
+    });
+  try {
+    return await within(timeoutMs, orAborted, signal);
+  } catch (error) {
+    throw error instanceof DeadlineError ? errors.badRequest(problem) : error;
+  }
 }

@@ -9,8 +9,8 @@ import type { FileIds, FileRoot } from '../../../drivers/files/driver.ts';
 import type { IdMapEntry } from '../../../drivers/runtime/driver.ts';
 import { holdsHostId, hostRootIds, toGuestId, toHostId } from '../../../drivers/runtime/idmap/id-map.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
-import { lockOf, type ContainerDeps } from '../deps.ts';
-import { readyContainer } from '../find.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf, readyContainer } from '../find.ts';
 
 export type FileTreeDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'pools' | 'view' | 'locks' | 'idMaps'>;
 

@@ -4,9 +4,10 @@ import { errors } from '../../../api/errors.ts';
 import { parseMetadata, renderMetadata } from '../../../drivers/image/metadata.ts';
 import type { Caller } from '../../caller.ts';
 import { checkIfMatch, etagOf } from '../../etag.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf, readyContainer } from '../find.ts';
+import { containerUrl } from '../../../api/names.ts';
 import { volumeDir } from './file-tree.ts';
-import { readyContainer } from '../find.ts';
 import { checkMetadata, templateNameRule } from './metadata-check.ts';
 import type { ContainerEntry } from '../view.ts';
 import {
@@ -79,7 +80,7 @@ export class ContainersMetadata {
   async #change(caller: Caller, name: string, work: (volume: string) => Promise<void>): Promise<void> {
     readyContainer(this.#deps.records, name);
     await this.#deps.locks.run(lockOf(name), () => work(this.#volume(name)));
-    this.#deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
   }
 
   #volume(name: string): string {

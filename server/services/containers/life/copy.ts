@@ -6,7 +6,8 @@ import type { SnapshotSource, VolumeRef, VolumeSource } from '../../../drivers/s
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
-import { lockOf, type ContainerDeps } from '../deps.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf } from '../find.ts';
 import { withRootIn } from './draft.ts';
 import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../snapshots/records.ts';
 

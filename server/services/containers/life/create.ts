@@ -16,7 +16,9 @@ import { replaceConfig, replaceDevices } from '../../patch.ts';
 import { beginContainer, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf } from '../find.ts';
+import { containerUrl } from '../../../api/names.ts';
 import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
@@ -112,7 +114,7 @@ export function createContainer(deps: CreateDeps, caller: Caller, body: Containe
   if (remote !== undefined) return createFromRemote(deps, caller, name, body, remote);
   return deps.operations.start({
     description: 'Creating container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     run: prepareContainer(deps, caller, name, body),
   });
 }
@@ -128,7 +130,7 @@ function createFromRemote(
   draftDocument(deps, name, body, { base: {}, locks: [] });
   return deps.operations.start({
     description: 'Creating container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     mayCancel: true,
     run: async (handle, signal) => {
       const report = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
@@ -170,7 +172,7 @@ function prepareContainer(
       await (origin.fingerprint === undefined ? make() : deps.images.using(origin.fingerprint, make));
       const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
       await deps.hosts.settle(nicNetworks(devices));
-      deps.events.lifecycle('container-created', urlOf(name), undefined, caller.requestor);
+      deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
     });
 }
 

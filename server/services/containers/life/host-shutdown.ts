@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../../../lib/log.ts';
 import { daemonCaller } from '../../caller.ts';
-import { lockOf, urlOf } from '../deps.ts';
+import { lockOf } from '../find.ts';
+import { containerUrl } from '../../../api/names.ts';
 import { afterStop, halt, type StateDeps } from './start-stop.ts';
 import type { ContainerEntry } from '../view.ts';
 
@@ -65,7 +66,7 @@ async function stopOne(deps: StateDeps, entry: ContainerEntry): Promise<void> {
 async function stopInTime(deps: StateDeps, name: string, timeoutMs: number): Promise<void> {
   const never = new AbortController().signal;
   const tell = (action: 'container-shutdown' | 'container-stopped'): void =>
-    deps.events.lifecycle(action, urlOf(name), undefined, daemonCaller.requestor);
+    deps.events.lifecycle(action, containerUrl(name), undefined, daemonCaller.requestor);
   try {
     if (timeoutMs === 0) throw new Error('boot.host_shutdown_timeout is 0');
     await halt(deps, name, { force: false, timeoutMs }, never);

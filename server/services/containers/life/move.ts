@@ -1,7 +1,7 @@
 // Moving a stopped container into another pool of this server, under its name or another, as a saga.
 import { errors } from '../../../api/errors.ts';
 import { isWithoutSnapshots, type ContainerPost } from '../../../api/container/container.ts';
-import { containerName } from '../../../api/names.ts';
+import { containerName, containerUrl } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { VolumeRef } from '../../../drivers/storage/driver.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -9,9 +9,9 @@ import type { Changes, Records } from '../../../records/records.ts';
 import type { Caller } from '../../caller.ts';
 import { expand, nicNetworks, withoutServerKeys } from '../../expand.ts';
 import { copySnapshotFiles, copyVolumeSource } from './copy.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf, readyContainer } from '../find.ts';
 import { checkDraft, withRootIn } from './draft.ts';
-import { readyContainer } from '../find.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { moveLogs, renameContainer, type RemoveDeps } from './remove.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
@@ -120,7 +120,7 @@ export function moveContainer(
   check(deps, from, to);
   return deps.operations.start({
     description: 'Moving container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     mayCancel: true,
     run: (_handle, signal) =>
       deps.locks.runAll([...new Set([lockOf(from.name), lockOf(to.name)])], async () => {
@@ -139,11 +139,11 @@ async function moveNow(deps: MoveDeps, caller: Caller, params: MoveParams, signa
   await deps.sagas.run(moveContainerSaga(deps), params, { signal, progress: () => {} });
   const { requestor } = caller;
   if (from.name === to.name) {
-    deps.events.lifecycle('container-updated', urlOf(to.name), undefined, requestor);
+    deps.events.lifecycle('container-updated', containerUrl(to.name), undefined, requestor);
     return;
   }
   await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to.name)).devices));
-  deps.events.lifecycle('container-renamed', urlOf(from.name), { new_name: to.name }, requestor);
+  deps.events.lifecycle('container-renamed', containerUrl(from.name), { new_name: to.name }, requestor);
 }
 
 const kept = (records: Records, name: string, body: ContainerPost): readonly string[] =>

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
-import { containerName } from '../../../api/names.ts';
+import { containerName, containerUrl } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { dropBackups } from '../../backups/backup-files.ts';
 import type { Caller } from '../../caller.ts';
 import { nicNetwork, nicNetworks } from '../../expand.ts';
 import { ownedBy } from '../../owned-records.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
-import { readyContainer } from '../find.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf, readyContainer } from '../find.ts';
 import { dropSnapshots, snapshotsOf } from '../snapshots/records.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerEntry } from '../view.ts';
@@ -99,7 +99,7 @@ export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string):
   }
   return deps.operations.start({
     description: 'Deleting container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     run: (_handle, signal) => deps.locks.run(lockOf(name), () => removeNow(deps, caller, name, signal)),
   });
 }
@@ -108,7 +108,7 @@ export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string):
 function deleteUndone(deps: RemoveDeps, caller: Caller, name: string): Operation {
   return deps.operations.start({
     description: 'Deleting container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     run: async (_handle, signal) => {
       await deps.sagas.settle('containers', name);
       await deps.locks.run(lockOf(name), async () => {
@@ -138,16 +138,16 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   }
   await deps.hosts.settle(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
   for (const snapshot of snapshots) {
-    const url = `${urlOf(name)}/snapshots/${encodeURIComponent(snapshot.name)}`;
+    const url = `${containerUrl(name)}/snapshots/${encodeURIComponent(snapshot.name)}`;
     const context = { snapshot_name: `${name}/${snapshot.name}` };
     deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
   }
   for (const backup of backups) {
-    const url = `${urlOf(name)}/backups/${encodeURIComponent(backup.name)}`;
+    const url = `${containerUrl(name)}/backups/${encodeURIComponent(backup.name)}`;
     const context = { backup_name: `${name}/${backup.name}` };
     deps.events.lifecycle('container-backup-deleted', url, context, caller.requestor);
   }
-  deps.events.lifecycle('container-deleted', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-deleted', containerUrl(name), undefined, caller.requestor);
 }
 
 /** What cannot be released is logged, and runs out. */
@@ -228,7 +228,7 @@ export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, 
   refuseRunning(deps, name, 'renaming it');
   return deps.operations.start({
     description: 'Renaming container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     run: (_handle, signal) =>
       deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
         await deps.locks.unshared(lockOf(name));
@@ -237,7 +237,7 @@ export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, 
         const params: RenameParams = { from: name, to, pool };
         await deps.sagas.run(renameContainerSaga(deps), params, { signal, progress: () => {} });
         await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
-        deps.events.lifecycle('container-renamed', urlOf(name), { new_name: to }, caller.requestor);
+        deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: to }, caller.requestor);
       }),
   });
 }

@@ -13,8 +13,9 @@ import type { Caller } from '../../caller.ts';
 import { nicNetworks } from '../../expand.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';
 import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
-import { readyContainer } from '../find.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf, readyContainer } from '../find.ts';
+import { containerUrl } from '../../../api/names.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { removeNow } from './remove.ts';
 import { prepareRun, type PreparedRun } from './run-config.ts';
@@ -70,7 +71,7 @@ export function putState(deps: StateDeps, caller: Caller, name: string, body: Co
   };
   return deps.operations.start({
     description: descriptions[action],
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     run: (_handle, signal) => deps.locks.run(lockOf(name), () => act(deps, caller, name, action, wanted, signal)),
   });
 }
@@ -140,7 +141,7 @@ export async function startNow(
   });
   if (stateful) await dropCheckpoint(deps, name);
   // Real system section 6: what goes on from its state has not been started.
-  else deps.events.lifecycle('container-started', urlOf(name), undefined, caller.requestor);
+  else deps.events.lifecycle('container-started', containerUrl(name), undefined, caller.requestor);
 }
 
 async function needStored(deps: StateDeps, { name, document }: ContainerEntry): Promise<void> {
@@ -228,7 +229,7 @@ async function stopNow(
 }
 
 function tellStopped({ events }: StateDeps, { requestor }: Caller, name: string, { force }: Wanted): void {
-  events.lifecycle(force ? 'container-stopped' : 'container-shutdown', urlOf(name), undefined, requestor);
+  events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), undefined, requestor);
 }
 
 /** Checkpoints the container and ends it at once, as by force. `previous`: the last round of memory, if any was made. The caller
@@ -254,7 +255,7 @@ export async function stopStateful(
     const params = { name, pool, logFile, ...(previous === undefined ? {} : { previous }) };
     await deps.sagas.run(storeCheckpointSaga(deps), params, { signal, progress: () => {} });
   });
-  deps.events.lifecycle('container-stopped', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-stopped', containerUrl(name), undefined, caller.requestor);
   await afterStop(deps, caller, name, signal);
 }
 
@@ -325,7 +326,7 @@ async function freezeNow(deps: StateDeps, caller: Caller, name: string): Promise
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is not running`);
   if (status === 'frozen') throw errors.badRequest(`The container ${name} is already frozen`);
   await deps.view.during(name, statusCodes.freezing, () => deps.runtime.freeze(name));
-  deps.events.lifecycle('container-paused', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-paused', containerUrl(name), undefined, caller.requestor);
 }
 
 async function unfreezeNow(deps: StateDeps, caller: Caller, name: string): Promise<void> {
@@ -333,5 +334,5 @@ async function unfreezeNow(deps: StateDeps, caller: Caller, name: string): Promi
   if (status === 'stopped') throw errors.badRequest(`The container ${name} is not running`);
   if (status === 'running') throw errors.badRequest(`The container ${name} is already running`);
   await deps.runtime.unfreeze(name);
-  deps.events.lifecycle('container-resumed', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-resumed', containerUrl(name), undefined, caller.requestor);
 }

@@ -12,8 +12,9 @@ import { expand, isServerKey, nicNetworks } from '../../expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../patch.ts';
 import { claimsOf, newClaims, subnetProblems, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
-import { readyContainer } from '../find.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf, readyContainer } from '../find.ts';
+import { containerUrl } from '../../../api/names.ts';
 import type { Reserve } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { limitRoot, rootSize } from '../devices/root-size.ts';
@@ -47,7 +48,7 @@ export function putContainer(
   deps.idMaps.check(name, replaced(deps, name, entry.document, body));
   return deps.operations.start({
     description: 'Updating container',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     run: () => change(deps, caller, name, ifMatch, (document) => replaced(deps, name, document, body)),
   });
 }
@@ -88,7 +89,7 @@ async function change(
       await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
     }),
   );
-  deps.events.lifecycle('container-updated', urlOf(name), undefined, caller.requestor);
+  deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
 }
 
 /** What cannot be done to the running container now is not recorded either: the whole change is taken back. */

@@ -8,8 +8,8 @@ import type { Caller } from '../../caller.ts';
 import { checkIfMatch, etagOf } from '../../etag.ts';
 import { expand, isServerKey, nicNetworks } from '../../expand.ts';
 import { checkDraft, withHardwareAddresses } from '../life/draft.ts';
-import { lockOf, urlOf } from '../deps.ts';
-import { readyContainer } from '../find.ts';
+import { lockOf, readyContainer } from '../find.ts';
+import { containerUrl } from '../../../api/names.ts';
 import { idMapKeys } from '../life/id-maps.ts';
 import { snapshotKey } from './records.ts';
 import { restoreSnapshotSaga } from './sagas.ts';
@@ -31,7 +31,7 @@ export function restoreSnapshot(
   restored(deps, name, document, wanted);
   return deps.operations.start({
     description: 'Restoring snapshot',
-    resources: { containers: [urlOf(name)] },
+    resources: { containers: [containerUrl(name)] },
     run: (_handle, signal) =>
       deps.locks.run(lockOf(name), () => restoreNow(deps, caller, name, wanted, ifMatch, signal)),
   });
@@ -61,7 +61,7 @@ async function restoreNow(
   const wasRunning = deps.runtime.probe(name).status !== 'stopped';
   if (wasRunning) {
     await halt(deps, name, { force: true, timeoutMs: undefined }, signal);
-    deps.events.lifecycle('container-stopped', urlOf(name), undefined, caller.requestor);
+    deps.events.lifecycle('container-stopped', containerUrl(name), undefined, caller.requestor);
   }
   try {
     await putBack(deps, name, wanted, signal);
@@ -70,10 +70,10 @@ async function restoreNow(
     throw error;
   }
   const { requestor } = caller;
-  deps.events.lifecycle('container-updated', urlOf(name), undefined, requestor);
+  deps.events.lifecycle('container-updated', containerUrl(name), undefined, requestor);
   deps.events.lifecycle(
     'container-snapshot-restored',
-    urlOf(name),
+    containerUrl(name),
     { snapshot_name: `${name}/${wanted.snapshot}` },
     requestor,
   );

@@ -4,7 +4,9 @@ import { isDue, parseSchedule, type Minute } from '../../../api/container/snapsh
 import { errorText } from '../../../lib/log.ts';
 import { daemonCaller } from '../../caller.ts';
 import type { ScheduledTask } from '../../server/scheduler.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf } from '../find.ts';
+import { containerUrl } from '../../../api/names.ts';
 import { isExpired } from './names.ts';
 import { snapshotKey, snapshotsOf } from './records.ts';
 import type { Snapshots } from './snapshots.ts';
@@ -84,7 +86,7 @@ async function inOneOperation(
   if (names.length === 0) return;
   const operation = deps.operations.start({
     description,
-    resources: { containers: names.map(urlOf) },
+    resources: { containers: names.map(containerUrl) },
     run: async (_handle, signal) => {
       const failed: string[] = [];
       for (const name of names) {

@@ -1,15 +1,15 @@
 // Snapshots of containers: the use cases of the API (spec 2.7, 4.6). Putting one back is restore.ts, schedules are
 // snapshot-schedule.ts.
 import { errors } from '../../../api/errors.ts';
-import { snapshotName } from '../../../api/names.ts';
+import { snapshotName, containerUrl } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../caller.ts';
 import { expand } from '../../expand.ts';
-import { lockOf, urlOf, type ContainerDeps } from '../deps.ts';
-import { anyContainer, readyContainer } from '../find.ts';
+import type { ContainerDeps } from '../deps.ts';
+import { lockOf, anyContainer, readyContainer } from '../find.ts';
 import { configuredExpiry, nextSnapshotName, sentExpiry } from './names.ts';
 import { snapshotKey, snapshotsOf, type SnapshotEntry } from './records.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
@@ -27,7 +27,7 @@ export type SnapshotDeps = Pick<
 >;
 
 export const snapshotUrlOf = (container: string, name: string): string =>
-  `${urlOf(container)}/snapshots/${encodeURIComponent(name)}`;
+  `${containerUrl(container)}/snapshots/${encodeURIComponent(name)}`;
 
 const quiet = (signal: AbortSignal) => ({ signal, progress: () => {} });
 
@@ -72,7 +72,7 @@ export class Snapshots {
     checkExpiry(body.expires_at);
     return this.#deps.operations.start({
       description: 'Snapshotting container',
-      resources: { containers: [urlOf(container)] },
+      resources: { containers: [containerUrl(container)] },
       run: (handle, signal) =>
         this.#deps.locks.run(lockOf(container), async () => {
           const name = await this.takeNow(caller, container, { ...body, name: wanted }, signal);
@@ -169,7 +169,7 @@ export class Snapshots {
     const state = withState ? { state: { wasFrozen: status === 'frozen' } } : {};
     await this.#deps.sagas.run(createSnapshotSaga(this.#deps), { ...params, ...state }, quiet(signal));
     const context = { snapshot_name: `${container}/${name}` };
-    this.#deps.events.lifecycle('container-snapshot-created', urlOf(container), context, caller.requestor);
+    this.#deps.events.lifecycle('container-snapshot-created', containerUrl(container), context, caller.requestor);
     return name;
   }
 
@@ -185,7 +185,7 @@ export class Snapshots {
   #start(description: string, container: string, work: (signal: AbortSignal) => Promise<void>): Operation {
     return this.#deps.operations.start({
       description,
-      resources: { containers: [urlOf(container)] },
+      resources: { containers: [containerUrl(container)] },
       run: (_handle, signal) => this.#deps.locks.run(lockOf(container), () => work(signal)),
     });
   }

@@ -29,7 +29,7 @@ import {
   readLimits,
 } from '../../../../server/drivers/runtime/cgroup/limits.ts';
 import { escapeField, renderLxcConfig } from '../../../../server/drivers/runtime/lxc/config.ts';
-import { hugePageSizes } from '../../../../server/drivers/runtime/lxc/host.ts';
+import { hugePageSizes } from '../../../../server/drivers/runtime/cgroup/host-facts.ts';
 import { firstReason } from '../../../../server/drivers/runtime/lxc/failure-reason.ts';
 import { encodeName, quoteShell } from '../../../../server/drivers/runtime/safe-names.ts';
 import { formatIpv6, parseIpJson, scopeOf } from '../../../../server/drivers/runtime/nic/netlink.ts';

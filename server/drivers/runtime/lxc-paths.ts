@@ -1,5 +1,5 @@
 // Says where the LXC driver keeps what: files below its directory, control groups below names of its own. Makes nothing.
-import { dirTag, encodeName } from '../safe-names.ts';
+import { dirTag, encodeName } from './safe-names.ts';
 
 export class LxcPaths {
   readonly lxcPath: string;
