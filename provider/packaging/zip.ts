@@ -1,6 +1,5 @@
 // Writes zip archives that are the same bytes for the same content: fixed times, sorted names, Unix modes.
-import { crc32 as crcOf } from './crc32.ts';
-import { deflateRawSync } from 'node:zlib';
+import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface ZipEntry {
   readonly name: string;
@@ -45,7 +44,7 @@ function commonFacts({ content }: ZipEntry, packedBytes: number, nameBytes: numb
   facts.writeUInt16LE(version, 0);
   facts.writeUInt16LE(deflated, 4);
   facts.writeUInt16LE(dosDate, 8);
-  facts.writeUInt32LE(crcOf(content), 10);
+  facts.writeUInt32LE(crc32(content), 10);
   facts.writeUInt32LE(packedBytes, 14);
   facts.writeUInt32LE(content.length, 18);
   facts.writeUInt16LE(nameBytes, 22);

@@ -1,20 +1,20 @@
-// A gRPC server for what plugins need of it: unary calls, and streams that only have to stay open.
+// A gRPC server for what plugins need of it, on Node's HTTP/2: unary calls, and streams that only stay open. Knows no methods.
+import { performServerHandshake, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { writeHeaders } from './hpack.ts';
-import { Http2Connection, type Stream } from './http2.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export type Unary = (request: Uint8Array) => Promise<Uint8Array> | Uint8Array;
 export type Method =
+  /** `answered` is called when the whole answer has been sent. */
   | { readonly kind: 'unary'; readonly call: Unary; readonly answered?: () => void }
-  /** Kept open without a word until the client ends it. */
+  /** Stays open without a message until the client ends it. */
   | { readonly kind: 'silent' };
 /** By path: `/package.Service/Method`. */
 export type Methods = ReadonlyMap<string, Method>;
 
 export const grpcStatus = { ok: 0, invalidArgument: 3, resourceExhausted: 8, unimplemented: 12, internal: 13 } as const;
 
-export class GrpcError extends Error {
+class GrpcError extends Error {
   override readonly name = 'GrpcError';
   readonly status: number;
   constructor(status: number, message: string) {
@@ -25,59 +25,110 @@ export class GrpcError extends Error {
 
 export interface GrpcDeps {
   readonly methods: Methods;
-  /** Hears of what no client should cause. */
+  /** Called with errors that no client should be able to cause. */
   readonly onError: (method: string, error: unknown) => void;
-  /** A connection ended otherwise than by being closed. */
+  /** Called when a connection ends otherwise than by being closed. */
   readonly onBroken: (why: string) => void;
+  /** go-plugin allows 256 MiB. */
+  readonly maxMessageBytes?: number;
 }
 
-/** As go-plugin allows. */
-const maxMessageBytes = 256 * 1024 * 1024;
 const headBytes = 5;
-/** A header has to fit into a frame. */
-const maxWordsBytes = 8 * 1024;
-const none = Buffer.alloc(0);
-const answerFields = { ':status': '200', 'content-type': 'application/grpc+proto' } as const;
-const answerHeaders = writeHeaders(answerFields);
-const okTrailers = writeHeaders({ 'grpc-status': '0' });
+/** A longer text in a header is more than some clients accept. */
+const maxTextBytes = 8 * 1024;
+const streamWindow = 1024 * 1024;
+const connectionWindow = 16 * 1024 * 1024;
+const sessionOptions = {
+  settings: { initialWindowSize: streamWindow, maxConcurrentStreams: 1000, maxHeaderListSize: 64 * 1024 },
+  /** In MB: answers that wait for a slow client count. Beyond it new calls are refused. */
+  maxSessionMemory: 512,
+} as const;
+const answerHeaders = { ':status': 200, 'content-type': 'application/grpc+proto' } as const;
+const okTrailers = { 'grpc-status': String(grpcStatus.ok) } as const;
 
 /** Serves the calls of one connection until it ends. */
-export function serveConnection(socket: Duplex, { methods, onError, onBroken }: GrpcDeps): void {
-  const answer = (stream: Stream, message: Uint8Array, answered?: () => void): void =>
-    connection.reply(stream, answerHeaders, framed(message), okTrailers, answered);
-  const refuse = (stream: Stream, error: unknown): void => {
-    const known = error instanceof GrpcError;
-    if (!known) onError(stream.path, error);
-    const message = reasonOf(error);
-    connection.reply(stream, none, none, errorHeaders(known ? error.status : grpcStatus.internal, message));
-  };
-  const connection = new Http2Connection({
-    socket,
-    maxBodyBytes: maxMessageBytes + headBytes,
-    broken: onBroken,
-    opened(stream) {
-      const method = methods.get(stream.path);
-      if (method?.kind === 'silent') connection.begin(stream, answerHeaders);
-      else if (method === undefined)
-        refuse(stream, new GrpcError(grpcStatus.unimplemented, `this plugin has no method ${stream.path}`));
-    },
-    ended(stream, body) {
-      const method = methods.get(stream.path);
-      if (method?.kind === 'silent') connection.reply(stream, none, none, okTrailers);
-      if (method?.kind !== 'unary') return;
-      try {
-        const reply = method.call(readMessage(body));
-        if (reply instanceof Promise) {
-          reply.then(
-            (message) => answer(stream, message, method.answered),
-            (error: unknown) => refuse(stream, error),
-          );
-        } else answer(stream, reply, method.answered);
-      } catch (error) {
-        refuse(stream, error);
-      }
-    },
+export function serveConnection(socket: Duplex, deps: GrpcDeps): void {
+  const session = performServerHandshake(socket, sessionOptions);
+  session.on('error', (error) => deps.onBroken(error.message));
+  session.setLocalWindowSize(connectionWindow);
+  session.on('stream', (stream, headers) => {
+    // Its client has reset it: nobody waits for an answer.
+    stream.on('error', () => {});
+    serve(stream, headers[':path'] ?? '', deps);
   });
+}
+
+function serve(stream: ServerHttp2Stream, path: string, deps: GrpcDeps): void {
+  const method = deps.methods.get(path);
+  if (method?.kind === 'unary') serveUnary(stream, path, method, deps);
+  else if (method?.kind === 'silent') serveSilent(stream);
+  else refuse(stream, new GrpcError(grpcStatus.unimplemented, `this plugin has no method ${path}`));
+}
+
+function serveSilent(stream: ServerHttp2Stream): void {
+  respond(stream);
+  stream.resume();
+  stream.once('end', () => stream.end());
+}
+
+function serveUnary(
+  stream: ServerHttp2Stream,
+  path: string,
+  method: Method & { readonly kind: 'unary' },
+  { maxMessageBytes = 256 * 1024 * 1024, onError }: GrpcDeps,
+): void {
+  const failed = (error: unknown): void => {
+    if (!(error instanceof GrpcError)) onError(path, error);
+    refuse(stream, error);
+  };
+  readBody(stream, headBytes + maxMessageBytes, (body) => {
+    try {
+      const reply = method.call(readMessage(body, maxMessageBytes));
+      if (reply instanceof Promise) reply.then((message) => answer(stream, message, method.answered), failed);
+      else answer(stream, reply, method.answered);
+    } catch (error) {
+      failed(error);
+    }
+  });
+}
+
+/** Calls `done` when the client has sent everything; bodies above the limit are passed as undefined. */
+function readBody(stream: ServerHttp2Stream, limit: number, done: (body: Buffer | undefined) => void): void {
+  let chunks: Buffer[] = [];
+  let received = 0;
+  stream.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    if (received <= limit) chunks.push(chunk);
+    else chunks = [];
+  });
+  stream.once('end', () => {
+    if (stream.closed) return;
+    const [first] = chunks;
+    if (received > limit) done(undefined);
+    else done(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+  });
+}
+
+/** The headers of an answer that ends with the trailers of a success. */
+function respond(stream: ServerHttp2Stream): void {
+  stream.respond(answerHeaders, { waitForTrailers: true });
+  stream.once('wantTrailers', () => stream.sendTrailers(okTrailers));
+}
+
+function answer(stream: ServerHttp2Stream, message: Uint8Array, answered: (() => void) | undefined): void {
+  if (stream.closed) return;
+  respond(stream);
+  if (answered !== undefined) stream.once('close', answered);
+  stream.end(framed(message));
+}
+
+function refuse(stream: ServerHttp2Stream, error: unknown): void {
+  if (stream.closed) return;
+  const status = error instanceof GrpcError ? error.status : grpcStatus.internal;
+  const text = reasonOf(error);
+  const encoded = encodeURIComponent(Buffer.from(text).toString()).slice(0, maxTextBytes).replace(/%.?$/, '');
+  stream.resume();
+  stream.respond({ ...answerHeaders, 'grpc-status': String(status), 'grpc-message': encoded }, { endStream: true });
 }
 
 /** One message: a byte that says whether it is compressed, its length, itself. */
@@ -89,21 +140,18 @@ function framed(message: Uint8Array): Buffer {
   return bytes;
 }
 
-function readMessage(body: Buffer | undefined): Uint8Array {
+function readMessage(body: Buffer | undefined, maxMessageBytes: number): Uint8Array {
   if (body === undefined) {
     throw new GrpcError(grpcStatus.resourceExhausted, `the message is larger than ${maxMessageBytes} bytes`);
   }
   if (body.length < headBytes) throw new GrpcError(grpcStatus.invalidArgument, 'there is no message');
-  if (body[0] !== 0) throw new GrpcError(grpcStatus.unimplemented, 'compressed messages are not understood');
+  if (body[0] !== 0) throw new GrpcError(grpcStatus.unimplemented, 'compressed messages are not supported');
   const length = body.readUInt32BE(1);
   if (length !== body.length - headBytes) {
-    throw new GrpcError(grpcStatus.invalidArgument, 'the message is not as long as it says');
+    throw new GrpcError(
+      grpcStatus.invalidArgument,
+      `the message has ${body.length - headBytes} bytes, but its head says ${length}`,
+    );
   }
   return body.subarray(headBytes);
-}
-
-/** Of an answer that has nothing else. */
-function errorHeaders(status: number, message: string): Buffer {
-  const words = encodeURIComponent(message).slice(0, maxWordsBytes).replace(/%.?$/, '');
-  return writeHeaders({ ...answerFields, 'grpc-status': String(status), 'grpc-message': words });
 }

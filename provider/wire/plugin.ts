@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import { makeSelfSigned } from '../../server/lib/self-signed.ts';
-import { serveConnection, type Method, type Methods } from './grpc.ts';
+import type { Method, Methods } from './grpc.ts';
 import type { Log } from './log.ts';
 import { HealthReply, Nothing, serving } from './plugin-messages.ts';
 import { makeSocketPlace, type SocketPlace } from './socket.ts';
@@ -56,18 +56,22 @@ export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
     }
   };
   const methods = new Map<string, Method>([...deps.methods, ...pluginMethods(end)]);
-  const { server, certificate } = await makeServer(deps, (socket) =>
-    serveConnection(socket, {
+  let loading: Promise<typeof import('./grpc.ts')> | undefined;
+  const loadGrpc = (): Promise<typeof import('./grpc.ts')> => (loading ??= import('./grpc.ts'));
+  const serve = async (socket: Duplex): Promise<void> =>
+    (await loadGrpc()).serveConnection(socket, {
       methods,
       onError: (method, error) => deps.log('error', `${method} failed: ${String(error)}`),
       onBroken: (why) => deps.log('debug', `a connection ended: ${why}`),
-    }),
-  );
+    });
+  const { server, certificate } = await makeServer(deps, (socket) => void serve(socket));
   const connections = countConnections(server);
   await listen(server, place);
   watchTerraform(deps, connections, end);
   deps.onReaderGone?.(end);
   deps.print(`1|${protocolVersion}|unix|${place.path}|grpc|${certificate}\n`);
+  // HTTP/2 takes milliseconds to load: Terraform reads the handshake and connects meanwhile.
+  void loadGrpc();
   return { socketPath: place.path, stop: end };
 }
 
