@@ -23,7 +23,7 @@ function sources(folder: string): Source[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .filter((path) => !/\/node_modules\/|^provider\/bindings\/cdkt[fn]\/generated\//.test(path))
+    .filter((path) => !/\/node_modules\/|^provider\/bindings\/cdkt(?:f|n\/generated)\//.test(path))
     .sort()
     .map((path) => {
       const text = readFileSync(join(root, path), 'utf8');
@@ -180,12 +180,6 @@ const rules: readonly Rule[] = [
     own: /^(docs\/generate|server\/api|reconciler)\/|^server\/daemon\/daemon-command/,
     packages: /^commander$/,
     why: 'the reference is made of tables and the command trees, without any IO',
-  },
-  {
-    from: /^provider\/bindings\/cdktf\//,
-    own: /^provider\/bindings\/cdktf\//,
-    packages: /^(node:path|constructs|cdktf)$/,
-    why: 'bindings are loaded by apps of their users: they bring nothing of the provider along, and one flavour only',
   },
   {
     from: /^provider\/bindings\/cdktn\//,

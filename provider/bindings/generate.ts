@@ -1,14 +1,16 @@
-// Makes the bindings of both flavours from the schemas, in memory. What is written by hand comes from cdktf/; nothing is written
-// to the tree here.
+// Makes the constructs for cdktn from the schemas, in memory: nothing is written to the tree here.
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { devNull, tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { gantryProvider, providerSource } from '../gantry.ts';
 import { providersSchema } from '../schema-json/providers-schema.ts';
 import { adjustGenerated, type Files } from './adjust.ts';
-import { flavours, forCdktn, type Flavour } from './flavour.ts';
+import { readTree } from './read-tree.ts';
 import { sealOf, type Seal } from './seal.ts';
+
+/** The two lines of the CDK for Terraform: CDKTF is archived, cdktn is its fork. */
+export type Flavour = 'cdktf' | 'cdktn';
 
 const name = 'gantry';
 /** As users write it: without the registry's host. */
@@ -28,41 +30,20 @@ export function schemasOf(repository: string): Schemas {
 export const bindingsFolder = (repository: string): string => join(repository, 'provider/bindings');
 export const generatorFolder = (repository: string): string => join(bindingsFolder(repository), 'generator');
 
-/** Everything that is made, by its path below bindings/. Takes the installed generators; throws with what they said. */
-export function generateBindings(repository: string): Files {
-  const schemas = schemasOf(repository);
-  const generated = flavours.flatMap((flavour) =>
-    [...adjustGenerated(runGenerator(repository, flavour, schemas), name)].map(
-      ([path, text]) => [`${flavour}/generated/${path}`, text] as const,
-    ),
-  );
-  return new Map([...generated, ...copiesForCdktn(repository)]);
-}
+/** By path below `generated`, as committed. Takes the installed generators; throws with their output when one fails. */
+export const generateBindings = (repository: string, flavour: Flavour): Files =>
+  adjustGenerated(runGenerator(repository, flavour, schemasOf(repository)), name);
 
-/** What is written by hand for CDKTF, for cdktn. */
-export function copiesForCdktn(repository: string): Files {
-  const folder = join(bindingsFolder(repository), 'cdktf');
-  const names = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  return new Map(
-    names.map((entry) => [`cdktn/${entry.name}`, forCdktn(readFileSync(join(folder, entry.name), 'utf8'))]),
-  );
-}
-
-/** Of the files that lie in the tree. */
-export function sealOfTree(repository: string): Seal {
-  const folder = bindingsFolder(repository);
-  const made = ['cdktf/generated', 'cdktn'].flatMap((part) =>
-    [...readTree(join(folder, part))].map(([path, text]) => [`${part}/${path}`, text] as const),
-  );
-  return sealFor(repository, new Map(made));
-}
+/** Of the generated files in the tree. */
+export const sealOfTree = (repository: string): Seal =>
+  sealFor(repository, readTree(join(bindingsFolder(repository), 'cdktn/generated')));
 
 export function sealFor(repository: string, files: Files): Seal {
   const generators = readFileSync(join(generatorFolder(repository), 'package-lock.json'), 'utf8');
   return sealOf({ schema: JSON.stringify(schemasOf(repository)), generators }, files);
 }
 
-/** As the generator of the flavour writes it for whoever runs it themselves: `cdktf get`, other languages. */
+/** The output of a flavour's generator, as `cdktf get` writes it. */
 export function runGenerator(repository: string, flavour: Flavour, { version, schema }: Schemas): Files {
   const directory = mkdtempSync(join(tmpdir(), 'gantry-bindings-'));
   try {
@@ -70,24 +51,15 @@ export function runGenerator(repository: string, flavour: Flavour, { version, sc
     const ran = spawnSync(process.execPath, [join(generatorFolder(repository), 'run.cjs')], {
       input: JSON.stringify({ flavour, schema, target, directory }),
       encoding: 'utf8',
-      // It would ask its maker's server for news, and complain of a missing file of settings.
+      // The generator would ask its maker's server for news, and complain of a missing file of settings.
       env: { ...process.env, CHECKPOINT_DISABLE: '1', TF_CLI_CONFIG_FILE: devNull },
     });
     if (ran.status !== 0) {
-      const said = ran.error?.message ?? `${ran.stdout}${ran.stderr}`.trim();
-      throw new Error(`the generator of ${flavour} has failed: ${said}`);
+      const output = ran.error?.message ?? `${ran.stdout}${ran.stderr}`.trim();
+      throw new Error(`the generator of ${flavour} has failed: ${output}`);
     }
     return readTree(directory);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-}
-
-function readTree(folder: string): Files {
-  return new Map(
-    readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [relative(folder, path), readFileSync(path, 'utf8')]),
-  );
 }

@@ -7,7 +7,7 @@ export interface Seal {
   readonly schema: string;
   /** Of the lock file of the generators. */
   readonly generators: string;
-  /** Path below bindings/ to hash. */
+  /** Path below cdktn/generated to hash. */
   readonly files: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ export const sealOf = (from: { readonly schema: string; readonly generators: str
   ),
 });
 
-/** What no longer fits, in words; empty when all is well. */
+/** The differences in words; empty when the bindings are up to date. */
 export function brokenSeals(sealed: Seal, now: Seal): readonly string[] {
   const paths = [...new Set([...Object.keys(sealed.files), ...Object.keys(now.files)])].sort();
   return [

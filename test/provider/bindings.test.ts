@@ -1,18 +1,19 @@
-// The committed bindings are those of the schemas, the generators' mistakes are corrected in them, and a package with them can be
-// used by apps of every kind. What the constructs do is test/bindings, what comes of them test/e2e/terraform-json/cdk-examples.test.ts.
+// The committed bindings are those of the schemas, those for CDKTF are derived from them, mistakes of the generators are corrected,
+// and apps of every kind can use the package. The constructs themselves are tested in test/bindings.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adjustGenerated } from '../../provider/bindings/adjust.ts';
+import { filesForCdktf } from '../../provider/bindings/for-cdktf.ts';
 import {
   bindingsFolder,
-  copiesForCdktn,
   generateBindings,
   generatorFolder,
   runGenerator,
   schemasOf,
   sealOfTree,
 } from '../../provider/bindings/generate.ts';
+import { readTree } from '../../provider/bindings/read-tree.ts';
 import { gantryProvider } from '../../provider/gantry.ts';
 import { renderDocs } from '../../provider/packaging/docs.ts';
 import { brokenSeals, hashOf, sealOf, type Seal } from '../../provider/bindings/seal.ts';
@@ -20,50 +21,56 @@ import { installBindings, type BindingsPackage } from '../support/terraform/bind
 import { repository, runProcess } from '../support/cli/programs.ts';
 
 const folder = bindingsFolder(repository);
-const read = (path: string): string => readFileSync(join(folder, path), 'utf8');
 const generatorsMissing = existsSync(join(generatorFolder(repository), 'node_modules'))
   ? undefined
   : `the generators are not installed: npm ci --ignore-scripts --prefix provider/bindings/generator`;
 if (generatorsMissing !== undefined) console.log(`skipped: bindings generated anew, since ${generatorsMissing}`);
 
-describe('the committed bindings', () => {
-  test('are sealed for the schemas as they are, and nobody has changed them since (npm run generate:bindings)', () => {
-    expect(brokenSeals(JSON.parse(read('seal.json')) as Seal, sealOfTree(repository))).toEqual([]);
-  });
+const cdktn = readTree(join(folder, 'cdktn'));
+const cdktf = filesForCdktf(cdktn);
 
-  test('for cdktn are those for CDKTF where they are written by hand', () => {
-    const copies = copiesForCdktn(repository);
-    expect([...copies.keys()]).toContain('cdktn/gantry-stack.ts');
-    for (const [path, text] of copies) expect(read(path), path).toBe(text);
-    expect(copies.get('cdktn/gantry-stack.ts')).toContain("from 'cdktn'");
-    expect([...copies.values()].join('')).not.toMatch(/'cdktf'|CDKTF/);
-  });
-
-  test('have what the documentation says they have', () => {
-    for (const [page, text] of renderDocs(gantryProvider({ env: {}, log() {} }))) {
-      if (page.startsWith('functions/')) continue;
-      const [, namespace, name, flavour] = /`(\w+)\.(\w+)`, from `gantry\/(cdktf|cdktn)`/.exec(text) ?? [];
-      // CDKTF knows no ephemeral resources.
-      expect(flavour, page).toBe(page.startsWith('ephemeral-resources/') ? 'cdktn' : 'cdktf');
-      const index = read(`${flavour}/generated/index.ts`);
-      const [, path] = new RegExp(`export \\* as ${namespace} from '\\./([\\w-]+)(?:/index)?'`).exec(index) ?? [];
-      expect(read(`${flavour}/generated/${path}/index.ts`), page).toMatch(
-        new RegExp(`^export class ${name} extends`, 'm'),
-      );
-    }
-  });
-
-  test.skipIf(generatorsMissing !== undefined)(
-    'are what the generators make, to the letter',
-    { timeout: 120_000 },
-    () => {
-      const files = generateBindings(repository);
-      expect(files.size).toBeGreaterThan(50);
-      for (const [path, text] of files) expect(read(path), path).toBe(text);
-      expect(Object.keys(sealOfTree(repository).files)).toEqual([...files.keys()].sort());
-    },
-  );
+test('The committed bindings are sealed for the present schemas and generators (npm run generate:bindings)', () => {
+  const seal = JSON.parse(readFileSync(join(folder, 'seal.json'), 'utf8')) as Seal;
+  expect(brokenSeals(seal, sealOfTree(repository))).toEqual([]);
 });
+
+test('The bindings for CDKTF name nothing of cdktn, and lack what its library does not support', () => {
+  expect([...cdktn.keys()].filter((path) => !cdktf.has(path)).sort()).toEqual([
+    'generated/ephemeral-gantry-container-exec/index.ts',
+    'generated/ephemeral-gantry-container-file/index.ts',
+    'generated/provider-functions/index.ts',
+  ]);
+  expect([...cdktf.values()].join('')).not.toMatch(/cdktn|markWriteOnlyAttribute|GantryProviderFunctions/i);
+  expect(readTree(join(folder, 'cdktf'))).toEqual(cdktf);
+});
+
+test('Every construct that the documentation names is in the bindings', () => {
+  for (const [page, text] of renderDocs(gantryProvider({ env: {}, log() {} }))) {
+    if (page.startsWith('functions/')) continue;
+    const [, namespace, name, flavour] = /`(\w+)\.(\w+)`, from `gantry\/(cdktf|cdktn)`/.exec(text) ?? [];
+    expect(flavour, page).toBe(page.startsWith('ephemeral-resources/') ? 'cdktn' : 'cdktf');
+    const files = flavour === 'cdktn' ? cdktn : cdktf;
+    const index = files.get('generated/index.ts') ?? '';
+    const [, path] = new RegExp(`export \\* as ${namespace} from '\\./([\\w-]+)(?:/index)?'`).exec(index) ?? [];
+    expect(files.get(`generated/${path}/index.ts`), page).toMatch(new RegExp(`^export class ${name} extends`, 'm'));
+  }
+});
+
+test.skipIf(generatorsMissing !== undefined)(
+  'The generators of both flavours write the bindings to the letter, those derived for CDKTF included',
+  { timeout: 120_000 },
+  () => {
+    for (const [flavour, files] of [
+      ['cdktn', cdktn],
+      ['cdktf', cdktf],
+    ] as const) {
+      const generated = [...files].filter(([path]) => path.startsWith('generated/'));
+      const expected = generateBindings(repository, flavour);
+      expect(expected.size).toBeGreaterThan(25);
+      expect(new Map(generated.map(([path, text]) => [path.slice('generated/'.length), text]))).toEqual(expected);
+    }
+  },
+);
 
 describe('a seal', () => {
   const files = new Map([

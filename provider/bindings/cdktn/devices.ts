@@ -1,4 +1,3 @@
-// Made from ../cdktf by `npm run generate:bindings`: change it there.
 // Devices and limits of containers and profiles, from typed arguments to the maps of strings that the resources take. Any device
 // can also be written as such a map; what the properties mean is in docs/.
 import type { network as networks, storagePool, storageVolume } from './generated/index.ts';

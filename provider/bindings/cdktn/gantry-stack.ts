@@ -1,4 +1,3 @@
-// Made from ../cdktf by `npm run generate:bindings`: change it there.
 // A stack for one server, with short typed ways to make pools, networks, images, profiles, volumes and containers in it. Each
 // returns the generated construct, so whatever a resource can do is at hand; other constructs may stand beside them.
 import { resolve } from 'node:path';

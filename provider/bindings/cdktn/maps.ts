@@ -1,4 +1,3 @@
-// Made from ../cdktf by `npm run generate:bindings`: change it there.
 // What references into maps need and the generators' own do not give: keys in quotes, and maps of maps.
 import { AnyMap, StringMap, Token } from 'cdktn';
 

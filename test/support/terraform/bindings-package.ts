@@ -3,9 +3,10 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import type { Flavour } from '../../../provider/bindings/generate.ts';
 import { repository, runProcess, type Ran } from '../cli/programs.ts';
 
-export type Flavour = 'cdktf' | 'cdktn';
+export type { Flavour };
 
 export interface BindingsPackage {
   /** A directory for apps: what they import is in its node_modules. */
@@ -32,8 +33,8 @@ export async function installBindings(): Promise<BindingsPackage> {
   const built = await compile('-p', project, '--noEmit', 'false', '--outDir', dist);
   expect(built.stdout + built.stderr).toBe('');
   for (const flavour of ['cdktf', 'cdktn']) {
-    const marker = join('provider/bindings', flavour, 'package.json');
-    cpSync(join(repository, marker), join(dist, marker));
+    const target = join(dist, 'provider/bindings', flavour, 'package.json');
+    cpSync(join(repository, 'provider/bindings/cdktn/package.json'), target);
   }
   return {
     root,

@@ -1,0 +1,106 @@
+// The npm package as users install it: what `npm pack` takes of the last build, and that its programs and modules work from there.
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { repository, runProcess, type Ran } from '../support/cli/programs.ts';
+
+const isBuilt = existsSync(join(repository, 'dist/provider-package'));
+if (!isBuilt) console.log('skipped: the npm package, since dist/ is not built: npm run build');
+
+const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtp-'));
+const installed = join(dir, 'app/node_modules/gantry');
+let paths: readonly string[] = [];
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+function command(program: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd: repository, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')} has failed: ${stderr}`);
+  return stdout;
+}
+
+const node = (...argv: readonly string[]): Promise<Ran> =>
+  runProcess([process.execPath, ...argv], { cwd: join(dir, 'app') });
+
+describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
+  beforeAll(() => {
+    const packed = command('npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', dir);
+    const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: readonly { path: string }[] }];
+    paths = files.map(({ path }) => path);
+    mkdirSync(installed, { recursive: true });
+    command('tar', '-xzf', join(dir, filename), '-C', installed, '--strip-components=1');
+    symlinkSync(join(repository, 'node_modules'), join(dir, 'node_modules'));
+  }, 120_000);
+
+  test('The package has the programs, the importable modules and the examples, and nothing else', () => {
+    const folders = new Set(
+      paths.map((path) => /^dist\/(?:server|provider)\/\w+|^dist\/[\w-]+|^[^/]+/.exec(path)?.[0]),
+    );
+    expect([...folders].sort()).toEqual([
+      'LICENSE',
+      'README.md',
+      'dist/bin',
+      'dist/provider-package',
+      'dist/provider/bindings',
+      'dist/reconciler',
+      'dist/server/api',
+      'dist/server/client',
+      'docs',
+      'examples',
+      'package.json',
+    ]);
+    expect(
+      paths.filter((path) => /\.test\.|^dist\/(?:test|reconciler\/cli|provider\/bindings\/[^/]+\.js)/.test(path)),
+    ).toEqual([]);
+  });
+
+  test('Every file that a module of the package imports is in the package', () => {
+    const missing = paths
+      .filter((path) => /^dist\/(?:server|reconciler|provider\/bindings)\/.*\.(?:js|d\.ts)$/.test(path))
+      .flatMap((path) =>
+        [
+          ...readFileSync(join(installed, path), 'utf8').matchAll(
+            /(?:\bfrom|\bimport|\brequire)\s*\(?\s*['"](\.[^'"]+)['"]/g,
+          ),
+        ]
+          .map(([, specifier = '']) => normalize(join(dirname(path), specifier.replace(/\.ts$/, '.d.ts'))))
+          .filter((target) => ![target, `${target}.js`, `${target}/index.js`].some((name) => paths.includes(name)))
+          .map((target) => `${path} imports ${target}`),
+      );
+    expect(missing).toEqual([]);
+  });
+
+  test.each(['api', 'client', 'reconciler', 'cdktf', 'cdktn'])('An app can import gantry/%s', async (name) => {
+    const file = join(dir, 'app', `${name}.mjs`);
+    writeFileSync(
+      file,
+      `import * as all from 'gantry/${name}';\nprocess.stdout.write(String(Object.keys(all).length));\n`,
+    );
+    const { code, stdout, stderr } = await node(file);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(Number(stdout)).toBeGreaterThan(3);
+  });
+
+  test('The programs of the package start', async () => {
+    const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
+    for (const name of ['gantry', 'gantryd']) {
+      const { code, stdout } = await node(join(installed, 'dist/bin', `${name}.js`), '--version');
+      expect(code, name).toBe(0);
+      expect(stdout, name).toContain(version);
+    }
+    const program = join(installed, 'dist/bin/terraform-provider-gantry.js');
+    const { code, stdout } = await node(program, 'install', '--plugin-dir', join(dir, 'plugins'));
+    expect(code).toBe(0);
+    expect(stdout).toContain(join(dir, 'plugins'));
+  });
+});
