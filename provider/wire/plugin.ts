@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import { makeSelfSigned } from '../../server/lib/self-signed.ts';
+import type * as Grpc from './grpc.ts';
 import type { Method, Methods } from './grpc.ts';
 import type { Log } from './log.ts';
 import { HealthReply, Nothing, serving } from './plugin-messages.ts';
@@ -56,8 +57,8 @@ export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
     }
   };
   const methods = new Map<string, Method>([...deps.methods, ...pluginMethods(end)]);
-  let loading: Promise<typeof import('./grpc.ts')> | undefined;
-  const loadGrpc = (): Promise<typeof import('./grpc.ts')> => (loading ??= import('./grpc.ts'));
+  let loading: Promise<typeof Grpc> | undefined;
+  const loadGrpc = (): Promise<typeof Grpc> => (loading ??= import('./grpc.ts'));
   const serve = async (socket: Duplex): Promise<void> =>
     (await loadGrpc()).serveConnection(socket, {
       methods,

@@ -46,19 +46,21 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
     const folders = new Set(
       paths.map((path) => /^dist\/(?:server|provider)\/\w+|^dist\/[\w-]+|^[^/]+/.exec(path)?.[0]),
     );
-    expect([...folders].sort()).toEqual([
-      'LICENSE',
-      'README.md',
-      'dist/bin',
-      'dist/provider-package',
-      'dist/provider/bindings',
-      'dist/reconciler',
-      'dist/server/api',
-      'dist/server/client',
-      'docs',
-      'examples',
-      'package.json',
-    ]);
+    expect(folders).toEqual(
+      new Set([
+        'LICENSE',
+        'README.md',
+        'dist/bin',
+        'dist/provider-package',
+        'dist/provider/bindings',
+        'dist/reconciler',
+        'dist/server/api',
+        'dist/server/client',
+        'docs',
+        'examples',
+        'package.json',
+      ]),
+    );
     expect(
       paths.filter((path) => /\.test\.|^dist\/(?:test|reconciler\/cli|provider\/bindings\/[^/]+\.js)/.test(path)),
     ).toEqual([]);
