@@ -12,24 +12,46 @@ import { StoragePool, StoragePoolCreate, StoragePoolPut } from './storage/pool.t
 import { PooledVolumeCreate } from './storage/pooled-volume.ts';
 import { StorageVolume, StorageVolumePut } from './storage/volume.ts';
 
-interface KindSchemas {
+export interface KindSchemas {
   /** The object of a GET, with its field facts. */
   readonly object: TSchema;
   readonly create: TSchema;
   readonly put: TSchema;
+  /** Members of `create` that no document holds: the server makes them, or they say no desired state. */
+  readonly omitted?: readonly string[];
+  /** Keys that a document needs beside its name; default: those that `create` needs. */
+  readonly required?: readonly string[];
 }
 
 export const kindSchemas = {
   server_config: { object: ServerDocument, create: ServerDocumentPut, put: ServerDocumentPut },
-  certificate: { object: Certificate, create: CertificateCreate, put: CertificatePut },
+  certificate: {
+    object: Certificate,
+    create: CertificateCreate,
+    put: CertificatePut,
+    omitted: ['password'],
+    required: ['certificate'],
+  },
   project: { object: Project, create: ProjectCreate, put: ProjectPut },
   storage_pool: { object: StoragePool, create: StoragePoolCreate, put: StoragePoolPut },
   storage_volume: { object: StorageVolume, create: PooledVolumeCreate, put: StorageVolumePut },
-  network: { object: Network, create: NetworkCreate, put: NetworkPut },
+  network: { object: Network, create: NetworkCreate, put: NetworkPut, omitted: ['managed'] },
   profile: { object: Profile, create: ProfileCreate, put: ProfilePut },
-  image: { object: Image, create: ImageCreate, put: ImagePut },
+  image: {
+    object: Image,
+    create: ImageCreate,
+    put: ImagePut,
+    omitted: ['filename', 'compression_algorithm', 'copy_aliases'],
+    required: [],
+  },
   image_alias: { object: ImageAlias, create: ImageAliasCreate, put: ImageAliasPut },
-  container: { object: Container, create: ContainerCreate, put: ContainerPut },
+  container: {
+    object: Container,
+    create: ContainerCreate,
+    put: ContainerPut,
+    omitted: ['stateful'],
+    required: [],
+  },
 } as const satisfies Record<KindName, KindSchemas>;
 
 type Schemas = typeof kindSchemas;

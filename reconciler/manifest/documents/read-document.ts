@@ -3,12 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isInProject, kinds, type KindName } from '../../../server/api/kinds.ts';
 import { lxdPropertyNames } from '../../../server/api/server/lxd-keys.ts';
-import {
-  documentSchema,
-  laterKeys,
-  laterManageKeys,
-  type JsonSchema,
-} from '../../../server/api/schema/manifest-schema.ts';
+import { documentSchema } from '../../../server/api/schema/document-schema.ts';
+import type { JsonSchema } from '../../../server/api/schema/json-schema.ts';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import {
   addressOf,
@@ -97,7 +93,7 @@ function readKind(kind: KindName, flat: JsonObject, nowMs: number, base: string)
   const machine = machineProblem(kind, flat);
   if (machine !== undefined) return only(machine);
   const written = withoutComputed(kind, flat);
-  const { value, findings } = withoutLaterKeys(withSeedTexts(written.value));
+  const { value, findings } = withoutForeignWaits(withSeedTexts(written.value));
   findings.push(...written.findings);
   let schema = schemas.get(kind);
   if (schema === undefined) schemas.set(kind, (schema = documentSchema(kind)));
@@ -197,45 +193,26 @@ function readCertificate(
 
 const hasError = (findings: readonly Finding[]): boolean => findings.some((finding) => finding.severity === 'error');
 
-function withoutLaterKeys(flat: JsonObject): { readonly value: JsonObject; readonly findings: Finding[] } {
+/** Waits that other tools have are refused by name. */
+function withoutForeignWaits(flat: JsonObject): { readonly value: JsonObject; readonly findings: Finding[] } {
+  const manage = flat['manage'];
+  const waits = isMap(manage) ? manage['wait'] : undefined;
+  if (!isMap(manage) || !Array.isArray(waits)) return { value: flat, findings: [] };
   const findings: Finding[] = [];
-  const refuse = (path: string, remedy: string): void => {
-    findings.push(wrong('not-available', path, `${path} is not available in this version`, remedy));
-  };
-  const value: Record<string, Json> = {};
-  for (const [key, item] of Object.entries(flat)) {
-    const remedy = Object.hasOwn(laterKeys, key) ? laterKeys[key] : undefined;
-    if (remedy === undefined) value[key] = item;
-    else refuse(key, remedy);
-  }
-  if (isMap(flat['manage'])) value['manage'] = manageOfToday(flat['manage'], refuse);
-  return { value, findings };
-}
-
-/** Values of the format that this version does not honour are refused, never passed over. */
-function manageOfToday(manage: JsonObject, refuse: (path: string, remedy: string) => void): JsonObject {
-  const kept: Record<string, Json> = {};
-  for (const [key, value] of Object.entries(manage)) {
-    const later = Object.hasOwn(laterManageKeys, key) ? laterManageKeys[key] : undefined;
-    if (later === undefined) kept[key] = key === 'wait' ? waitOfToday(value, refuse) : value;
-    else refuse(`manage.${key}`, later);
-  }
-  return kept;
-}
-
-const laterWaits = ['ready', 'delay', 'agent'];
-
-function waitOfToday(value: Json, refuse: (path: string, remedy: string) => void): Json {
-  if (!Array.isArray(value)) return value;
-  return (value as readonly Json[]).map((item, index) => {
+  const wait = (waits as readonly Json[]).map((item, index) => {
     const words = typeof item === 'string' ? [item] : isMap(item) ? Object.keys(item) : [];
-    const later = words.find((word) => laterWaits.includes(word));
-    if (later === undefined) return item;
-    refuse(`manage.wait.${index}.${later}`, 'wait for running, ipv4, ipv6, exec, tcp, file or cloud_init');
-    // Only so that the others keep their places: the document is refused anyway.
+    const foreign = words.find((word) => foreignWaits.includes(word));
+    if (foreign === undefined) return item;
+    const path = `manage.wait.${index}.${foreign}`;
+    const remedy = 'wait for running, ipv4, ipv6, exec, tcp, file or cloud_init';
+    findings.push(wrong('not-available', path, `${path} is not available in this version`, remedy));
+    // Any valid wait keeps the places of the others: the document is refused anyway.
     return 'running';
   });
+  return { value: { ...flat, manage: { ...manage, wait } }, findings };
 }
+
+const foreignWaits = ['ready', 'delay', 'agent'];
 
 const booleanWords: Readonly<Record<string, boolean>> = {
   true: true,

@@ -1,15 +1,13 @@
 // The JSON Schema of a hosts file: several servers with labels, groups and variables. Reading it is the reconciler's work.
-import type { JsonSchema } from './manifest-schema.ts';
+import { scalar, text, type JsonSchema } from './json-schema.ts';
 
-const text = { type: 'string' };
-const scalar = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
 const words: JsonSchema = { type: 'object', additionalProperties: scalar };
-const labels: JsonSchema = { ...words, description: 'Words of your own for selection with -l and manage.hosts.' };
+const labels: JsonSchema = { ...words, description: 'Labels for selection with -l and manage.hosts.' };
 const vars: JsonSchema = { ...words, description: 'Variables of manifests: $NAME, ${NAME}, ${NAME:-default}.' };
 
 const connection: Readonly<Record<string, JsonSchema>> = {
   client_cert: { ...text, description: 'Client certificate, PEM, relative to this file.' },
-  client_key: { ...text, description: 'Its key, PEM, relative to this file.' },
+  client_key: { ...text, description: 'Key of the client certificate, PEM, relative to this file.' },
   project: { ...text, description: 'Project on the server.' },
 };
 
@@ -21,31 +19,35 @@ export const hostsSchema: JsonSchema = {
   properties: {
     kind: { const: 'hosts' },
     ...connection,
-    vars: { ...vars, description: 'Variables of all hosts; those of groups and hosts win over them.' },
+    vars: { ...vars, description: 'Variables of all hosts. Groups and hosts override them.' },
     groups: {
       type: 'object',
-      description: 'What hosts have in common, by the names that they give under groups; @NAME chooses them.',
+      description: 'Settings that several hosts share. Hosts name their groups; @NAME selects the hosts of a group.',
       additionalProperties: {
         anyOf: [{ type: 'object', additionalProperties: false, properties: { labels, vars } }, { type: 'null' }],
       },
     },
     hosts: {
       type: 'array',
-      description: 'In the order in which they are worked on.',
+      description: 'The hosts, in the order in which they are changed.',
       minItems: 1,
       items: {
         type: 'object',
         additionalProperties: false,
         required: ['name', 'address'],
         properties: {
-          name: { ...text, description: 'Chooses it with --host, and stands before its lines.' },
+          name: { ...text, description: 'Name of the host: for --host, and at the start of its lines.' },
           address: { ...text, description: 'unix:///path/to/unix.socket or https://name:8443' },
           ...connection,
           server_cert: {
             ...text,
-            description: 'The one server certificate to accept: a PEM file relative to this file, or a fingerprint.',
+            description: 'The only server certificate to accept: a PEM file relative to this file, or a fingerprint.',
           },
-          groups: { type: 'array', items: text, description: 'Later ones win over earlier ones.' },
+          groups: {
+            type: 'array',
+            items: text,
+            description: 'Groups of the host. Later groups override earlier ones.',
+          },
           labels,
           vars,
         },

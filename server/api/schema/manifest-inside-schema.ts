@@ -1,8 +1,7 @@
-// The JSON Schema of what a manifest says of the inside of a container: files, commands, snapshots. What no server knows and the
-// reconciler does by other calls.
-import type { JsonSchema } from './manifest-schema.ts';
+// The JSON Schema of files, commands and snapshots of a container. The API has no fields for them: the reconciler makes them by other
+// calls.
+import { closed, duration, mapScalar, scalar, text, type JsonSchema } from './json-schema.ts';
 
-const text = { type: 'string' };
 /** Numbers of YAML arrive as they are written. */
 const id = {
   anyOf: [
@@ -17,130 +16,127 @@ const code = {
   ],
 };
 
-/** `value`: the schema of a value that may be taken from a secret store. */
-export const filesSchema = (value: JsonSchema): JsonSchema => ({
+export const filesSchema: JsonSchema = {
   type: 'array',
   description:
-    'Files, directories and links inside, there before the first start and compared by content, mode and owner. One that is no longer declared is deleted.',
+    'Files, directories and links inside the container. They exist before the first start, and are compared by content, mode and owner. An entry that is no longer declared is deleted.',
   items: {
     type: 'object',
     required: ['path'],
     additionalProperties: false,
     properties: {
-      path: { ...text, description: 'Absolute path inside. Directories that lead to it are made.' },
+      path: { ...text, description: 'Absolute path inside the container. Missing parent directories are created.' },
       type: {
         enum: ['file', 'directory', 'symlink'],
-        description: 'Left out: as content, source and target say; directory must be written.',
+        description: 'Default: follows from content, source or target. A directory must be declared by type.',
       },
-      content: { ...value, description: 'The content as text, or where it is taken from as a secret.' },
-      content_base64: { ...text, description: 'The content of a file that is no text.' },
+      content: { ...mapScalar, description: 'The content as text, or a reference to a secret.' },
+      content_base64: { ...text, description: 'The content of a binary file.' },
       source: {
         ...text,
         description:
-          'Local file, or directory that is copied with all that is in it; relative to the manifest. Links in it stay links.',
+          'A local file, or a directory that is copied with its contents; relative to the manifest. Links stay links.',
       },
       target: { ...text, description: 'What a symbolic link points to.' },
       mode: {
         ...text,
         description:
-          'Permissions as octal text: "0644". Left out: 0644, 0755 for local files that can be executed and new directories.',
+          'Permissions as octal text: "0644". Default: 0644; 0755 for executable local files and new directories.',
       },
       uid: {
         ...id,
-        description: 'Owner as the container sees it. Left out: 0; of a directory that is there: as it is.',
+        description: 'Owner inside the container. Default: 0; an existing directory keeps its owner.',
       },
       gid: {
         ...id,
-        description: 'Group as the container sees it. Left out: 0; of a directory that is there: as it is.',
+        description: 'Group inside the container. Default: 0; an existing directory keeps its group.',
       },
     },
   },
-});
+};
 
 const command: JsonSchema = {
   anyOf: [
     text,
     {
       type: 'array',
-      items: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] },
+      items: scalar,
       minItems: 1,
     },
   ],
 };
 
-export const execSchema = (value: JsonSchema, duration: JsonSchema): JsonSchema => ({
+export const execSchema: JsonSchema = {
   type: 'array',
   description:
-    'Commands to run inside while it runs, in this order: once after it was made, and again when the entry changes. Another exit code fails the apply, and the next one runs it again.',
+    'Commands to run inside the running container, in this order: once after its creation, and again when the entry changes. Any other exit code fails the apply, and the next apply runs the command again.',
   items: {
     type: 'object',
     required: ['name', 'command'],
     additionalProperties: false,
     properties: {
-      name: { ...text, description: 'What it is called; what has run is remembered under this name.' },
+      name: { ...text, description: 'Name of the command; gantry records under it what has run.' },
       command: { ...command, description: 'Command and arguments as a list, or text for /bin/sh -c.' },
       environment: {
         type: 'object',
-        additionalProperties: value,
-        description: 'Environment, over that of the container.',
+        additionalProperties: mapScalar,
+        description: 'Environment variables, on top of those of the container.',
       },
-      cwd: { ...text, description: 'Directory to run in.' },
-      user: { ...id, description: 'User id inside. Left out: 0.' },
-      group: { ...id, description: 'Group id inside. Left out: 0.' },
-      once: { type: 'boolean', description: 'Never again in this container, also when the entry changes.' },
+      cwd: { ...text, description: 'Working directory.' },
+      user: { ...id, description: 'User ID inside the container. Default: 0.' },
+      group: { ...id, description: 'Group ID inside the container. Default: 0.' },
+      once: { type: 'boolean', description: 'Run only once in this container, even when the entry changes.' },
       on_change: {
         type: 'array',
         items: text,
         minItems: 1,
         description:
-          'Again when one of these changes: paths of declared files or directories above them, keys such as config.limits.memory.',
+          'Run again when one of these changes: declared files, directories above them, or keys such as config.limits.memory.',
       },
-      on_start: { type: 'boolean', description: 'Again after every start, at the next apply at the latest.' },
+      on_start: { type: 'boolean', description: 'Run again after every start, at the next apply at the latest.' },
       triggers: {
         type: 'object',
-        additionalProperties: value,
-        description: 'Any values, of any names: again when one changes.',
+        additionalProperties: mapScalar,
+        description: 'Free names and values: the command runs again when one changes.',
       },
-      unless: { ...command, description: 'Not needed when this command ends with 0; asked before it would run.' },
-      creates: { ...text, description: 'Not needed when there is something at this path; what it must make.' },
+      unless: { ...command, description: 'Skip the command when this check ends with 0. The check runs first.' },
+      creates: { ...text, description: 'Skip the command when this path exists. The command must create it.' },
       exit_code: {
         anyOf: [...code.anyOf, { type: 'array', items: code, minItems: 1 }, { enum: ['any'] }],
         default: 0,
-        description: 'The code, or codes, of success; any: whatever it ends with.',
+        description: 'The exit code or codes that mean success; any: every code.',
       },
-      timeout: { ...duration, default: '5m', description: 'It is killed after that, and has failed.' },
-    },
-  },
-});
-
-const snapshotList: JsonSchema = {
-  type: 'array',
-  items: {
-    type: 'object',
-    required: ['name'],
-    additionalProperties: false,
-    properties: {
-      name: { ...text, description: 'Name of the snapshot.' },
-      description: { ...text, description: 'Description.' },
-      expires_at: { ...text, description: 'When the server deletes it, such as 2030-12-31 or 2030-12-31T06:00:00Z.' },
-      stateful: { type: 'boolean', description: 'With the state of its processes.' },
+      timeout: {
+        ...duration,
+        default: '5m',
+        description: 'Time limit: the command is killed after it, and has failed.',
+      },
     },
   },
 };
 
-/** Of a volume: nobody takes them by a schedule, and none ends by itself. */
+const snapshotProperties: Readonly<Record<string, JsonSchema>> = {
+  name: { ...text, description: 'Name of the snapshot.' },
+  description: { ...text, description: 'Description.' },
+};
+
+/** Snapshots of a volume: no schedule makes them, and none expires. */
 export const volumeSnapshotsSchema: JsonSchema = {
   type: 'array',
   description: 'Snapshots that are taken once, at the end of the apply that finds them missing, and never deleted.',
-  items: {
-    type: 'object',
-    required: ['name'],
-    additionalProperties: false,
-    properties: {
-      name: { ...text, description: 'Name of the snapshot.' },
-      description: { ...text, description: 'Description.' },
+  items: closed(snapshotProperties, ['name']),
+};
+
+const snapshotList: JsonSchema = {
+  type: 'array',
+  items: closed(
+    {
+      ...snapshotProperties,
+      expires_at: { ...text, description: 'When the server deletes it, such as 2030-12-31 or 2030-12-31T06:00:00Z.' },
+      stateful: { type: 'boolean', description: 'Include the state of the processes.' },
     },
-  },
+    ['name'],
+  ),
 };
 
 export const snapshotsSchema: JsonSchema = {
@@ -152,11 +148,14 @@ export const snapshotsSchema: JsonSchema = {
       type: 'object',
       additionalProperties: false,
       properties: {
-        schedule: { ...text, description: 'When, as five cron fields: config snapshots.schedule.' },
-        pattern: { ...text, description: 'Names: config snapshots.pattern.' },
-        expiry: { ...text, description: 'Life of a snapshot, such as 2w: config snapshots.expiry.' },
-        stopped: { type: 'boolean', description: 'Also while it is stopped: config snapshots.schedule.stopped.' },
-        named: { ...snapshotList, description: 'Snapshots that are taken once, beside the automatic ones.' },
+        schedule: { ...text, description: 'Schedule as five cron fields: config snapshots.schedule.' },
+        pattern: { ...text, description: 'Pattern of the names: config snapshots.pattern.' },
+        expiry: { ...text, description: 'Lifetime of a snapshot, such as 2w: config snapshots.expiry.' },
+        stopped: {
+          type: 'boolean',
+          description: 'Also take snapshots of the stopped container: config snapshots.schedule.stopped.',
+        },
+        named: { ...snapshotList, description: 'Snapshots that are taken once, in addition to the automatic ones.' },
       },
     },
   ],

@@ -1,0 +1,119 @@
+// The JSON Schema of the documents of one kind, derived from its create schema and the facts of its fields.
+import { isMemberKind } from '../cluster/cluster-member-keys.ts';
+import { kindSchemas, type KindSchemas } from '../kind-schemas.ts';
+import { isInProject, kinds, type KindName } from '../kinds.ts';
+import { facts } from './field.ts';
+import { imageFiles, imageSource } from './image-document-schema.ts';
+import { closed, mapScalar, scalar, text, type JsonSchema } from './json-schema.ts';
+import { manageSchema } from './manage-schema.ts';
+import { execSchema, filesSchema, snapshotsSchema, volumeSnapshotsSchema } from './manifest-inside-schema.ts';
+
+const project: JsonSchema = {
+  ...text,
+  description: 'The project of the object; default: the project of the connection.',
+  ...facts({ since: 'projects' }),
+};
+
+const omittedSource = ['operation', 'base-image', 'live', 'refresh', 'secrets'];
+
+const memberOverrides: JsonSchema = {
+  type: 'object',
+  description: 'In a cluster: config of single members by name, on top of the config of all members.',
+  additionalProperties: closed({ config: { type: 'object', additionalProperties: mapScalar } }, ['config']),
+};
+
+const target: JsonSchema = {
+  ...text,
+  description: 'In a cluster: the member or @GROUP that creates the container. An existing container is not moved.',
+};
+
+const state = { enum: ['running', 'stopped'], default: 'running', description: 'Power state of the container.' };
+
+/** Keys of a document that no field of the API stands for. */
+const ownProperties: Readonly<Partial<Record<KindName, Readonly<Record<string, JsonSchema>>>>> = {
+  image: { ...imageFiles, source: imageSource },
+  storage_volume: { snapshots: volumeSnapshotsSchema },
+  container: { state, files: filesSchema, exec: execSchema, snapshots: snapshotsSchema, target },
+};
+
+/** The schema of the flat documents of one kind, after variables were put in. */
+export function documentSchema(kind: KindName): JsonSchema {
+  const { create, object, omitted = [], required }: KindSchemas = kindSchemas[kind];
+  const fields = create as unknown as ObjectSchema;
+  const isNamed = kind !== 'server_config';
+  const needed = required ?? (fields.required ?? []).filter((name) => name !== 'name' && isNamed);
+  return {
+    description: kinds[kind].doc,
+    ...closed(
+      {
+        kind: { const: kind },
+        name: { ...text, description: 'Name of the object.' },
+        ...apiProperties(fields, object as unknown as ObjectSchema, omitted),
+        ...ownProperties[kind],
+        ...(isInProject(kind) ? { project } : {}),
+        ...(isMemberKind(kind) ? { member_overrides: memberOverrides } : {}),
+        patch: {
+          type: 'boolean',
+          description: 'Lay this document over the document of the same kind and name; null removes a key.',
+        },
+        labels: {
+          type: 'object',
+          additionalProperties: mapScalar,
+          description: 'Labels for selection with -l. The server keeps them as user.gantry.label.KEY.',
+        },
+        manage: manageSchema,
+      },
+      ['kind', ...(isNamed ? ['name'] : []), ...needed],
+    ),
+  };
+}
+
+interface ObjectSchema {
+  readonly required?: readonly string[];
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+}
+
+function apiProperties(
+  create: ObjectSchema,
+  object: ObjectSchema,
+  omitted: readonly string[],
+): Record<string, JsonSchema> {
+  const out: Record<string, JsonSchema> = {};
+  for (const [name, schema] of Object.entries(create.properties)) {
+    if (name === 'name' || omitted.includes(name)) continue;
+    const facts = describedBy(object.properties[name]);
+    // A field that may be empty may be null as well.
+    out[name] = { ...(name === 'source' ? sourceSchema(schema) : lenient(schema, name === 'description')), ...facts };
+  }
+  return out;
+}
+
+function describedBy(schema: JsonSchema | undefined): JsonSchema {
+  const entries = Object.entries(schema ?? {});
+  return Object.fromEntries(entries.filter(([key]) => key === 'description' || key.startsWith('x-')));
+}
+
+function sourceSchema(schema: JsonSchema): JsonSchema {
+  const properties = Object.entries((schema as unknown as ObjectSchema).properties);
+  const kept = properties.filter(([name]) => !omittedSource.includes(name));
+  return {
+    description: 'What a new object is made from. An existing object is not changed by it.',
+    ...closed(Object.fromEntries(kept.map(([name, member]) => [name, lenient(member, false)])), ['type']),
+  };
+}
+
+/** Texts may be written as numbers and booleans; in maps null means: must be absent. */
+function lenient(schema: JsonSchema, inMap: boolean): JsonSchema {
+  const described = describedBy(schema);
+  const anyOf = schema['anyOf'] as readonly JsonSchema[] | undefined;
+  const [only] = (anyOf ?? []).filter((part) => part['type'] !== 'null');
+  if (only !== undefined) return { ...lenient(only, inMap), ...described };
+  if (schema['type'] === 'string') return { ...(inMap ? mapScalar : scalar), ...described };
+  const pattern = schema['patternProperties'] as Readonly<Record<string, JsonSchema>> | undefined;
+  const [values] = Object.values(pattern ?? {});
+  if (values !== undefined) {
+    const map = { type: 'object', additionalProperties: lenient(values, true) };
+    return inMap ? { anyOf: [map, { type: 'null' }], ...described } : { ...map, ...described };
+  }
+  return schema;
+}

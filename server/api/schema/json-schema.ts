@@ -1,0 +1,17 @@
+// The parts of JSON Schema that the schemas of manifests share.
+
+export type JsonSchema = { readonly [key: string]: unknown };
+
+export const text = { type: 'string' };
+/** Numbers and booleans in YAML may stand for texts. */
+export const scalar = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
+/** In a map null means that the key must be absent. */
+export const mapScalar = { anyOf: [...scalar.anyOf, { type: 'null' }] };
+export const duration = { anyOf: [{ type: 'string', pattern: '^[0-9]+(ms|s|m|h)?$' }, { type: 'number' }] };
+
+export const closed = (properties: Readonly<Record<string, JsonSchema>>, required?: readonly string[]): JsonSchema => ({
+  type: 'object',
+  ...(required === undefined ? {} : { required }),
+  additionalProperties: false,
+  properties,
+});
