@@ -1,6 +1,7 @@
 // Documents written in TypeScript: typed, with references that cannot be misspelt, printed as the YAML that gantry reads. Applies nothing.
 import { stringify } from 'yaml';
-import type { KindName } from '../../server/api/kinds.ts';
+import type { KindTypes } from '../../server/api/kind-schemas.ts';
+import { kindNames, type KindName } from '../../server/api/kinds.ts';
 import type { JsonObject } from '../core/documents/document.ts';
 import { scopedName } from '../core/text/scoped-name.ts';
 
@@ -41,42 +42,46 @@ interface OnMembers {
   readonly member_overrides?: Readonly<Record<string, { readonly config: Config }>>;
 }
 
-export interface Stack {
-  serverConfig(config: Config): void;
-  certificate(name: string, spec: Common & { readonly certificate: string }): Named & { readonly kind: 'certificate' };
-  project(name: string, spec?: Common & { readonly config?: Config }): Named & { readonly kind: 'project' };
-  storagePool(
-    name: string,
-    spec: Common & OnMembers & { readonly driver: string; readonly config?: Config },
-  ): Named & { readonly kind: 'storage_pool' };
-  storageVolume(
-    name: string,
-    spec: Scoped & { readonly pool: Ref<'storage_pool'>; readonly config?: Config },
-  ): Named & { readonly kind: 'storage_volume' };
-  network(
-    name: string,
-    spec?: Scoped & OnMembers & { readonly type?: string; readonly config?: Config },
-  ): Named & { readonly kind: 'network' };
-  profile(
-    name: string,
-    spec?: Scoped & { readonly config?: Config; readonly devices?: Devices },
-  ): Named & { readonly kind: 'profile' };
-  image(
-    name: string,
-    spec: Scoped &
-      (
-        | { readonly file: string }
-        | { readonly metadata: string; readonly rootfs: string }
-        | { readonly source: JsonObject; readonly auto_update?: boolean }
-      ) & {
-        readonly aliases?: readonly string[];
-        readonly public?: boolean;
-        readonly properties?: Config;
-      },
-  ): Named & { readonly kind: 'image' };
-  imageAlias(name: string, spec: Scoped & { readonly target: Ref<'image'> }): Named & { readonly kind: 'image_alias' };
-  container(name: string, spec: ContainerSpec): Named & { readonly kind: 'container' };
+interface WithConfig {
+  readonly config?: Config;
 }
+
+/** What a stack says of objects of each kind; of a kind that is not here: the members of its creation. */
+interface Specs {
+  readonly certificate: Common & { readonly certificate: string };
+  readonly project: Common & WithConfig;
+  readonly storage_pool: Common & OnMembers & WithConfig & { readonly driver: string };
+  readonly storage_volume: Scoped & WithConfig & { readonly pool: Ref<'storage_pool'> };
+  readonly network: Scoped & OnMembers & WithConfig & { readonly type?: string };
+  readonly profile: Scoped & WithConfig & { readonly devices?: Devices };
+  readonly image: Scoped &
+    (
+      | { readonly file: string }
+      | { readonly metadata: string; readonly rootfs: string }
+      | { readonly source: JsonObject; readonly auto_update?: boolean }
+    ) & {
+      readonly aliases?: readonly string[];
+      readonly public?: boolean;
+      readonly properties?: Config;
+    };
+  readonly container: ContainerSpec;
+}
+
+/** Texts may be references to what the stack declares. */
+type Referring<T> = { readonly [K in keyof T]: string extends T[K] ? T[K] | Named : T[K] };
+type SpecOf<K extends KindName> = K extends keyof Specs
+  ? Specs[K]
+  : Omit<Scoped, 'description'> & Referring<Omit<KindTypes[K]['create'], 'name'>>;
+
+type Camel<T extends string> = T extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : T;
+type Declare<K extends KindName> = K extends 'server_config'
+  ? (config: Config) => void
+  : object extends SpecOf<K>
+    ? (name: string, spec?: SpecOf<K>) => Named & { readonly kind: K }
+    : (name: string, spec: SpecOf<K>) => Named & { readonly kind: K };
+
+/** A method for each kind: `storagePool(name, spec)`, `container(name, spec)`. */
+export type Stack = { readonly [K in KindName as Camel<K>]: Declare<K> };
 
 export interface ContainerSpec extends Scoped {
   /** In a cluster: the member that makes it. */
@@ -158,7 +163,7 @@ export interface Documents {
 export function defineStack(define: (stack: Stack) => void): Documents {
   const documents: JsonObject[] = [];
   const seen = new Set<string>();
-  function add<K extends KindName>(kind: K, name: string, spec: object): Named & { readonly kind: K } {
+  function add(kind: KindName, name: string, spec: object): Named {
     const pool = (spec as { readonly pool?: string | Named }).pool;
     const scope = (spec as { readonly project?: string | Named }).project;
     const path = `${kind}/${pool === undefined ? '' : `${nameOf(pool)}/`}${name}`;
@@ -169,24 +174,22 @@ export function defineStack(define: (stack: Stack) => void): Documents {
     documents.push({ kind, ...named, ...(plain(spec) as JsonObject) });
     return { kind, name };
   }
-  define({
-    serverConfig: (config) => void add('server_config', 'server', { config }),
-    certificate: (name, spec) => add('certificate', name, spec),
-    project: (name, spec = {}) => add('project', name, spec),
-    storagePool: (name, spec) => add('storage_pool', name, spec),
-    storageVolume: (name, spec) => add('storage_volume', name, spec),
-    network: (name, spec = {}) => add('network', name, spec),
-    profile: (name, spec = {}) => add('profile', name, spec),
-    image: (name, spec) => add('image', name, spec),
-    imageAlias: (name, spec) => add('image_alias', name, spec),
-    container: (name, spec) => add('container', name, { ...spec, source: sourceOf(spec.source) }),
+  const methods = kindNames.map((kind) => {
+    const declare = (name: string, spec: object = {}): Named =>
+      add(kind, name, kind === 'container' ? made(spec) : spec);
+    return [camel(kind), kind === 'server_config' ? (config: Config) => void add(kind, 'server', { config }) : declare];
   });
+  define(Object.fromEntries(methods) as Stack);
   return { documents, toYaml: () => documents.map((document) => stringify(document)).join('---\n') };
 }
 
 const isNamed = (value: object): value is Named =>
   'kind' in value && 'name' in value && Object.keys(value).length === 2;
 const nameOf = (value: string | Named): string => (typeof value === 'string' ? value : value.name);
+
+const camel = (kind: string): string => kind.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+
+const made = (spec: object): object => ({ ...spec, source: sourceOf((spec as ContainerSpec).source) });
 
 function sourceOf(source: ContainerSpec['source']): JsonObject {
   if (typeof source === 'string') return { type: 'image', alias: source };

@@ -1,0 +1,182 @@
+// gantry_container of a Terraform configuration as a document: its source, files, commands and waits.
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
+import { commandMembers, commandOf, plainMode, taking, timeouts } from './gantry-parts.ts';
+import { longestTimeout } from './longest-timeout.ts';
+import {
+  ArgumentError,
+  computedOf,
+  configOf,
+  isSet,
+  objects,
+  same,
+  withoutNull,
+  wordOf,
+  type ObjectType,
+} from './resource-type.ts';
+
+const fileMembers = {
+  content: 'text',
+  source: 'text',
+  mode: 'text',
+  uid: 'number',
+  gid: 'number',
+  sha256: 'computed',
+} as const;
+
+export const container: ObjectType = {
+  kind: 'container',
+  ...taking({
+    name: 'text',
+    description: 'text',
+    config: 'map',
+    source: {
+      object: {
+        type: 'text',
+        alias: 'text',
+        fingerprint: 'text',
+        server: 'text',
+        protocol: 'text',
+        mode: 'text',
+        source: 'text',
+        snapshot: 'text',
+        container_only: 'bool',
+        certificate: 'text',
+        file: 'text',
+        allow_host_access: 'bool',
+        sha256: 'computed',
+      },
+    },
+    architecture: 'text',
+    instance_type: 'text',
+    target: 'text',
+    profiles: 'texts',
+    ephemeral: 'bool',
+    devices: 'maps',
+    snapshots: { object: { schedule: 'text', pattern: 'text', expiry: 'text', stopped: 'bool' } },
+    running: 'bool',
+    allow_restart: 'bool',
+    stop_timeout: 'number',
+    wait_for: {
+      list: {
+        type: 'text',
+        nic: 'text',
+        command: 'texts',
+        port: 'number',
+        host: 'text',
+        path: 'text',
+        timeout: 'text',
+        delay: 'text',
+      },
+    },
+    files: { each: fileMembers },
+    exec: {
+      each: {
+        ...commandMembers,
+        on: 'text',
+        enabled: 'bool',
+        record_output: 'bool',
+        exit_code: 'computed',
+        stdout: 'computed',
+        stderr: 'computed',
+      },
+    },
+    timeouts,
+  }),
+  computed: computedOf(
+    'status',
+    'location',
+    'created_at',
+    'ipv4_address',
+    'ipv6_address',
+    'mac_address',
+    'interfaces',
+    'expanded_config',
+    'expanded_devices',
+  ),
+  document: (args) => ({
+    ...same('name', 'description', 'architecture', 'instance_type', 'profiles', 'ephemeral', 'devices', 'target')(args),
+    source: originOf(args['source']),
+    ...configOf(args, policyOf(args['snapshots'])),
+    ...filesOf(args['files']),
+    ...execOf(args['exec']),
+    state: args['running'] === false ? 'stopped' : 'running',
+  }),
+  manage: (args) => ({
+    ...(args['allow_restart'] === false ? { disruption: 'none' } : {}),
+    // A copy begins with all that its source has; what is not written is not there, as Terraform has it.
+    ...(isMap(args['source']) && args['source']['type'] === 'copy' ? { mode: 'exact' } : {}),
+    ...waitsOf(args['wait_for']),
+    ...longestTimeout(args),
+  }),
+  writtenAs: (args) => ({
+    ...Object.fromEntries(Object.entries(policyKeys).map(([name, key]) => [`config.${key}`, `snapshots.${name}`])),
+    ...Object.fromEntries(namesOf(args['files']).map((path, at) => [`files.${at}`, `files.${path}`])),
+    ...Object.fromEntries(namesOf(args['exec']).map((name, at) => [`exec.${at}`, `exec.${name}`])),
+    'manage.wait': 'wait_for',
+    'manage.timeout': 'timeouts',
+  }),
+};
+
+function originOf(source: Json | undefined): JsonObject {
+  if (!isMap(source)) return { type: 'none' };
+  if (source['type'] === 'backup') {
+    const message = 'source: documents make no containers of backups: gantry backup import FILE NAME restores one';
+    throw new ArgumentError('source', message);
+  }
+  if (isSet(source['snapshot']) && source['snapshot'] !== '') {
+    const message =
+      'source.snapshot: documents copy containers as they are: take snapshot away, or make the copy with Terraform';
+    throw new ArgumentError('source', message);
+  }
+  return withoutNull({ ...source, snapshot: null });
+}
+
+const policyKeys: Readonly<Record<string, string>> = {
+  schedule: 'snapshots.schedule',
+  pattern: 'snapshots.pattern',
+  expiry: 'snapshots.expiry',
+  stopped: 'snapshots.schedule.stopped',
+};
+
+function policyOf(policy: Json | undefined): JsonObject {
+  if (!isMap(policy)) return {};
+  return Object.fromEntries(
+    Object.entries(withoutNull(policy)).map(([name, value]) => [policyKeys[name] ?? name, value] as const),
+  );
+}
+
+function waitsOf(waits: Json | undefined): JsonObject {
+  const list = objects(waits).map(({ type, nic, command, port, host, path, timeout }): Json => {
+    const limit = isSet(timeout) ? { timeout } : {};
+    if (type === 'command') return { exec: command ?? [], ...limit };
+    if (type === 'ipv4' || type === 'ipv6') return { [type]: nic ?? true, ...limit };
+    if (type === 'tcp') return { tcp: isSet(host) ? placeOf(wordOf(host), port) : (port ?? null), ...limit };
+    if (type === 'file') return { file: path ?? '', ...limit };
+    if (type === 'cloud-init') return { cloud_init: true, ...limit };
+    if (type === 'delay')
+      throw new ArgumentError('wait_for', 'wait_for: documents wait for a state, not for a time: take delay away');
+    return { [typeof type === 'string' ? type : 'running']: true, ...limit };
+  });
+  return list.length === 0 ? {} : { wait: list };
+}
+
+const placeOf = (host: string, port: Json | undefined): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${wordOf(port)}`;
+
+/** In the order in which the provider takes them. */
+const namesOf = (map: Json | undefined): readonly string[] => (isMap(map) ? Object.keys(map).toSorted() : []);
+const entryOf = (map: Json | undefined, name: string): JsonObject => {
+  const entry = isMap(map) ? map[name] : undefined;
+  return isMap(entry) ? withoutNull(entry) : {};
+};
+
+function filesOf(files: Json | undefined): JsonObject {
+  const paths = namesOf(files);
+  return paths.length === 0 ? {} : { files: paths.map((path) => ({ path, ...plainMode, ...entryOf(files, path) })) };
+}
+
+function execOf(commands: Json | undefined): JsonObject {
+  const names = namesOf(commands).filter((name) => entryOf(commands, name)['enabled'] !== false);
+  return names.length === 0 ? {} : { exec: names.map((name) => ({ name, ...commandOf(entryOf(commands, name)) })) };
+}

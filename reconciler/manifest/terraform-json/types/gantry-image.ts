@@ -1,0 +1,73 @@
+// gantry_image of a Terraform configuration as a document: its files or where the server fetches it from.
+import type { Json, JsonObject } from '../../../core/documents/document.ts';
+import { isMap } from '../../../core/documents/json-values.ts';
+import type { Value } from '../expression/values.ts';
+import { taking, timeouts } from './gantry-parts.ts';
+import { longestTimeout } from './longest-timeout.ts';
+import { ArgumentError, computedOf, same, withoutNull, type Arguments, type ObjectType } from './resource-type.ts';
+
+/** Documents of images are called after their resources: the server knows them by fingerprint alone. */
+const resourceName = (_values: Readonly<Record<string, Value>>, name: string): Value => name;
+
+export const image: ObjectType = {
+  kind: 'image',
+  ...taking(
+    {
+      source: {
+        object: {
+          type: 'text',
+          file: 'text',
+          metadata: 'text',
+          url: 'text',
+          server: 'text',
+          protocol: 'text',
+          alias: 'text',
+          fingerprint: 'text',
+          certificate: 'text',
+          architecture: 'text',
+          container: 'text',
+          snapshot: 'text',
+        },
+      },
+      properties: 'map',
+      public: 'bool',
+      auto_update: 'bool',
+      copy_aliases: 'bool',
+      timeouts,
+    },
+    ['source'],
+  ),
+  computed: { ...computedOf('architecture', 'created_at', 'size_bytes'), id: resourceName, fingerprint: resourceName },
+  document: (args, name) => ({
+    name,
+    ...withoutAliases(args),
+    ...same('public', 'auto_update', 'properties')(args),
+    ...imageFilesOf(args['source']),
+  }),
+  // Those of its metadata are not merged with those that are written.
+  manage: (args) => ({ ...(isMap(args['properties']) ? { mode: 'exact' } : {}), ...longestTimeout(args) }),
+  writtenAs: () => ({
+    file: 'source.file',
+    metadata: 'source.metadata',
+    rootfs: 'source.file',
+    'manage.timeout': 'timeouts',
+  }),
+};
+
+function withoutAliases(args: Arguments): JsonObject {
+  if (args['copy_aliases'] === true)
+    throw new ArgumentError('copy_aliases', 'copy_aliases: declare each alias as gantry_image_alias');
+  return {};
+}
+
+function imageFilesOf(source: Json | undefined): JsonObject {
+  if (!isMap(source)) return {};
+  const { type = 'file', file, metadata, ...others } = withoutNull(source);
+  if (type === 'remote') return { source: { type: 'image', ...others } };
+  if (type === 'url') return { source: { type: 'url', ...others } };
+  if (type !== 'file' || file === undefined || Object.keys(others).length > 0) {
+    const message = 'from Terraform JSON images are made of files (type file, with file and metadata), url or remote';
+    throw new ArgumentError('source', message);
+  }
+  return metadata === undefined ? { file } : { metadata, rootfs: file };
+}
