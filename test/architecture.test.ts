@@ -1,7 +1,8 @@
 // The mechanical reviewer: who may import whom, how long files may get, and what the pure rooms must not touch.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { longFiles } from './support/long-files.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
@@ -253,6 +254,10 @@ describe('files', () => {
       .filter(({ text }) => text.split('\n').length > 450)
       .map(({ path, text }) => `${path}: ${text.split('\n').length}`);
     expect(long).toEqual([]);
+  });
+
+  test('of tests that are listed as long exist', () => {
+    expect(longFiles.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
   test('the root listing is the architecture', () => {
