@@ -69,11 +69,9 @@ export async function loadQuietly(
   const { loadManifests } = await import('../../manifest/load.ts');
   const input = await loadInputOf(context, args, readImages);
   const loaded = await loadManifests({ ...input, live: (requests) => askServer(context, requests) }, context.stop);
-  const { validateDocuments } = await import('../../core/graph/check-documents.ts');
-  // Cycles are errors whatever the server holds; all other checks across documents need its objects.
-  const cycles = validateDocuments(loaded.documents, loaded.broken)
-    .filter(({ code }) => code === 'reference-cycle')
-    .map((found) => loaded.locate(found));
+  const { referenceCycles } = await import('../../core/graph/check-documents.ts');
+  // All else across documents is judged with the server in view.
+  const cycles = referenceCycles(loaded.documents, loaded.broken).map((found) => loaded.locate(found));
   return { loaded, diagnostics: [...loaded.diagnostics, ...cycles], paths: input.paths };
 }
 

@@ -28,8 +28,13 @@ export function expectedContainers(objects: readonly Document[], observed: Obser
     const runs = object.status_code === statusCodes.running;
     return [{ address: addressOf('container', name), runs, devices: object.expanded_devices ?? {}, isKnown: true }];
   });
+  return [...others, ...declaredContainers(objects, observed)];
+}
+
+/** Of the documents alone. */
+export function declaredContainers(objects: readonly Document[], observed: Observed): readonly Expected[] {
   const profiles = new ExpectedProfiles(objects, observed);
-  return [...others, ...declared.map((document) => expectedOf(document, observed, profiles))];
+  return objects.flatMap((one) => (one.kind === 'container' ? expectedOf(one, observed, profiles) : []));
 }
 
 function expectedOf(document: Document, observed: Observed, profiles: ExpectedProfiles): Expected {
@@ -39,11 +44,14 @@ function expectedOf(document: Document, observed: Observed, profiles: ExpectedPr
     written === undefined ? (live === undefined ? ['default'] : textsOf(live['profiles'])) : textsOf(written);
   const layers = names.map((name) => profiles.devicesOf(name, document.project));
   const own = devicesAfter(live, document.values['devices']);
+  const [only] = layers;
+  // Most containers have what their one profile gives them.
+  const isOnly = layers.length === 1 && own === noDevices;
   return {
     address: document.address,
     document,
     runs: (document.state ?? 'running') === 'running',
-    devices: Object.assign({}, ...layers, own) as Devices,
+    devices: isOnly ? (only ?? noDevices) : (Object.assign({}, ...layers, own) as Devices),
     isKnown: layers.every((layer) => layer !== undefined),
   };
 }
@@ -73,10 +81,14 @@ class ExpectedProfiles {
   }
 }
 
+const noDevices: Devices = {};
+
 /** Property by property, as a merge does it; what is null goes. */
 function devicesAfter(live: JsonObject | undefined, written: Json | undefined): Devices {
+  const now = mapOf(live?.['devices']);
+  if (written === undefined && Object.keys(now).length === 0) return noDevices;
   const out: Record<string, DeviceConfig> = {};
-  for (const [name, device] of Object.entries(mapOf(live?.['devices']))) out[name] = presentTexts(device);
+  for (const [name, device] of Object.entries(now)) out[name] = presentTexts(device);
   for (const [name, device] of Object.entries(mapOf(written))) {
     if (!isMap(device)) delete out[name];
     else if (textOf(device['type']) !== out[name]?.['type']) out[name] = presentTexts(device);

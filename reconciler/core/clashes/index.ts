@@ -5,7 +5,7 @@ import type { Document } from '../documents/document.ts';
 import { mapOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 import { containerClashes } from './containers.ts';
-import { expectedContainers, type Expected } from './expected-containers.ts';
+import { declaredContainers, expectedContainers, type Expected } from './expected-containers.ts';
 import { overlappingSubnets } from './networks.ts';
 
 /** Things that two objects want and one can have. Of an empty world: as far as the documents alone say. */
@@ -16,7 +16,7 @@ export const clashes = (objects: readonly Document[], observed: Observed): reado
 
 /** New containers without a place for their root file system. */
 export const rootlessContainers = (objects: readonly Document[], observed: Observed): readonly Diagnostic[] =>
-  expectedContainers(
+  declaredContainers(
     objects.filter(({ kind, name }) => kind === 'profile' || (kind === 'container' && !observed.containers.has(name))),
     observed,
   ).flatMap(({ document, devices, isKnown }: Expected) =>

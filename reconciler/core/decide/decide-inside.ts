@@ -62,6 +62,11 @@ const nothing: Inside = {
 
 export function decideInside(document: Document, situation: Situation): Inside {
   if (document.kind !== 'container' && document.kind !== 'storage_volume') return nothing;
+  const { exec, files, snapshots: named } = document.values;
+  if ((exec ?? files ?? named) === undefined) {
+    const removal = removalOf(situation.changes);
+    return removal.length === 0 ? nothing : { ...nothing, removal };
+  }
   const due = situation.willRun ? dueCommands(document, situation) : [];
   const snapshots = missingSnapshots(document, situation.live);
   const cleared = new Set(due.map(({ name }) => name));

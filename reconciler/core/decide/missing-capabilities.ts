@@ -11,11 +11,11 @@ import { scopesOf } from '../live/project-scope.ts';
 
 export function capabilityProblems(objects: readonly Document[], observed: Observed): readonly Diagnostic[] {
   const scopes = scopesOf(observed, objects);
+  const lackOf = (extension: string): string | undefined =>
+    observed.server.unserved?.includes(extension) === true
+      ? unservedExtension(extension)
+      : lackOfExtension(observed.server.extensions, extension);
   return objects.flatMap((object): readonly Diagnostic[] => {
-    const lackOf = (extension: string): string | undefined =>
-      observed.server.unserved?.includes(extension) === true
-        ? unservedExtension(extension)
-        : lackOfExtension(observed.server.extensions, extension);
     const { since, label } = kindRow(object.kind);
     const lack = since === undefined ? undefined : lackOf(since);
     if (lack !== undefined) return [incapable(object, '', `have a ${label}`, lack)];

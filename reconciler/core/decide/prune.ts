@@ -33,23 +33,28 @@ export function decidePrune(
 ): Pruned {
   const { owner, options } = context;
   if (owner === undefined) return nothing;
-  const owned = ownedObjects(context, owner);
   const known = new Set<Address>(declared.map(usageAddress));
-  const orphans = owned.filter((one) => !known.has(one.address));
+  const orphans = ownedObjects(context, owner, known);
   if (orphans.length === 0) return nothing;
   const isPruning = options.prune === true && (options.targets ?? []).length === 0;
   const going = isPruning ? orphans.filter((one) => one.manage.prune !== false) : [];
   const kept = orphans.filter((one) => !going.includes(one)).map((one) => one.address);
-  const isTooMuch = going.length > limitOf(options, owned.length);
-  const made = isTooMuch ? refused(going, context, owned.length) : goAway(going, context, steps, ready);
+  const owned = going.length === 0 ? 0 : ownedObjects(context, owner).length;
+  const isTooMuch = going.length > limitOf(options, owned);
+  const made = isTooMuch ? refused(going, context, owned) : goAway(going, context, steps, ready);
   return { ...made, orphans: kept };
 }
 
-/** As documents that say nothing but what the last apply noted of their `manage:`. Sorted. */
-export function ownedObjects(context: PlanContext, owner: SetOwner): readonly Document[] {
+/** As documents that say nothing but what the last apply noted of their `manage:`. Sorted, without those at `except`. */
+export function ownedObjects(
+  context: PlanContext,
+  owner: SetOwner,
+  except: ReadonlySet<Address> = noAddresses,
+): readonly Document[] {
   const found: Document[] = [];
   for (const kind of Object.keys(coreKinds) as KindName[]) {
-    for (const name of [...coreKind(kind).liveNames(context.observed)].sort()) {
+    const names = [...coreKind(kind).liveNames(context.observed)].filter((name) => !except.has(addressOf(kind, name)));
+    for (const name of names.sort()) {
       const live = coreKind(kind).live(context.observed, name);
       const document = orphanOf(kind, name, undefined);
       const record =
@@ -63,6 +68,8 @@ export function ownedObjects(context: PlanContext, owner: SetOwner): readonly Do
   }
   return found;
 }
+
+const noAddresses: ReadonlySet<Address> = new Set();
 
 function orphanOf(kind: KindName, name: string, record: OwnerRecord | undefined): Document {
   const { protect = false, onDelete = 'delete', prune } = record?.policy ?? {};

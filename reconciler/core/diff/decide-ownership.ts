@@ -10,6 +10,7 @@ import {
   hasConfig,
   isSameOwnership,
   isSamePolicy,
+  noRecords,
   ownedAt,
   pathsOf,
   policyOf,
@@ -46,8 +47,8 @@ export function ownershipBefore(
   }
   const records = recordsOf(document, live, observed);
   const last = records.get(owner.set);
-  const others = new Map(records);
-  others.delete(owner.set);
+  const isAlone = records.size === (last === undefined ? 0 : 1);
+  const others = isAlone ? noRecords : new Map([...records].filter(([set]) => set !== owner.set));
   const keepsDropped = document.manage.mode === 'add';
   return { ...(last === undefined ? {} : { last }), others, hash: owner.hash, isExact, keepsDropped };
 }

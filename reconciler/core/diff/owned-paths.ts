@@ -13,14 +13,23 @@ export function ownedPaths(document: Document, ignore: IgnorePatterns): readonly
   const kind = coreKind(document.kind);
   const paths: Path[] = [];
   const add = (path: Path): void => {
-    if (kind.isProvenance?.(path) !== true && !isIgnored(ignore, pathText(path))) paths.push(path);
+    const isLeftOut = ignore.length > 0 && isIgnored(ignore, pathText(path));
+    if (!isLeftOut && kind.isProvenance?.(path) !== true) paths.push(path);
   };
-  for (const field of Object.keys(kind.fields).sort(compareText)) {
+  for (const field of fieldsOf(kind)) {
     const value = document.values[field];
     if (value !== undefined && value !== null) addField(kind, field, value, add);
   }
   addSnapshots(document.values, add);
   return paths;
+}
+
+const sortedFields = new WeakMap<CoreKind, readonly string[]>();
+
+function fieldsOf(kind: CoreKind): readonly string[] {
+  let fields = sortedFields.get(kind);
+  if (fields === undefined) sortedFields.set(kind, (fields = Object.keys(kind.fields).sort(compareText)));
+  return fields;
 }
 
 /** That there is one may be asked for by any set; what is said of it is its set's own. */

@@ -21,3 +21,9 @@ export function validateDocuments(
   const waves = waveProblems(objects, needs, wavesOf(objects, needs));
   return [...diagnostics, ...references, ...waves, ...foreignWarnings(objects), ...clashes(objects, emptyWorld)];
 }
+
+/** Objects that need each other in a circle: a mistake whatever a server holds. */
+export function referenceCycles(documents: readonly Document[], broken: Iterable<Address> = []): readonly Diagnostic[] {
+  const { objects } = normalizeDocuments(documents);
+  return buildGraph(objects, undefined, new Set(broken)).diagnostics.filter(({ code }) => code === 'reference-cycle');
+}

@@ -45,6 +45,7 @@ export function waveProblems(
   needs: Edges,
   waves: ReadonlyMap<Address, number>,
 ): readonly Diagnostic[] {
+  if (waves.size === 0) return [];
   const waveOf = (address: Address): number => waves.get(address) ?? 0;
   return objects.flatMap((object) =>
     (needs.get(object.address) ?? [])

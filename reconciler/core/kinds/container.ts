@@ -36,7 +36,7 @@ export const container = defineKind('container', {
   ],
   // image.* is the server's copy of the image's properties, although it may be written; other servers have other volatile.*.
   isComputed: ([field, key = '']) =>
-    field === 'config' && (isComputedConfig(key) || key.startsWith('image.') || key.startsWith('volatile.')),
+    field === 'config' && (key.startsWith('image.') || key.startsWith('volatile.') || isComputedConfig(key)),
   // amd64 and x86_64 are one; the server may keep either.
   fulfils: (key, live, desired) =>
     key === 'architecture' && live !== undefined && architectureName(live) === (architectureName(desired) ?? desired),

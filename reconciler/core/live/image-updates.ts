@@ -61,8 +61,11 @@ export function asideFor(
   { name, project }: Pick<Document, 'name' | 'project'>,
   observed: Observed,
 ): Container | undefined {
-  const names = [scopedName(asideName(plainName(name, project)), project), name];
-  return names.map((one) => observed.containers.get(one)?.object).find((one) => one?.config[asideKey] !== undefined);
+  const isNoted = (one: Container | undefined): one is Container => one?.config[asideKey] !== undefined;
+  const aside = observed.containers.get(scopedName(asideName(plainName(name, project)), project))?.object;
+  if (isNoted(aside)) return aside;
+  const own = observed.containers.get(name)?.object;
+  return isNoted(own) ? own : undefined;
 }
 
 /** The note under `asideKey`. */

@@ -85,7 +85,7 @@ export function recordsIn(live: object): ReadonlyMap<string, OwnerRecord> {
   return records ?? noRecords;
 }
 
-const noRecords: ReadonlyMap<string, OwnerRecord> = new Map();
+export const noRecords: ReadonlyMap<string, OwnerRecord> = new Map();
 
 /** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm"}`, as short as it gets. */
 export function renderRecord({ keys, whole, policy, ran = {} }: OwnerRecord): string {
@@ -100,7 +100,19 @@ export function renderRecord({ keys, whole, policy, ran = {} }: OwnerRecord): st
   });
 }
 
+/** One object is asked for its records several times in a plan, and equal texts are equal records. */
+const parsed = new Map<string, OwnerRecord | undefined>();
+const mostParsed = 20_000;
+
 export function parseRecord(text: string): OwnerRecord | undefined {
+  if (parsed.has(text)) return parsed.get(text);
+  if (parsed.size >= mostParsed) parsed.clear();
+  const record = readText(text);
+  parsed.set(text, record);
+  return record;
+}
+
+function readText(text: string): OwnerRecord | undefined {
   let value: Json;
   try {
     value = JSON.parse(text) as Json;
@@ -125,13 +137,24 @@ export function readRecord(value: Json | undefined): OwnerRecord | undefined {
   };
 }
 
+/** Without what is neither a hash nor a tree. */
 function readTree(value: Json | undefined): OwnedTree {
+  const tree = mapOf(value);
+  if (isTree(tree)) return tree;
   const out: Record<string, string | OwnedTree> = {};
-  for (const [key, item] of Object.entries(mapOf(value))) {
+  for (const [key, item] of Object.entries(tree)) {
     if (typeof item === 'string') out[key] = item;
     else if (isMap(item)) out[key] = readTree(item);
   }
   return out;
+}
+
+function isTree(value: JsonObject): value is JsonObject & OwnedTree {
+  for (const key in value) {
+    const item = value[key];
+    if (typeof item !== 'string' && !(isMap(item) && isTree(item))) return false;
+  }
+  return true;
 }
 
 /** Sorted, so that equal ownership is equal text. */

@@ -115,10 +115,13 @@ function foreignProperty(device: DeviceConfig, property: string): Omit<LxdKey, '
 
 /** Without what LXD alone has. */
 export function withoutForeign(kind: KindName, config: Config, driver = ''): Config {
-  return Object.fromEntries(Object.entries(config).filter(([key]) => foreignKey(kind, key, driver) === undefined));
+  const isForeign = (key: string): boolean => foreignKey(kind, key, driver) !== undefined;
+  if (!Object.keys(config).some(isForeign)) return config;
+  return Object.fromEntries(Object.entries(config).filter(([key]) => !isForeign(key)));
 }
 
 export function withoutForeignDevices(devices: Devices): Devices {
+  if (Object.keys(devices).length === 0) return devices;
   return Object.fromEntries(
     Object.entries(devices).flatMap(([name, device]) =>
       lxdDevice(device) === undefined
@@ -208,13 +211,15 @@ function newerParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readon
 
 /** On a server: what it has not is an error, what nobody here knows is told and left to its judgement. */
 export function foreignProblems(documents: readonly Document[], observed: Observed): readonly Diagnostic[] {
-  return documents.flatMap((document) =>
-    [...foreignParts(document), ...newerParts(document)].flatMap(({ path, since, isNamed }): readonly Diagnostic[] => {
+  const problems: Diagnostic[] = [];
+  for (const document of documents) {
+    for (const { path, since, isNamed } of [...foreignParts(document), ...newerParts(document)]) {
       const lack = lackOfExtension(observed.server.extensions, since);
-      if (lack !== undefined) return [incapable(document, path, `take ${path}`, lack)];
-      return isNamed ? [] : [unjudged(document, path)];
-    }),
-  );
+      if (lack !== undefined) problems.push(incapable(document, path, `take ${path}`, lack));
+      else if (!isNamed) problems.push(unjudged(document, path));
+    }
+  }
+  return problems;
 }
 
 const unjudged = (document: Document, path: string): Diagnostic => ({

@@ -154,12 +154,13 @@ function nameOf(kind: KindName, value: JsonObject): string | undefined {
 }
 
 function valuesOf(kind: KindName, value: JsonObject): JsonObject {
-  const entries = Object.entries(value).filter(([key]) => !reserved.has(key));
+  const values: Record<string, Json> = {};
+  for (const key of Object.keys(value)) if (!reserved.has(key)) values[key] = value[key] ?? null;
   // The name of a certificate is one of its fields, since the server knows it by another.
   const name = kind === 'certificate' ? { name: value['name'] ?? '', type: value['type'] ?? 'client' } : {};
   const { member_overrides: written } = value;
   const overrides = isMap(written) ? { member_overrides: configsOf(written) } : {};
-  return { ...Object.fromEntries(entries), ...overrides, ...name };
+  return Object.assign(values, overrides, name);
 }
 
 /** `{node2: {config: {...}}}` without the word that is always there. */
@@ -291,8 +292,13 @@ const withoutSecret = (path: string, message: string): string =>
 
 /** Booleans of maps as the texts they will be. */
 function textual(value: JsonObject): JsonObject {
-  const text = (item: Json): Json => (typeof item === 'boolean' ? String(item) : isMap(item) ? textual(item) : item);
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, text(item)]));
+  let out: Record<string, Json> | undefined;
+  for (const key of Object.keys(value)) {
+    const item = value[key] ?? null;
+    const text = typeof item === 'boolean' ? String(item) : isMap(item) ? textual(item) : item;
+    if (text !== item) (out ??= { ...value })[key] = text;
+  }
+  return out ?? value;
 }
 
 /** What gantry itself notes on a server: who owns what, locks, history. Said by a document it would be another's. */

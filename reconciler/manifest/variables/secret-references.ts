@@ -37,6 +37,7 @@ export async function resolveSecrets(
   read: boolean,
   signal?: AbortSignal,
 ): Promise<ResolvedSecrets> {
+  if (!holdsReference(value)) return { value, secrets: [], findings: [] };
   const resolver = new Resolver(setting, read, signal);
   return { value: await resolver.walk(value, ''), secrets: resolver.secrets, findings: resolver.findings };
 }
@@ -111,8 +112,16 @@ class Resolver {
 }
 
 function wordOf(value: JsonObject): Word | undefined {
-  const [key, ...others] = Object.keys(value);
-  return others.length === 0 ? words.find((word) => word === key) : undefined;
+  const keys = Object.keys(value);
+  return keys.length === 1 ? words.find((word) => word === keys[0]) : undefined;
+}
+
+function holdsReference(value: Json): boolean {
+  if (Array.isArray(value)) return (value as readonly Json[]).some(holdsReference);
+  if (!isMap(value)) return false;
+  if (wordOf(value) !== undefined) return true;
+  for (const key in value) if (holdsReference(value[key] ?? null)) return true;
+  return false;
 }
 
 const examples: Readonly<Record<Word, string>> = {

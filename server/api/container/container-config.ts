@@ -107,8 +107,11 @@ export const syscallNames = [
 ] as const;
 const [allowNames, ...denyNames] = syscallNames;
 
+const excludesOthers = (key: string): boolean => key === 'raw.seccomp' || key.startsWith('security.syscalls.');
+
 /** Keys that exclude each other. Of two keys set, the one that takes over is named as the wrong one. */
 function conflicts(config: Config): Problem[] {
+  if (!Object.keys(config).some(excludesOthers)) return [];
   const isSet = (key: string): boolean => (config[key] ?? '') !== '';
   const exclusive = (key: string, others: readonly string[]): Problem[] => {
     const clash = isSet(key) ? others.filter(isSet) : [];
