@@ -40,6 +40,7 @@ export class ModuleEvaluation {
   readonly #call: Context | undefined;
   readonly #values = new Map<string, Value>();
   readonly #instances = new Map<string, readonly Instance[]>();
+  readonly #gathered = new WeakMap<readonly Instance[], Value>();
   readonly #calls = new Map<string, readonly (readonly [key: string, module: ModuleEvaluation])[]>();
 
   constructor({ tree, shared, references, address, parent, call }: ModuleInput) {
@@ -243,17 +244,21 @@ export class ModuleEvaluation {
     const type = resource.mode === 'data' ? dataTypeOf(resource.type) : typeOf(resource.type);
     // Refused where it is declared; a second complaint would help nobody.
     if (type === undefined) return found(unknown, used);
-    const values = this.instancesOf(resource).map(
-      (instance) => [instance.address.slice(this.address.length), mapFrom(Object.entries(instance.values))] as const,
+    return found(this.#gatheredOf(resource), used);
+  }
+
+  /** Once for all references, of which each instance of another resource may have one. */
+  #gatheredOf(resource: Resource): Value {
+    const instances = this.instancesOf(resource);
+    const known = this.#gathered.get(instances);
+    if (known !== undefined) return known;
+    const local = this.address.length + resource.address.length - this.tree.prefix.length;
+    const value = gathered(
+      resource,
+      instances.map((one) => [one.address.slice(local), mapFrom(Object.entries(one.values))] as const),
     );
-    const local = resource.address.slice(this.tree.prefix.length);
-    return found(
-      gathered(
-        resource,
-        values.map(([address, value]) => [address.slice(local.length), value]),
-      ),
-      used,
-    );
+    this.#gathered.set(instances, value);
+    return value;
   }
 
   /** One output, or all outputs of all instances. */
