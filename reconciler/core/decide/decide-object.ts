@@ -392,8 +392,7 @@ function insideOfExisting(
   power: PowerDecision,
   { owner }: PlanContext,
 ): Inside {
-  const hasCommands = document.values['exec'] !== undefined;
-  const ran = owner === undefined || !hasCommands ? undefined : recordsIn(live.object).get(owner.set)?.ran;
+  const ran = owner === undefined ? undefined : recordsIn(live.object).get(owner.set)?.ran;
   // No command ends in a frozen container.
   const isStill = (live.object as JsonObject)['status_code'] === statusCodes.frozen && power.action === undefined;
   return decideInside(document, {
