@@ -2,7 +2,7 @@
 // asked for. Reads no server.
 import { Document as YamlDocument, isMap as isYamlMap, isPair, isScalar, stringify, type YAMLMap } from 'yaml';
 import type { Json, JsonObject } from '../core/documents/document.ts';
-import type { Exported } from '../core/adoption/export.ts';
+import type { Exported } from '../core/adoption/exported.ts';
 import { isMap, mapOf } from '../core/documents/json-values.ts';
 import { printable } from '../core/text/terminal-text.ts';
 import { isSecret } from '../core/documents/secret.ts';

@@ -1,6 +1,6 @@
 // What `-l app=web` means for a command: which documents it plans for, which live objects it lists. Pure.
 import type { Address, Document } from '../../core/documents/document.ts';
-import type { Exported } from '../../core/adoption/export.ts';
+import type { Exported } from '../../core/adoption/exported.ts';
 import {
   isSelectorProblem,
   listLabels,

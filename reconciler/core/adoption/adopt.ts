@@ -8,6 +8,7 @@ import { coreKind } from '../kinds/index.ts';
 import type { Observed } from '../documents/observed.ts';
 import { pathsOf, type OwnerRelease, type OwnerWrite } from '../ownership/owner-records.ts';
 import { projectOfLive } from '../live/project-scope.ts';
+import { unchangedObject } from '../plan/unchanged-object.ts';
 import type { Plan, ResourceChange, SetOwner, UpdateStep } from '../plan/plan.ts';
 import { ownedObjects } from '../decide/prune.ts';
 import { shownValue } from '../render/render-plan.ts';
@@ -105,17 +106,8 @@ export function planRelease(observed: Observed, owner: SetOwner, wanted: Readonl
     const live = coreKind(kind).live(observed, name)?.object;
     const record = recordsOf(bareDocument(kind, name), live ?? {}, observed).get(owner.set);
     return {
-      address,
-      kind,
-      name,
-      action: 'no-op',
-      changes: [],
-      effect: 'live',
-      reasons: [],
-      unmanaged: [],
-      claims: [],
+      ...unchangedObject({ address, kind, name }),
       releases: record === undefined ? [] : pathsOf(record.keys).map(pathText),
-      affects: [],
       ...(live === undefined ? {} : { live }),
       isProtected: false,
       steps: [],

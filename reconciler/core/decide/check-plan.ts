@@ -1,7 +1,7 @@
 // Judges a plan without trusting who made it: order, needs, use, protection. Run in tests, by the CLI and before apply.
 import type { Problem } from '../../../server/api/problem.ts';
 import { addressOf, defaultManage, type Address, type Document } from '../documents/document.ts';
-import { isProtected } from './decide-object.ts';
+import { isProtected } from './decision.ts';
 import { asideFor } from '../live/image-updates.ts';
 import { coreKind } from '../kinds/index.ts';
 import type { Observed } from '../documents/observed.ts';

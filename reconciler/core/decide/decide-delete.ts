@@ -2,7 +2,8 @@
 // left because it is protected, used, or not the set's.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Change } from '../documents/change.ts';
-import { isProtected } from './decide-object.ts';
+import { unchangedObject } from '../plan/unchanged-object.ts';
+import { isProtected } from './decision.ts';
 import { inUseGuard, protectedGuard } from '../plan/guards.ts';
 import { fieldsOf, removalOf } from './decide-inside.ts';
 import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
@@ -158,25 +159,13 @@ function takenBack(object: Document, live: JsonObject): readonly Change[] {
   return edits.sort((a, b) => compareText(a.path, b.path));
 }
 
-const describe = (
-  object: Document,
-  live: Live<object> | undefined,
-): Omit<ResourceChange, 'steps' | 'action' | 'reasons'> => ({
-  address: object.address,
-  kind: object.kind,
-  name: object.name,
-  changes: [],
-  effect: 'live',
-  unmanaged: [],
-  claims: [],
-  releases: [],
-  affects: [],
+const describe = (object: Document, live: Live<object> | undefined): Omit<ResourceChange, 'steps'> => ({
+  ...unchangedObject(object),
   ...(live === undefined ? {} : { live: live.object }),
-  ...(object.secrets === undefined ? {} : { secrets: object.secrets }),
   isProtected: isProtected(object, live),
 });
 
 export const unchanged = (object: Document, live: Live<object> | undefined, reasons: readonly string[]): Deletion => ({
-  change: { ...describe(object, live), action: 'no-op', reasons },
+  change: { ...describe(object, live), reasons },
   sketches: [],
 });

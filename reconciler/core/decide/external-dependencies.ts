@@ -2,7 +2,7 @@
 // before anything of the object begins. Within the set steps wait for steps; here a plan looks and refuses. Pure.
 import { statusCodes } from '../../../server/api/status.ts';
 import type { PlanContext } from './plan-context.ts';
-import type { Decision } from './decide-object.ts';
+import type { Decision } from './decision.ts';
 import type { Address, Document } from '../documents/document.ts';
 import type { Observed } from '../documents/observed.ts';
 import type { Guard } from '../plan/plan.ts';

@@ -1,10 +1,11 @@
-// `manage.policy`: what may be done to an object at all. What is only looked at is compared and told, and neither written nor owned.
+// `manage.policy`: which actions are allowed on an object. Without update its differences are listed, and it is neither written nor owned.
 import type { Diff } from './diff.ts';
 import type { Document, Manage, PolicyWord } from '../documents/document.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { IgnoredDifference } from '../ownership/ignored-paths.ts';
 import type { Live } from '../documents/observed.ts';
 import type { Guard, ResourceChange } from '../plan/plan.ts';
+import { unchangedObject } from '../plan/unchanged-object.ts';
 
 /** Without a policy everything is allowed. */
 export const allows = ({ policy }: Manage, word: PolicyWord): boolean => policy === undefined || policy.includes(word);
@@ -12,27 +13,13 @@ export const allows = ({ policy }: Manage, word: PolicyWord): boolean => policy 
 const rule = { path: '*', reason: 'manage.policy does not allow update' };
 
 /** An object that exists and may not be updated: its differences are listed, nothing is done. */
-export function lookedAt(
-  { address, kind, name, manage, secrets }: Document,
-  live: Live<object>,
-  diff: Diff,
-): Omit<ResourceChange, 'steps'> {
+export function lookedAt(document: Document, live: Live<object>, diff: Diff): Omit<ResourceChange, 'steps'> {
   const ignored = [...diff.changes.map((change): IgnoredDifference => ({ ...change, rule })), ...diff.ignored];
   return {
-    address,
-    kind,
-    name,
-    action: 'no-op',
-    changes: [],
-    effect: 'live',
-    reasons: [],
+    ...unchangedObject(document),
     unmanaged: diff.unmanaged,
-    claims: [],
-    releases: [],
-    affects: [],
     live: live.object,
-    isProtected: manage.protect,
-    ...(secrets === undefined ? {} : { secrets }),
+    isProtected: document.manage.protect,
     ...(ignored.length === 0 ? {} : { ignored }),
   };
 }

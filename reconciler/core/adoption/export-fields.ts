@@ -1,0 +1,113 @@
+// The fields of a live object as its document says them: only what somebody chose.
+import { findProjectConfigKey } from '../../../server/api/cluster/project-config.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import { findNetworkConfigKey } from '../../../server/api/network/network-config.ts';
+import { sameText } from '../../../server/api/text/equality.ts';
+import type { Json, JsonObject } from '../documents/document.ts';
+import { asText, mapOf } from '../documents/json-values.ts';
+import { labelPrefix } from '../documents/labels.ts';
+import { coreKind } from '../kinds/index.ts';
+import type { FieldShape } from '../kinds/kind.ts';
+import { isNote, ownedAt, type OwnerRecord, type Path } from '../ownership/owner-records.ts';
+import { compareText } from '../text/listing-order.ts';
+import type { Own } from './exported.ts';
+
+/** undefined: the document does not say the field. */
+export function exportedField(own: Own, field: string, shape: FieldShape): Json | undefined {
+  if (shape === 'map') return exportMap(own, [field], mapOf(own.live[field]));
+  if (shape === 'members') return exportMembers(own, field);
+  return shape === 'devices' ? exportDevices(own, field) : exportField(own, field);
+}
+
+const isOwned = ({ records }: Own, path: Path): boolean =>
+  records.some(({ keys }) => ownedAt(keys, path) !== undefined);
+
+/** What holds for a field that is not written. */
+const unwritten: Readonly<Record<string, Json>> = { description: '', ephemeral: false, type: 'client' };
+
+function exportField(own: Own, field: string): Json | undefined {
+  const value = own.live[field];
+  if (value === undefined || value === null) return undefined;
+  if (isOwned(own, [field])) return value;
+  if (field === 'architecture') return undefined;
+  if (field === 'profiles') return isDefaultOnly(value) ? undefined : value;
+  const isBlank = field === 'type' && own.kind !== 'certificate' ? false : value === unwritten[field];
+  return isBlank ? undefined : value;
+}
+
+const isDefaultOnly = (value: Json): boolean => Array.isArray(value) && value.length === 1 && value[0] === 'default';
+
+function exportMap(own: Own, above: Path, live: JsonObject): JsonObject | undefined {
+  const out: Record<string, Json> = {};
+  const absent = ownedBelow(own.mine, above).filter((key) => asText(live[key]) === '');
+  for (const key of [...new Set([...Object.keys(live), ...absent])].sort(compareText)) {
+    // What is no text is hidden by the server.
+    const value = typeof live[key] === 'string' ? live[key] : '';
+    if (value === '') {
+      if (absent.includes(key)) out[key] = null;
+    } else if (isChosen(own, [...above, key], value)) out[key] = plain(value);
+  }
+  return Object.keys(out).length === 0 ? undefined : out;
+}
+
+/** Keys whose absence or value the set's record holds. */
+function ownedBelow(record: OwnerRecord | undefined, above: Path): readonly string[] {
+  const tree = ownedAt(record?.keys, above);
+  if (tree === undefined || typeof tree === 'string') return [];
+  return Object.keys(tree).filter((key) => typeof tree[key] === 'string');
+}
+
+/** Networks: the server may have picked an address itself, but leases, routes and static addresses live by it. */
+const kept: Readonly<Partial<Record<KindName, RegExp>>> = {
+  network: /^(?!volatile\.)/,
+  project: /^/,
+  storage_volume: /^size$/,
+};
+
+function isChosen(own: Own, path: Path, value: string): boolean {
+  const key = path.at(-1) ?? '';
+  const kind = coreKind(own.kind);
+  // Labels stand under a key of their own.
+  if (isNote(key) || key.startsWith(labelPrefix) || kind.isProvenance?.(path) === true) return false;
+  // manage.protect says it.
+  if (key === 'security.protection.delete' && own.mine?.policy.protect === true) return false;
+  if (isOwned(own, path)) return true;
+  if (kind.isComputed(path, own.live) && kept[own.kind]?.test(key) !== true) return false;
+  const usual =
+    own.kind === 'network'
+      ? findNetworkConfigKey(key)?.default
+      : own.kind === 'project'
+        ? findProjectConfigKey(key)?.default
+        : undefined;
+  return usual === undefined || !sameText(key, value, usual);
+}
+
+/** Numbers and booleans without quotes, where reading them gives the same text again. */
+function plain(text: string): Json {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return /^(0|[1-9][0-9]{0,14})$/.test(text) ? Number(text) : text;
+}
+
+function exportDevices(own: Own, field: string): JsonObject | undefined {
+  const live = mapOf(own.live[field]);
+  const out: Record<string, Json> = {};
+  const absent = ownedBelow(own.mine, [field]).filter((name) => live[name] === undefined);
+  for (const name of [...new Set([...Object.keys(live), ...absent])].sort(compareText)) {
+    const device = live[name];
+    if (device === undefined) out[name] = null;
+    else {
+      const { type, ...others } = mapOf(exportMap(own, [field, name], mapOf(device)));
+      out[name] = { ...(type === undefined ? {} : { type }), ...others };
+    }
+  }
+  return Object.keys(out).length === 0 ? undefined : out;
+}
+
+/** Of each member what somebody wrote. */
+function exportMembers(own: Own, field: string): JsonObject | undefined {
+  const parts = Object.entries(mapOf(own.live[field])).flatMap(([name, config]) => {
+    const shown = exportMap(own, [field, name], mapOf(config));
+    return shown === undefined ? [] : [[name, { config: shown }] as const];
+  });
+  return parts.length === 0 ? undefined : Object.fromEntries(parts);
+}

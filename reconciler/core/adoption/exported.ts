@@ -1,0 +1,50 @@
+// An object as the document that would declare it, and how it is left out with a comment.
+import type { KindName } from '../../../server/api/kinds.ts';
+import { statusCodes } from '../../../server/api/status.ts';
+import { addressOf, type Address, type JsonObject } from '../documents/document.ts';
+import { defaultSet, type OwnerRecord, type Path } from '../ownership/owner-records.ts';
+
+export interface Exported {
+  readonly address: Address;
+  readonly kind: KindName;
+  readonly name: string;
+  /** The flat document with `kind` and `name` first; absent when no document can say it: the comments explain why. */
+  readonly values?: JsonObject;
+  /** Lines before the document. */
+  readonly comments: readonly string[];
+  /** No document makes the object again: the export names it to the user. */
+  readonly isLeftOut?: boolean;
+  /** Remarks beside single keys. */
+  readonly remarks: readonly { readonly path: Path; readonly text: string }[];
+}
+
+/** A live object with the records of its owners. */
+export interface Own {
+  readonly kind: KindName;
+  readonly live: JsonObject;
+  readonly records: readonly OwnerRecord[];
+  readonly mine: OwnerRecord | undefined;
+  readonly set: string;
+  readonly project: string | undefined;
+}
+
+/** Protection and policies are kept on the server, so that they outlive the manifest. */
+export function manageOf({ mine, set, live }: Own): JsonObject {
+  const { protect = false, onDelete = 'delete', prune } = mine?.policy ?? {};
+  return {
+    ...(set === defaultSet ? {} : { set }),
+    // A document cannot say frozen; without this, an apply would thaw it.
+    ...(live['status_code'] === statusCodes.frozen ? { power: 'ignore' } : {}),
+    ...(protect ? { protect } : {}),
+    ...(onDelete === 'delete' ? {} : { on_delete: onDelete }),
+    ...(prune === undefined ? {} : { prune }),
+  };
+}
+
+export const remark = ({ kind }: Pick<Own, 'kind'>, name: string, comments: readonly string[]): Exported => ({
+  address: addressOf(kind, name),
+  kind,
+  name,
+  comments: comments.map((line) => `${kind}/${name} ${line}`),
+  remarks: [],
+});

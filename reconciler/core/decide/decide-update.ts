@@ -1,0 +1,130 @@
+// Decides about an object that stays: which fields are written, what happens inside of a container and to its power.
+import type { Effect } from '../../../server/api/schema/field.ts';
+import { statusCodes } from '../../../server/api/status.ts';
+import { usageAddress, type OwnershipDecision } from '../diff/decide-ownership.ts';
+import type { Diff } from '../diff/diff.ts';
+import type { Change } from '../documents/change.ts';
+import type { Document, JsonObject } from '../documents/document.ts';
+import type { Live } from '../documents/observed.ts';
+import { coreKind } from '../kinds/index.ts';
+import { recordsIn } from '../ownership/owner-records.ts';
+import { listed } from '../plan/guards.ts';
+import type { Affected, Guard } from '../plan/plan.ts';
+import type { Sketch } from '../plan/step-drafts.ts';
+import { worstEffect } from '../settings/setting-effects.ts';
+import { decideInside, fieldsOf, withCommands, type Inside } from './decide-inside.ts';
+import { decidePower, type PowerDecision } from './decide-power.ts';
+import { isProtected, type Decision } from './decision.ts';
+import { unchangedObject } from '../plan/unchanged-object.ts';
+import type { PlanContext } from './plan-context.ts';
+
+export function decideUpdate(
+  document: Document,
+  live: Live<object>,
+  diff: Diff,
+  context: PlanContext,
+  ownership: OwnershipDecision,
+): Decision {
+  const fields = fieldsOf(diff.changes);
+  const power = decidePower(document, live.object as JsonObject, fields, context);
+  const inside = insideOfExisting(document, live, diff, power, context);
+  const affects = affectedOf(document, diff, context);
+  const guard = ownership.guard ?? power.guard ?? guardStuck(document, live, diff) ?? guardReach(document, affects);
+  const edits = inside.changes.length === 0 ? diff.changes : [...diff.changes, ...inside.changes];
+  const { owner } = ownership;
+  // What was written is known by its hash, and what depends on it is to run again whatever becomes of this run.
+  const isNoted = owner !== undefined && fields.length < diff.changes.length;
+  const sketches: readonly Sketch[] = [
+    ...inside.removal,
+    ...(fields.length === 0 && !ownership.isNew && !isNoted
+      ? []
+      : [
+          {
+            action: 'update' as const,
+            edits: fields,
+            ...(owner === undefined
+              ? {}
+              : { owner: document.kind === 'container' ? { ...owner, ran: inside.ran } : owner }),
+            ...(live.etag === undefined ? {} : { etag: live.etag }),
+          },
+        ]),
+    ...inside.writing,
+    ...withCommands(power.sketches, inside.commands),
+    ...inside.snapshots,
+  ];
+  return {
+    change: {
+      ...unchangedObject(document),
+      action: edits.length === 0 ? 'no-op' : 'update',
+      ...(power.action === undefined ? {} : { power: power.action }),
+      changes: power.isRunning ? edits : calmed(edits, document),
+      effect: document.kind === 'container' ? power.effect : worstEffect(affects.map((item) => item.effect)),
+      reasons: inside.reasons.length === 0 ? power.reasons : [...power.reasons, ...inside.reasons],
+      unmanaged: diff.unmanaged,
+      claims: claimsOf(ownership, edits),
+      releases: ownership.releases,
+      ...(ownership.isTakeover === true && sketches.length === 1 && edits.length === 0 ? { isTakeover: true } : {}),
+      affects,
+      live: live.object,
+      isProtected: isProtected(document, live),
+      ...(guard === undefined ? {} : { guard }),
+    },
+    sketches: guard === undefined ? sketches : [],
+  };
+}
+
+function insideOfExisting(
+  document: Document,
+  live: Live<object>,
+  diff: Diff,
+  power: PowerDecision,
+  { owner }: PlanContext,
+): Inside {
+  const ran = owner === undefined ? undefined : recordsIn(live.object).get(owner.set)?.ran;
+  // No command ends in a frozen container.
+  const isStill = (live.object as JsonObject)['status_code'] === statusCodes.frozen && power.action === undefined;
+  return decideInside(document, {
+    live: live.object as JsonObject,
+    ...(ran === undefined ? {} : { ran }),
+    owner,
+    changes: diff.changes,
+    starts: (power.action === 'start' && !power.isRunning) || power.action === 'restart',
+    willRun: power.action === 'start' || (power.isRunning && power.action !== 'stop' && !isStill),
+  });
+}
+
+/** A record that changes in nothing but its policy is a claim of the whole. */
+const claimsOf = ({ isNew, claims, releases }: OwnershipDecision, edits: readonly Change[]): readonly string[] =>
+  isNew && claims.length + releases.length + edits.length === 0
+    ? ['']
+    : claims.filter((path) => !edits.some((edit) => path.startsWith(`${edit.path}.`)));
+
+/** On a stopped container every change that needs a restart is live. */
+const calmed = (changes: readonly Change[], document: Document): readonly Change[] =>
+  document.kind === 'container' && changes.some((change) => change.effect === 'restart')
+    ? changes.map((change) => (change.effect === 'restart' ? { ...change, effect: 'live' as const } : change))
+    : changes;
+
+function affectedOf(document: Document, diff: Diff, context: PlanContext): readonly Affected[] {
+  if (diff.changes.length === 0 || document.kind === 'container') return [];
+  const isProfile = document.kind === 'profile';
+  return context.affectedBy(usageAddress(document), (container): Effect | undefined =>
+    isProfile ? context.effectOfProfile(container, document.name) : 'live',
+  );
+}
+
+function guardStuck({ kind, name, address }: Document, live: Live<object>, { changes }: Diff): Guard | undefined {
+  const stuck = coreKind(kind).stuck?.(name, live.object as JsonObject, changes);
+  return stuck === undefined ? undefined : { code: 'in-use', address, ...stuck };
+}
+
+function guardReach(document: Document, affects: readonly Affected[]): Guard | undefined {
+  const stuck = affects.filter((item) => item.effect === 'recreate').map((item) => item.address);
+  if (stuck.length === 0) return undefined;
+  return {
+    code: 'in-use',
+    address: document.address,
+    message: `${document.address} cannot be changed so while ${listed(stuck)} relies on it: a root disk cannot move to another pool in place`,
+    remedy: 'put the new root disk into another profile and move the containers one by one',
+  };
+}

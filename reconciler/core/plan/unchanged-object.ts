@@ -1,0 +1,26 @@
+// The change of an object that stays as it is; decisions lay what they do over it.
+import type { Document } from '../documents/document.ts';
+import type { Affected, ResourceChange } from './plan.ts';
+
+const noStrings: readonly string[] = [];
+const noAffected: readonly Affected[] = [];
+
+export const unchangedObject = ({
+  address,
+  kind,
+  name,
+  secrets,
+}: Pick<Document, 'address' | 'kind' | 'name' | 'secrets'>): Omit<ResourceChange, 'steps' | 'isProtected'> => ({
+  address,
+  kind,
+  name,
+  action: 'no-op',
+  changes: [],
+  effect: 'live',
+  reasons: noStrings,
+  unmanaged: noStrings,
+  claims: noStrings,
+  releases: noStrings,
+  affects: noAffected,
+  ...(secrets === undefined ? {} : { secrets }),
+});
