@@ -2,7 +2,7 @@
 // them for renewing and closing, which are not given the configuration.
 import type { Attributes } from '../framework/attribute.ts';
 import type { AnyEphemeralResource, EphemeralResource } from '../framework/ephemeral/ephemeral-resource.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context } from '../framework/object-type.ts';
 import type { ValueMap } from '../framework/value.ts';
 import type { Link } from './link.ts';
 import { attributesFor, inScope } from './scope.ts';

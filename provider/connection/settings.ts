@@ -2,7 +2,7 @@
 import { text, type StateOf } from '../framework/attribute.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import type { ConfigOf } from '../framework/provider.ts';
+import type { ConfigOf } from '../framework/object-type.ts';
 import { isUnknown } from '../framework/value.ts';
 
 export const settingsAttributes = {

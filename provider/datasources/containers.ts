@@ -2,7 +2,7 @@
 import type { Container, ContainerState } from '../../server/api/container/container.ts';
 import type { Link } from '../connection/link.ts';
 import { flag, objectMap, shownTextMaps, text, textMap, texts } from '../framework/attribute.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context } from '../framework/object-type.ts';
 import { interfacesOf, isUp } from '../resources/container/container-state.ts';
 import { gantryData, shownMap, shownMaps } from '../resources/shared/common-attributes.ts';
 import { find, nameToFind, shownText } from './read-existing.ts';

@@ -4,7 +4,7 @@ import type { Link } from '../connection/link.ts';
 import { text } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context } from '../framework/object-type.ts';
 
 export const nameToFind = (what: string) => text({ doc: `Name of the ${what}.`, required: true });
 export const shownText = (doc: string) => text({ doc, computed: true });

@@ -1,10 +1,11 @@
 // Carries out one planned change and says what is there afterwards, also when it failed half way: the state never lies.
 import type { Attributes } from './attribute.ts';
 import { failure, warning, type Diagnostic } from './diagnostic.ts';
-import { begin, type Begun } from './operation.ts';
+import { begin, type Begun, type ResourceDeps } from './operation.ts';
 import { withoutNullEntries } from './null-entries.ts';
 import { settle } from './plan.ts';
-import type { AnyProvider, AnyResource, ConfigOf, CreateContext, PrivateData } from './provider.ts';
+import type { ConfigOf, CreateContext, PrivateData } from './object-type.ts';
+import type { AnyResource } from './provider.ts';
 import { timeoutMs, type OperationName } from './timeouts.ts';
 import { equalValues, knownPart, type ValueMap } from './value.ts';
 
@@ -23,13 +24,6 @@ export interface Applied {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export interface ApplyDeps<C> {
-  readonly provider: AnyProvider<C>;
-  readonly resource: AnyResource<C>;
-  readonly client: C;
-  readonly stopping: AbortSignal;
-}
-
 /** Reading back after a failure is granted this long. */
 const readBackMs = 20_000;
 
@@ -37,7 +31,7 @@ type State = Parameters<AnyResource<unknown>['delete']>[0];
 const asState = (values: ValueMap): State => values;
 const asConfig = (values: ValueMap | null): ConfigOf<Attributes> => (values ?? {}) as ConfigOf<Attributes>;
 
-export function applyChange<C>(deps: ApplyDeps<C>, input: ApplyInput): Promise<Applied> {
+export function applyChange<C>(deps: ResourceDeps<C>, input: ApplyInput): Promise<Applied> {
   const { attributes } = deps.resource;
   const config = input.config === null ? null : withoutNullEntries(attributes, input.config);
   const prior = input.prior === null ? null : withoutNullEntries(attributes, input.prior);
@@ -46,10 +40,10 @@ export function applyChange<C>(deps: ApplyDeps<C>, input: ApplyInput): Promise<A
   return prior === null ? create(deps, given, input.planned) : update(deps, given, input.planned, prior);
 }
 
-const wantedOf = <C>(deps: ApplyDeps<C>, planned: ValueMap): ValueMap =>
+const wantedOf = <C>(deps: ResourceDeps<C>, planned: ValueMap): ValueMap =>
   withoutNullEntries(deps.resource.attributes, knownPart(planned) as ValueMap);
 
-function start<C>(deps: ApplyDeps<C>, input: ApplyInput, operation: OperationName, values: ValueMap): Begun<C> {
+function start<C>(deps: ResourceDeps<C>, input: ApplyInput, operation: OperationName, values: ValueMap): Begun<C> {
   const limit = timeoutMs(values['timeouts'], operation, deps.resource.timeoutsMs?.[operation]);
   return begin(deps.provider, deps.client, { ...input.privateData }, { timeoutMs: limit, stopping: deps.stopping });
 }
@@ -59,7 +53,7 @@ const done = (begun: Begun<unknown>, state: ValueMap | null): Applied => {
   return { state, privateData: begun.context.privateData, diagnostics: begun.diagnostics };
 };
 
-async function create<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMap): Promise<Applied> {
+async function create<C>(deps: ResourceDeps<C>, input: ApplyInput, planned: ValueMap): Promise<Applied> {
   const begun = start(deps, input, 'create', planned);
   const wanted = wantedOf(deps, planned);
   let exists = false;
@@ -88,7 +82,12 @@ async function create<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMa
   return done(begun, wanted);
 }
 
-async function update<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMap, prior: ValueMap): Promise<Applied> {
+async function update<C>(
+  deps: ResourceDeps<C>,
+  input: ApplyInput,
+  planned: ValueMap,
+  prior: ValueMap,
+): Promise<Applied> {
   const begun = start(deps, input, 'update', planned);
   const wanted = wantedOf(deps, planned);
   try {
@@ -108,10 +107,10 @@ async function update<C>(deps: ApplyDeps<C>, input: ApplyInput, planned: ValueMa
   }
 }
 
-const identityOf = <C>({ resource }: ApplyDeps<C>, values: ValueMap): ValueMap =>
+const identityOf = <C>({ resource }: ResourceDeps<C>, values: ValueMap): ValueMap =>
   Object.fromEntries(resource.identity.map((name) => [name, values[name] ?? null]));
 
-async function remove<C>(deps: ApplyDeps<C>, input: ApplyInput, prior: ValueMap): Promise<Applied> {
+async function remove<C>(deps: ResourceDeps<C>, input: ApplyInput, prior: ValueMap): Promise<Applied> {
   const begun = start(deps, input, 'delete', prior);
   try {
     await deps.resource.delete(asState(prior), begun.context);
@@ -126,7 +125,12 @@ async function remove<C>(deps: ApplyDeps<C>, input: ApplyInput, prior: ValueMap)
 }
 
 /** As planned, with what the plan left open as it is. */
-async function settled<C>(deps: ApplyDeps<C>, begun: Begun<C>, planned: ValueMap, wanted: ValueMap): Promise<Applied> {
+async function settled<C>(
+  deps: ResourceDeps<C>,
+  begun: Begun<C>,
+  planned: ValueMap,
+  wanted: ValueMap,
+): Promise<Applied> {
   const read = await deps.resource.read(asState(wanted), begun.context);
   if (read === null) {
     const detail = 'It was made and is gone again: something else on the server removes it.';
@@ -138,7 +142,7 @@ async function settled<C>(deps: ApplyDeps<C>, begun: Begun<C>, planned: ValueMap
 
 /** What is there; undefined when that cannot be learned. */
 async function readBack<C>(
-  deps: ApplyDeps<C>,
+  deps: ResourceDeps<C>,
   privateData: PrivateData,
   state: ValueMap,
 ): Promise<ValueMap | null | undefined> {

@@ -1,5 +1,5 @@
 // What is remembered of an import until the first apply after it: that nobody knows yet which parts of the state the configuration wants.
-import type { PrivateData } from './provider.ts';
+import type { PrivateData } from './object-type.ts';
 
 const key = 'imported';
 

@@ -1,6 +1,15 @@
 // One operation on an object under its time limit: the context it gets, and what its failure reads like.
 import { failure, type Diagnostic } from './diagnostic.ts';
-import type { AnyProvider, Context, PrivateData } from './provider.ts';
+import type { Context, PrivateData } from './object-type.ts';
+import type { AnyProvider, AnyResource } from './provider.ts';
+
+/** What an operation on a resource needs. */
+export interface ResourceDeps<C> {
+  readonly provider: AnyProvider<C>;
+  readonly resource: AnyResource<C>;
+  readonly client: C;
+  readonly stopping: AbortSignal;
+}
 
 export interface Limits {
   readonly timeoutMs: number;

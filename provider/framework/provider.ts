@@ -2,35 +2,12 @@
 import type { Attributes, StateOf } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
+import type { ConfigOf, Context, CreateContext, DraftOf, ObjectType } from './object-type.ts';
 import type { Path } from './path.ts';
 import type { JsonObject, Upgrades } from './stored-state.ts';
 import type { OperationName } from './timeouts.ts';
 import type { Type } from './type.ts';
-import type { Planned, Value } from './value.ts';
-
-/** As configured: parts may be unknown, write-only values are there. */
-export type ConfigOf<A extends Attributes> = { readonly [Name in keyof A]: Planned<StateOf<A>[Name]> | null };
-/** A plan in the making. */
-export type DraftOf<A extends Attributes> = { -readonly [Name in keyof A]: Planned<StateOf<A>[Name]> };
-
-/** Kept by Terraform beside the state, shown to nobody. */
-export type PrivateData = Record<string, string>;
-
-/** What an operation gets to work with. `C`: whatever the provider talks through. */
-export interface Context<C> {
-  readonly client: C;
-  /** Aborted when the time limit of the operation has passed. */
-  readonly signal: AbortSignal;
-  /** Aborted when the user wants to stop: end waits that hold nothing together, finish what would be left half done. */
-  readonly stopping: AbortSignal;
-  readonly privateData: PrivateData;
-  readonly warn: (diagnostic: Diagnostic) => void;
-}
-
-export interface CreateContext<C> extends Context<C> {
-  /** From here on the object may exist, whatever is thrown: the state must not forget it. */
-  readonly mayExist: () => void;
-}
+import type { Value } from './value.ts';
 
 export interface PlanHook<A extends Attributes, C> {
   readonly config: ConfigOf<A>;
@@ -55,16 +32,6 @@ export interface Wanted<A extends Attributes> {
   readonly planned: StateOf<A>;
   /** Where write-only values are. */
   readonly config: ConfigOf<A>;
-}
-
-export interface ObjectType<A extends Attributes> {
-  /** With the provider's prefix: `svc_thing`. */
-  readonly typeName: string;
-  /** One paragraph for the documentation. */
-  readonly doc: string;
-  /** HCL for the documentation; every one is planned in the tests. */
-  readonly example: string;
-  readonly attributes: A;
 }
 
 export interface Resource<A extends Attributes, C> extends ObjectType<A> {
@@ -134,7 +101,7 @@ export type AnyDataSource<C> = DataSource<Attributes, C>;
 export const resource =
   <C>() =>
   <A extends Attributes>(definition: Resource<A, C>): AnyResource<C> =>
-    definition;
+    definition as unknown as AnyResource<C>;
 
 export const dataSource =
   <C>() =>

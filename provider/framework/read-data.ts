@@ -1,8 +1,8 @@
 // Reads a data source: its configuration with what was found.
-import type { StateResult } from './server.ts';
 import { withoutNullEntries } from './null-entries.ts';
 import { begin } from './operation.ts';
 import type { AnyDataSource, AnyProvider } from './provider.ts';
+import type { StateResult } from './results.ts';
 import type { ValueMap } from './value.ts';
 
 export interface ReadDataDeps<C> {

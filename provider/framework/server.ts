@@ -4,48 +4,19 @@ import type { Attributes } from './attribute.ts';
 import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnostic.ts';
 import { EphemeralServer } from './ephemeral/ephemeral-server.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
-import { begin } from './operation.ts';
-import type { Path } from './path.ts';
 import { isImported } from './import-mark.ts';
-import { plannedNullEntries, withNullEntries, withoutNullEntries } from './null-entries.ts';
-import { planChange } from './plan.ts';
-import type {
-  AnyDataSource,
-  AnyProvider,
-  AnyResource,
-  ConfigOf,
-  Configured,
-  DraftOf,
-  MoveSource,
-  PrivateData,
-  ProviderFunction,
-} from './provider.ts';
+import { withoutNullEntries } from './null-entries.ts';
+import type { ConfigOf, PrivateData } from './object-type.ts';
+import type { ResourceDeps } from './operation.ts';
+import { planResource } from './plan-resource.ts';
+import type { AnyDataSource, AnyProvider, AnyResource, Configured, MoveSource, ProviderFunction } from './provider.ts';
 import { readDataSource } from './read-data.ts';
+import { readResource } from './read-resource.ts';
 import { redacted } from './redact.ts';
+import type { Identity, PlanResult, ReadResult, StateResult } from './results.ts';
 import { readStoredState, StoredStateError, type JsonObject } from './stored-state.ts';
-import { timeoutMs } from './timeouts.ts';
 import { validateAttributes, type ValidateFacts } from './validate.ts';
-import { equalValues, type Value, type ValueMap } from './value.ts';
-
-export interface ReadResult {
-  readonly state: ValueMap | null;
-  readonly privateData: PrivateData;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-export interface PlanResult {
-  readonly planned: ValueMap | null;
-  readonly replace: readonly Path[];
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-export interface StateResult {
-  readonly state: ValueMap | null;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-/** What tells one object from another; null: what it need not have. */
-export type Identity = Readonly<Record<string, string | null>>;
+import type { Value, ValueMap } from './value.ts';
 
 const asConfig = (values: ValueMap): ConfigOf<Attributes> => values as ConfigOf<Attributes>;
 
@@ -126,79 +97,21 @@ export class ProviderServer<C> {
     }
   }
 
-  async read(typeName: string, state: ValueMap, privateData: PrivateData): Promise<ReadResult> {
+  read(typeName: string, state: ValueMap, privateData: PrivateData): Promise<ReadResult> {
     const resource = this.resource(typeName);
     const client = this.#client();
-    if (client === undefined) return { state, privateData, diagnostics: [this.#unconfigured(`read ${typeName}`)] };
-    const limit = timeoutMs(state['timeouts'], 'read', resource.timeoutsMs?.read);
-    const begun = begin(
-      this.provider,
-      client,
-      { ...privateData },
-      { timeoutMs: limit, stopping: this.#stopping.signal },
-    );
-    try {
-      const read = await resource.read(withoutNullEntries(resource.attributes, state), begun.context);
-      const found =
-        read === null ? null : withNullEntries(resource.attributes, { ...state, ...(read as ValueMap) }, state);
-      // What was read with others comes without an ETag: the one of before still stands for the same state.
-      const isSame = found !== null && equalValues(found, state);
-      const kept = isSame ? { ...privateData, ...begun.context.privateData } : begun.context.privateData;
-      return { state: found, privateData: kept, diagnostics: begun.diagnostics };
-    } catch (error) {
-      begun.fail(`read ${typeName}`, error);
-      return { state, privateData, diagnostics: begun.diagnostics };
-    } finally {
-      begun.end();
-    }
+    if (client !== undefined) return readResource(this.#deps(resource, client), state, privateData);
+    return Promise.resolve({ state, privateData, diagnostics: [this.#unconfigured(`read ${typeName}`)] });
   }
 
-  async plan(
+  plan(
     typeName: string,
     config: ValueMap | null,
     prior: ValueMap | null,
     privateData: PrivateData = {},
   ): Promise<PlanResult> {
-    const { attributes } = this.resource(typeName);
-    const before = prior === null ? null : withoutNullEntries(attributes, prior);
-    if (config === null) {
-      const diagnostics = before === null ? [] : (this.resource(typeName).planDelete?.(before) ?? []);
-      return { planned: null, replace: [], diagnostics };
-    }
-    const wanted = withoutNullEntries(attributes, config);
-    const known = await this.#planKnown(typeName, wanted, before, isImported(privateData));
-    const result = { ...known, diagnostics: redacted(known.diagnostics, attributes, [wanted, before]) };
-    if ((wanted === config && before === prior) || result.planned === null) return result;
-    return { ...result, planned: plannedNullEntries(attributes, result.planned, { config, prior }) };
-  }
-
-  async #planKnown(
-    typeName: string,
-    config: ValueMap,
-    prior: ValueMap | null,
-    wasImported: boolean,
-  ): Promise<PlanResult> {
-    const resource = this.resource(typeName);
-    const change = planChange(resource.attributes, config, prior, wasImported);
-    if (resource.plan === undefined) return { planned: change.planned, replace: change.replace, diagnostics: [] };
-    const planned = { ...change.planned };
-    const replace = [...change.replace];
-    const diagnostics: Diagnostic[] = [];
-    try {
-      await resource.plan({
-        config: asConfig(config),
-        prior: prior,
-        planned: planned as DraftOf<Attributes>,
-        differs: change.differs,
-        isImported: wasImported,
-        client: this.#client(),
-        replace: (path) => replace.push(path),
-        add: (diagnostic) => diagnostics.push(diagnostic),
-      });
-    } catch (error) {
-      diagnostics.push(...this.#explain(`plan ${typeName}`, error));
-    }
-    return { planned, replace, diagnostics };
+    const deps = { resource: this.resource(typeName), client: this.#client(), explain: this.#explain.bind(this) };
+    return planResource(deps, { config, prior, isImported: isImported(privateData) });
   }
 
   async apply(typeName: string, input: ApplyInput): Promise<Applied> {
@@ -211,8 +124,7 @@ export class ProviderServer<C> {
         diagnostics: [this.#unconfigured(`apply ${typeName}`)],
       };
     }
-    const deps = { provider: this.provider, resource, client, stopping: this.#stopping.signal };
-    const applied = await applyChange(deps, input);
+    const applied = await applyChange(this.#deps(resource, client), input);
     const { config, planned, prior } = input;
     return { ...applied, diagnostics: redacted(applied.diagnostics, resource.attributes, [config, planned, prior]) };
   }
@@ -270,6 +182,10 @@ export class ProviderServer<C> {
   async close(): Promise<void> {
     await this.#configured?.close();
     this.#configured = undefined;
+  }
+
+  #deps(resource: AnyResource<C>, client: C): ResourceDeps<C> {
+    return { provider: this.provider, resource, client, stopping: this.#stopping.signal };
   }
 
   #client(): C | undefined {

@@ -5,7 +5,7 @@ import { isGantry, needExtension, type Link } from '../connection/link.ts';
 import { flag, text, texts, type StateOf } from '../framework/attribute.ts';
 import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context } from '../framework/object-type.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { oneOf, pemCheck } from './container/container-attributes.ts';

@@ -5,7 +5,7 @@ import { needCluster, needExtension, type Link } from '../connection/link.ts';
 import { flag, text } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context } from '../framework/object-type.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { readPath, segment } from './shared/read-by-path.ts';
 import { serverResource } from './shared/common-attributes.ts';

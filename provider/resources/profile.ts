@@ -4,7 +4,7 @@ import { profileName } from '../../server/api/names.ts';
 import type { Link } from '../connection/link.ts';
 import type { StateOf } from '../framework/attribute.ts';
 import { failure, DiagnosticError } from '../framework/diagnostic.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context } from '../framework/object-type.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { at } from '../framework/path.ts';

@@ -2,7 +2,7 @@
 import type { Project } from '../../server/api/cluster/cluster.ts';
 import type { Client } from '../../server/client/client.ts';
 import type { Link } from '../connection/link.ts';
-import type { Context } from '../framework/provider.ts';
+import type { Context } from '../framework/object-type.ts';
 import type { Static } from 'typebox';
 import { segment } from './shared/read-by-path.ts';
 import { performDelete } from './shared/write.ts';

@@ -4,7 +4,7 @@ import { serverConfigKeys, validateServerConfig, type ServerConfigKey } from '..
 import { sameText } from '../../server/api/text/equality.ts';
 import type { Link } from '../connection/link.ts';
 import { integer, text, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
-import type { ConfigOf, Context } from '../framework/provider.ts';
+import type { ConfigOf, Context } from '../framework/object-type.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';

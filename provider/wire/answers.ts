@@ -1,7 +1,7 @@
 // What every call needs to read its request and to answer: types of schemas, values as bytes, and problems as diagnostics.
 import { objectType, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
-import type { PrivateData } from '../framework/provider.ts';
+import type { PrivateData } from '../framework/object-type.ts';
 import type { ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
 import { isMap, type Value, type ValueMap } from '../framework/value.ts';

@@ -1,7 +1,8 @@
 // The calls of Terraform: each message read, handed to the framework as values, and its answer written. Decides nothing.
 import { DiagnosticError, type Diagnostic } from '../framework/diagnostic.ts';
 import { FunctionError, type AnyResource } from '../framework/provider.ts';
-import type { Identity, ProviderServer } from '../framework/server.ts';
+import type { Identity } from '../framework/results.ts';
+import type { ProviderServer } from '../framework/server.ts';
 import type { Type } from '../framework/type.ts';
 import { asDynamic, caught, caughtLater, empty, objectOf, readPrivate, TypeTable, writePrivate } from './answers.ts';
 import { asMethods, type ProviderCall } from './calls.ts';

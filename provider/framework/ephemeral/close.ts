@@ -1,6 +1,6 @@
 // Closes an ephemeral resource. Most have nothing to close.
 import type { Diagnostic } from '../diagnostic.ts';
-import type { PrivateData } from '../provider.ts';
+import type { PrivateData } from '../object-type.ts';
 import { operate, type EphemeralDeps } from './operating.ts';
 
 export async function closeEphemeral<C>(

@@ -1,7 +1,7 @@
 // What an ephemeral resource is made of, as its author writes it: values that exist while Terraform runs, in no state and no plan.
 import type { Attributes, StateOf } from '../attribute.ts';
 import type { Diagnostic } from '../diagnostic.ts';
-import type { ConfigOf, Context, ObjectType } from '../provider.ts';
+import type { ConfigOf, Context, ObjectType } from '../object-type.ts';
 
 export interface Opened<A extends Attributes> {
   /** What the configuration does not say. */

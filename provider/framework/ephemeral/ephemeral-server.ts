@@ -1,6 +1,6 @@
 // Serves one ephemeral resource: one method for each thing Terraform asks of it. Values in, values out.
 import type { Diagnostic } from '../diagnostic.ts';
-import type { PrivateData } from '../provider.ts';
+import type { PrivateData } from '../object-type.ts';
 import type { ValueMap } from '../value.ts';
 import { closeEphemeral } from './close.ts';
 import type { AnyEphemeralResource } from './ephemeral-resource.ts';

@@ -3,7 +3,7 @@ import type { Attributes, StateOf } from '../attribute.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { withoutNullEntries } from '../null-entries.ts';
 import { planChange } from '../plan.ts';
-import type { PrivateData } from '../provider.ts';
+import type { PrivateData } from '../object-type.ts';
 import { redacted } from '../redact.ts';
 import { knownPart, type ValueMap } from '../value.ts';
 import { operate, type EphemeralDeps } from './operating.ts';

@@ -1,7 +1,8 @@
 // What the operations of one ephemeral resource work with, and how one of them begins and fails.
 import { failure, type Diagnostic } from '../diagnostic.ts';
 import { begin, type Begun } from '../operation.ts';
-import type { AnyProvider, PrivateData } from '../provider.ts';
+import type { PrivateData } from '../object-type.ts';
+import type { AnyProvider } from '../provider.ts';
 import type { AnyEphemeralResource } from './ephemeral-resource.ts';
 
 export interface EphemeralDeps<C> {

@@ -1,6 +1,6 @@
 // Renews an ephemeral resource. One that needs no renewal stays as it is.
 import type { Diagnostic } from '../diagnostic.ts';
-import type { PrivateData } from '../provider.ts';
+import type { PrivateData } from '../object-type.ts';
 import { operate, type EphemeralDeps } from './operating.ts';
 
 export interface RenewResult {

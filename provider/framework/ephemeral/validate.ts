@@ -2,7 +2,7 @@
 import type { Attributes } from '../attribute.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { withoutNullEntries } from '../null-entries.ts';
-import type { ConfigOf } from '../provider.ts';
+import type { ConfigOf } from '../object-type.ts';
 import { redacted } from '../redact.ts';
 import { validateAttributes } from '../validate.ts';
 import type { ValueMap } from '../value.ts';

@@ -7,7 +7,7 @@ import { rootDisk } from '../../../server/api/devices/index.ts';
 import { needExtension, type Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import type { Context, CreateContext } from '../../framework/provider.ts';
+import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { isMap, isUnknown, unknownValue, type Value } from '../../framework/value.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
 import { performCreate } from '../shared/write.ts';

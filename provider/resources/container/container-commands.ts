@@ -4,7 +4,7 @@ import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts
 import { parseDuration } from '../../framework/duration.ts';
 import type { Path } from '../../framework/path.ts';
 import { endImport } from '../../framework/import-mark.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { equalValues, type Value } from '../../framework/value.ts';
 import type { ExecSpec } from './container-attributes.ts';
 import { runCommand } from './run-command.ts';

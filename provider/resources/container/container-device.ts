@@ -7,7 +7,7 @@ import type { Link } from '../../connection/link.ts';
 import { flag, text, textMap, type StateOf, type TextMap } from '../../framework/attribute.ts';
 import { DiagnosticError, failure, warning, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isMap, isWhollyKnown, type Value } from '../../framework/value.ts';
 import { isUp } from './container-state.ts';

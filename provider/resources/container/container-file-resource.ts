@@ -5,7 +5,7 @@ import type { Link } from '../../connection/link.ts';
 import { integer, text, type StateOf } from '../../framework/attribute.ts';
 import { failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import type { ConfigOf, Context } from '../../framework/provider.ts';
+import type { ConfigOf, Context } from '../../framework/object-type.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { unknownValue } from '../../framework/value.ts';
 import { absolutePath, fileMode, isSameMode, oneOf } from './container-attributes.ts';

@@ -9,7 +9,7 @@ import { filesOf, type Files } from '../../../server/client/files/container-file
 import { isGantry, type Link } from '../../connection/link.ts';
 import { replacingFiles } from './replace-files.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import type { FileSpec } from './container-attributes.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 

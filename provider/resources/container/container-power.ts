@@ -8,7 +8,7 @@ import { waitFor } from '../../../server/client/wait/wait-for.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
 import { parseDuration } from '../../framework/duration.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import type { WaitFor } from './container-attributes.ts';
 import { isFrozen } from './container-state.ts';
 import { said } from '../shared/config-maps.ts';

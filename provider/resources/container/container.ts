@@ -7,7 +7,7 @@ import { needCluster, needExtension, type Link } from '../../connection/link.ts'
 import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
 import { isImported, markImport } from '../../framework/import-mark.ts';
 import { at } from '../../framework/path.ts';
-import type { Context, CreateContext } from '../../framework/provider.ts';
+import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { asDynamicJson } from '../../framework/stored-state.ts';
 import type { Value } from '../../framework/value.ts';
 import { containerAttributes, type ContainerState, type FileSpec, type Source } from './container-attributes.ts';

@@ -2,7 +2,7 @@
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
 import type { Container } from '../../../server/api/container/container.ts';
 import { isGantry, type Link } from '../../connection/link.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
 import { said } from '../shared/config-maps.ts';
 import { segment } from '../shared/read-by-path.ts';

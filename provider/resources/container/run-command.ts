@@ -1,7 +1,7 @@
 // Runs a command in a container to its end and keeps the beginning of what it writes.
 import { Writable } from 'node:stream';
 import type { Link } from '../../connection/link.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 
 export interface CommandSpec {
   readonly command: readonly string[];

@@ -3,7 +3,7 @@ import { aliasName } from '../../../server/api/names.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Link } from '../../connection/link.ts';
 import { text, type StateOf } from '../../framework/attribute.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { deleteKind, readKind } from '../shared/read-by-kind.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';

@@ -5,7 +5,7 @@ import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { perform, performDelete } from '../shared/write.ts';
 
 /** In private data: that the image was there before, and the names that it got by the resource, one a line. */

@@ -7,7 +7,7 @@ import type { Link } from '../../connection/link.ts';
 import { flag, integer, object, text, textMap, type StateOf } from '../../framework/attribute.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isMap, isUnknown, type Value } from '../../framework/value.ts';
 import {

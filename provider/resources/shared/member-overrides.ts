@@ -4,7 +4,7 @@ import { isClustered, needCluster, type Link } from '../../connection/link.ts';
 import { objectMap, textMap, type StateOf, type TextMap } from '../../framework/attribute.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import type { Context, CreateContext } from '../../framework/provider.ts';
+import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Static } from 'typebox';

@@ -2,7 +2,7 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
 import type { ReadTypes } from '../../connection/reader.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { keepEtag, performDelete } from './write.ts';
 
 /** Undefined: there is none. */

@@ -2,7 +2,7 @@
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Link } from '../../connection/link.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { edit, performDelete, type Edit } from './write.ts';
 
 export const segment = encodeURIComponent;

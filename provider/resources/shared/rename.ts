@@ -4,7 +4,7 @@ import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
-import type { Context } from '../../framework/provider.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { isUnknown, type Value } from '../../framework/value.ts';
 import { perform } from './write.ts';
 

@@ -12,7 +12,7 @@ import type { KindName } from '../../../server/api/kinds.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
-import type { Context, CreateContext, PrivateData } from '../../framework/provider.ts';
+import type { Context, CreateContext, PrivateData } from '../../framework/object-type.ts';
 import { equalValues, type Value } from '../../framework/value.ts';
 
 const attempts = 5;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Link } from '../../../../provider/connection/link.ts';
-import type { Context } from '../../../../provider/framework/provider.ts';
+import type { Context } from '../../../../provider/framework/object-type.ts';
 import { gantryProvider, providerSource } from '../../../../provider/gantry.ts';
 import { providersSchema } from '../../../../provider/schema-json/providers-schema.ts';
 import type { Json } from '../../../../reconciler/core/documents/document.ts';

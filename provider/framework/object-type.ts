@@ -1,0 +1,38 @@
+// What resources, data sources and ephemeral resources share: a type with attributes, its configuration, and what operations get.
+import type { Attributes, StateOf } from './attribute.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import type { Planned } from './value.ts';
+
+/** As configured: parts may be unknown, write-only values are there. */
+export type ConfigOf<A extends Attributes> = { readonly [Name in keyof A]: Planned<StateOf<A>[Name]> | null };
+/** A plan in the making. */
+export type DraftOf<A extends Attributes> = { -readonly [Name in keyof A]: Planned<StateOf<A>[Name]> };
+
+/** Kept by Terraform beside the state, shown to nobody. */
+export type PrivateData = Record<string, string>;
+
+/** What an operation gets to work with. `C`: whatever the provider talks through. */
+export interface Context<C> {
+  readonly client: C;
+  /** Aborted when the time limit of the operation has passed. */
+  readonly signal: AbortSignal;
+  /** Aborted when the user wants to stop: end waits that hold nothing together, finish what would be left half done. */
+  readonly stopping: AbortSignal;
+  readonly privateData: PrivateData;
+  readonly warn: (diagnostic: Diagnostic) => void;
+}
+
+export interface CreateContext<C> extends Context<C> {
+  /** From here on the object may exist, whatever is thrown: the state must not forget it. */
+  readonly mayExist: () => void;
+}
+
+export interface ObjectType<A extends Attributes> {
+  /** With the provider's prefix: `svc_thing`. */
+  readonly typeName: string;
+  /** One paragraph for the documentation. */
+  readonly doc: string;
+  /** HCL for the documentation; every one is planned in the tests. */
+  readonly example: string;
+  readonly attributes: A;
+}

@@ -1,0 +1,30 @@
+// Reads an object again: its state as it is on the server now, or null when the object is gone.
+import { withNullEntries, withoutNullEntries } from './null-entries.ts';
+import type { PrivateData } from './object-type.ts';
+import { begin, type ResourceDeps } from './operation.ts';
+import type { ReadResult } from './results.ts';
+import { timeoutMs } from './timeouts.ts';
+import { equalValues, type ValueMap } from './value.ts';
+
+export async function readResource<C>(
+  { provider, resource, client, stopping }: ResourceDeps<C>,
+  state: ValueMap,
+  privateData: PrivateData,
+): Promise<ReadResult> {
+  const { attributes } = resource;
+  const limit = timeoutMs(state['timeouts'], 'read', resource.timeoutsMs?.read);
+  const begun = begin(provider, client, { ...privateData }, { timeoutMs: limit, stopping });
+  try {
+    const read = await resource.read(withoutNullEntries(attributes, state), begun.context);
+    const found = read === null ? null : withNullEntries(attributes, { ...state, ...(read as ValueMap) }, state);
+    // Objects read together come without an ETag: the former one still belongs to the same state.
+    const isSame = found !== null && equalValues(found, state);
+    const kept = isSame ? { ...privateData, ...begun.context.privateData } : begun.context.privateData;
+    return { state: found, privateData: kept, diagnostics: begun.diagnostics };
+  } catch (error) {
+    begun.fail(`read ${resource.typeName}`, error);
+    return { state, privateData, diagnostics: begun.diagnostics };
+  } finally {
+    begun.end();
+  }
+}
