@@ -28,7 +28,7 @@ export function withoutCode(text: string, { inline = true }: { readonly inline?:
 
 const notOurs = /^(node_modules|dist|\..+)$/;
 
-function filesBelow(folder: string): string[] {
+export function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     if (notOurs.test(entry.name)) return [];
     const path = join(folder, entry.name);
