@@ -22,7 +22,7 @@ export interface ExecuteDeps {
   readonly failFast?: boolean;
   /** Makes owners' records; absent: none are written. */
   readonly hash?: KeyHash;
-  /** Told of each operation before it is waited for. */
+  /** Called with each operation before it is waited for. */
   readonly onBegun?: (step: Step, operation: Operation) => void;
   readonly nowMs?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;

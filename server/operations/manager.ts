@@ -49,7 +49,7 @@ export interface OperationsDeps {
   readonly clock: Clock;
   readonly events: EventHub;
   readonly log: Log;
-  /** Is told of running operations. */
+  /** Receives running operations. */
   readonly loop?: Pick<LoopWatch, 'enter'>;
 }
 

@@ -57,7 +57,7 @@ export interface RecordState {
   readonly version: number;
 }
 
-/** Covers all that a reader is told of a record, so that no flipped bit of it goes unnoticed. */
+/** Covers everything that a reader gets of a record, so that no flipped bit of it goes unnoticed. */
 export function recordSum(key: Uint8Array, value: Uint8Array, state: RecordState): number {
   return crc32(value, crc32(key, crc32(`${state.createRev} ${state.modRev} ${state.version}`)));
 }

@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/glossary.md'), 'utf8');
-const rows = page.split('\n').filter((line) => /^\| (?!word|-)/.test(line));
+const rows = (page.split('## Words that are not used')[0] ?? '')
+  .split('\n')
+  .filter((line) => /^\| (?!word|-)/.test(line));
 const names = rows.flatMap((row) => [...row.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? ''));
 const code = ['server', 'reconciler', 'provider']
   .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))

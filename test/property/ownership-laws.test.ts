@@ -109,13 +109,13 @@ describe('laws of ownership', () => {
     expect(dropped).toBeGreaterThan(numRuns / 10);
   });
 
-  test('two sets on one world: what one applies leaves nothing to do for the other, or it was told of a conflict', () => {
+  test('two sets on one world: what one applies leaves nothing to do for the other, or it got a conflict', () => {
     let shared = 0;
     fc.assert(
       fc.property(scenes, scenes, modes, (one, other, mode) => {
         const first = applied(one.documents, one.observed, base);
         if (first === undefined) return;
-        // Power is nobody's key: only one of the two may manage it.
+        // Power has no owner: only one of the two may manage it.
         const theirs = inMode(other.documents, mode).map((document): Document => ({
           ...document,
           manage: { ...document.manage, power: 'ignore' },

@@ -1,4 +1,4 @@
-// Values that are legal and seldom written so: sizes in all units, booleans in all forms, addresses in long form, texts with white space
+// Values that are legal and rarely written so: sizes in all units, booleans in all forms, addresses in long form, texts with white space
 // and line ends. Made from the tables that judge manifests, so that a new key is tried without being named here.
 import { containerConfigKeys, type ConfigKey } from '../../server/api/container/container-config-keys.ts';
 import { deviceSchemas } from '../../server/api/devices/index.ts';

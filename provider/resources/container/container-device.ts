@@ -168,7 +168,7 @@ function taken({ name: container, config }: Container, name: string): Diagnostic
   return new DiagnosticError([failure(`The container ${container} has a device ${name} already`, has, at('name'))]);
 }
 
-/** What `devices` of a container would be told of it. */
+/** The device as `devices` of a container would have it. */
 function deviceProblems(name: Value, type: Value, properties: Value): readonly Diagnostic[] {
   if (isMap(properties) && Object.hasOwn(properties, 'type')) {
     return [

@@ -11,7 +11,7 @@ import { wordOf } from './each-host.ts';
 const againMs = 10_000;
 
 /**
- * What `work` ends with; when it was never begun before `end`, why. `onFailure` is told of each failed attempt.
+ * What `work` ends with; when it was never begun before `end`, why. `onFailure` gets each failed attempt.
  * Anything but an unreachable host ends it at once.
  */
 export async function stayAt(

@@ -82,7 +82,7 @@ export class PlanContext {
     return this.#usage.get(address) ?? [];
   }
 
-  /** To be told of each profile edit before containers are decided. */
+  /** Call it with each profile edit before containers are decided. */
   addProfileEdits(name: string, edits: readonly Change[]): void {
     const live = this.observed.profiles.get(name)?.object as JsonObject | undefined;
     this.#profilesAfter.set(name, applyEdits(live ?? {}, edits));

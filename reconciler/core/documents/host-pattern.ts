@@ -3,7 +3,7 @@ import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Labels } from './labels.ts';
 import { isSelectorProblem, matchesSelector, parseSelector, type LabelSelector } from './label-selector.ts';
 
-/** What can be told of a host without asking it. */
+/** Facts about a host that are known without asking it. */
 export interface HostFacts {
   readonly name: string;
   readonly labels: Labels;

@@ -16,7 +16,7 @@ const isReference = (value: JsonObject): boolean => {
 export const cutHash = (value: Json | undefined): string | undefined =>
   isMap(value) && typeof value['$secret'] === 'string' ? value['$secret'] : undefined;
 
-/** A whole value that is nobody's business: seeds of a first boot also when they are maps. */
+/** A whole value that is secret: seeds of a first boot also when they are maps. */
 function isCut(path: readonly string[], value: Json, secrets: readonly string[] | undefined): boolean {
   if (value === null || value === '') return false;
   return isSecret(path, value, secrets) && (!isMap(value) || (path.length === 2 && path[0] === 'config'));

@@ -1,4 +1,4 @@
-// The server config kind: one object that is always there. What is not written of it is nobody's business.
+// The server config kind: one object that is always there. Keys that are not written are left alone.
 import { sameText } from '../../../server/api/text/equality.ts';
 import { serverConfigProblems, serverDefault } from '../settings/setting-effects.ts';
 import { defineKind } from './kind.ts';

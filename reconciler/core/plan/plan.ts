@@ -60,7 +60,7 @@ export interface ResourceChange {
   readonly wave?: number;
   /** The object as it was observed; absent when it did not exist. */
   readonly live?: object;
-  /** Dotted paths whose values are nobody's business, beside those whose key says so. */
+  /** Dotted paths whose values are secret, beside those whose key says so. */
   readonly secrets?: readonly string[];
   /** By the document or by the live object: no step may delete it. */
   readonly isProtected: boolean;

@@ -33,7 +33,7 @@ export class CachedLists {
     this.#kept.clear();
   }
 
-  /** Reads again what is told of. Whoever came, went or was renamed may stand in several lists: then all of them. */
+  /** Reads the named objects again. One that was created, deleted or renamed may be in several lists: then all of them. */
   async refresh(seen: readonly Seen[], signal: AbortSignal): Promise<void> {
     const addresses = new Set(seen.map(({ address }) => address));
     const isSmall =

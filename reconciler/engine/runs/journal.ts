@@ -72,7 +72,7 @@ export function stateDirectory(env: Readonly<Record<string, string | undefined>>
 export const runsDirectory = ({ directory, set }: Pick<JournalPlace, 'directory' | 'set'>): string =>
   join(directory, 'runs', set);
 
-/** Of one set: more are nobody's history, and only the newest are ever read again. */
+/** Of one set: nobody reads older ones. */
 const mostJournals = 200;
 
 /** Names begin with their time. */

@@ -57,7 +57,7 @@ function isActive(rule: IgnoreRule, end: string, place: string, nowMs: number, f
     severity: 'warning',
     code: 'ignore-ended',
     path: place,
-    message: `the rule that ignores ${rule.path}${why} ended on ${end}: it counts no more`,
+    message: `the rule that ignores ${rule.path}${why} ended on ${end}: it no longer applies`,
     remedy: 'take it out, or give it another end',
   });
   return false;

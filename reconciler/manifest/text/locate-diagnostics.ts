@@ -10,7 +10,7 @@ import type { SourceText } from './sources.ts';
 
 type Excerpt = Pick<Diagnostic, 'excerpt'>;
 
-/** Keeps the text, not its tree: trees are made again when something is to be shown, which is seldom. */
+/** Keeps the text, not its tree: trees are made again when something is to be shown, which is rare. */
 export class PlacedText {
   readonly file: string;
   readonly folder: string;
@@ -80,7 +80,7 @@ function countLines(text: string): LineCounter {
 const entry = /([\w.$-]+)(["']?\s*:\s+)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s{["'][^\n]*)/g;
 
 /**
- * Lines are shown as they are, but for values whose key says that they are nobody's business. The mask is as long as the
+ * Lines are shown as they are, but for values whose key says that they are secret. The mask is as long as the
  * value, so that marks below the line stay where they belong.
  */
 export function masked(line: string): string {

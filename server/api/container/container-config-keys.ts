@@ -21,7 +21,7 @@ export interface ConfigKey {
   readonly profile?: boolean;
   /** For patterns: the rule for the part that `*` stands for. */
   readonly part?: Check;
-  /** Set by the server; users see it and seldom write it. */
+  /** Set by the server; users see it and rarely write it. */
   readonly computed?: boolean;
 }
 

@@ -15,7 +15,7 @@ export async function fill(fd: number, content: Readable, signal: AbortSignal): 
     [waiting, waitingBytes] = [[], 0];
     isIdle = false;
     writing = writeAll(fd, chunks).finally(() => (isIdle = true));
-    // Waited for below; until then a failure is nobody's.
+    // Waited for below; until then nothing handles a failure.
     writing.catch(() => {});
   };
   try {

@@ -65,7 +65,7 @@ async function ended(
   signal.throwIfAborted();
   if (code === 0 || (code !== null && isTolerated(stderr, tolerated))) return;
   const how = code === null ? `was killed by ${killedBy ?? 'a signal'}` : `failed with code ${code}`;
-  // tar speaks of a write that was cut short before it is told of a full disk.
+  // tar reports a write that was cut short before it notices a full disk.
   const isFull = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/.test(stderr);
   throw new DriverError(isFull ? 'NoSpace' : 'Failed', `${file} ${how}: ${firstLines(stderr)}`);
 }

@@ -21,7 +21,7 @@ export { SimNetworkFaults } from './sim-faults.ts';
 export interface SimNetworkDeps {
   /** A second driver opened here later finds the same networks. Absent: they are kept nowhere. */
   readonly dir?: string;
-  /** Interfaces of the pretended host instead of its usual three. All but loopback are free to join a bridge. */
+  /** Interfaces of the simulated host instead of its usual three. All but loopback are free to join a bridge. */
   readonly interfaces?: readonly HostInterface[];
   readonly faults?: SimNetworkFaults;
   /** Milliseconds since the epoch; drives the counters. */
@@ -49,7 +49,7 @@ interface Saved {
   readonly since: number;
 }
 
-/** The interfaces of the pretended host; eth0 has its address, eth1 is free to join a bridge. */
+/** The interfaces of the simulated host; eth0 has its address, eth1 is free to join a bridge. */
 const hostInterfaces: readonly HostInterface[] = [
   { name: 'lo', type: 'loopback' },
   { name: 'eth0', type: 'physical', addresses: ['192.0.2.10/24'] },

@@ -1,4 +1,4 @@
-// Makes one safe word of a container name, for paths, control groups and LXC's own name. Reversible by nobody: keep the name beside it.
+// Makes one safe word of a container name, for paths, control groups and LXC's own name. One-way: keep the name beside it.
 import { createHash } from 'node:crypto';
 
 const longest = 180;

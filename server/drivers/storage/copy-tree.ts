@@ -142,7 +142,7 @@ function isOutOfSpace(error: unknown): boolean {
   if (hasCode(error, 'ENOSPC')) return true;
   // Node has no word for a quota that is used up.
   if (error instanceof Error && 'errno' in error && error.errno === -constants.errno.EDQUOT) return true;
-  // tar speaks of a write that was cut short before it is told of a full disk.
+  // tar reports a write that was cut short before it notices a full disk.
   const words = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
   return error instanceof ExecError && words.test(error.stderr);
 }

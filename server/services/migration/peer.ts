@@ -82,7 +82,7 @@ export class Peer {
     }
   }
 
-  /** All of `source` and the end mark. `taken` is told of every piece, and may make it wait. */
+  /** All of `source` and the end mark. `taken` is called with every piece, and may make it wait. */
   async sendStream(
     source: AsyncIterable<Uint8Array>,
     taken: (bytes: number) => Promise<void> | undefined,

@@ -46,7 +46,7 @@ it('plans and drift list what a rule hides, with its end and its reason', async 
   expect(hidden.stdout).toContain(line);
 });
 
-it('an ended rule counts no more and is told with its reason and its place', async () => {
+it('an ended rule no longer applies and is reported with its reason and its place', async () => {
   ignoring('config.user.other', '{ path: config.user.note, expires: 2020-02-29, reason: load test }');
   for (const verb of ['plan', 'drift', 'validate']) {
     const run =

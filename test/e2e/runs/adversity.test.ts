@@ -54,7 +54,7 @@ describe('another writer', () => {
     await bench.expectSettled();
   });
 
-  it('who never stops is told of, and nothing of his is overwritten', async () => {
+  it('a writer who never stops is reported, and nothing of theirs is overwritten', async () => {
     wanted('66MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {

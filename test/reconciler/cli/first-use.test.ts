@@ -73,7 +73,7 @@ describe('a host that takes connections and never answers', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('is told of while it is waited for, and named with exit code 7 when the time is over', async () => {
+  it('is reported while it is waited for, and named with exit code 7 when the time is over', async () => {
     const host = `unix://${dir}/mute.socket`;
     const run = await cli(['get', 'profile', '--host', host, '--timeout', '1s']);
     expect([run.code, run.stderr]).toEqual([

@@ -10,7 +10,7 @@ const run = (...argv: readonly string[]): Promise<CliRun> =>
 const configOf = (name: string): Record<string, string> =>
   here.world.objects.profile.get(name)?.['config'] as Record<string, string>;
 
-/** Made by nobody's manifest. */
+/** Made without a manifest. */
 function makeByHand(name: string, config: Record<string, string>): void {
   here.world.objects.profile.set(name, { name, description: '', config, devices: {} });
 }

@@ -9,7 +9,7 @@ export interface TerraformWorld {
   readonly terraform: Terraform;
 }
 
-/** Called in the block; `give` is told of each test's own before that begins. */
+/** Called in the block; `give` gets each test's own before that begins. */
 export function useTerraform(give: (world: TerraformWorld) => void): void {
   let attached: Attached | undefined;
   let world: TerraformWorld | undefined;

@@ -35,7 +35,7 @@ export class CommandOutput extends Readable {
     source.on('close', () => this.#end());
   }
 
-  /** The command has ended: what lies in the pipe is still read, but nobody's later words are waited for. */
+  /** The command has ended: what lies in the pipe is still read, but later output of other processes is not waited for. */
   settle(): void {
     if (this.#over || this.#timer !== undefined || this.#isEmptying) return;
     if (this.#rest !== undefined) {

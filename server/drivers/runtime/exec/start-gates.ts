@@ -7,7 +7,7 @@ export interface Gate {
   readonly path: string;
   /** From now on whoever comes goes through. False when that cannot be: the file is gone, or there are too many open ones. */
   open(this: void): boolean;
-  /** To be called when who stood there is over: it would make a file of its own there, and go through. Idempotent. */
+  /** Call it when the waiting program has ended: it would make a file of its own there, and go through. Idempotent. */
   remove(this: void): void;
 }
 

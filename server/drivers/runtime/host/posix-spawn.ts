@@ -11,7 +11,7 @@ export interface SpawnPlan {
   readonly cwd: string;
   /** What become the program's descriptors 0, 1 and 2; it gets no others. */
   readonly fds: readonly number[];
-  /** Path of a terminal that is nobody's yet: the program leads a session of its own on it, and has it for 0, 1 and 2 instead. */
+  /** Path of a terminal that no session controls yet: the program leads a session of its own on it, and has it for 0, 1 and 2 instead. */
   readonly terminal?: string;
 }
 

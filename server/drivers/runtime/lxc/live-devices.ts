@@ -386,7 +386,7 @@ export function lentBy(nics: readonly NicRun[]): Readonly<Record<string, Dress>>
   return lent;
 }
 
-/** Throughput of block devices; a kernel without this control is told of, not failed on. */
+/** Throughput of block devices; a kernel without this control gets a warning, not an error. */
 export function applyDiskRates(
   tree: CgroupTree,
   group: string,

@@ -1,5 +1,5 @@
 // security.syscalls.deny_compat: a filter that leaves programs of another ABI (32-bit ones, x32) without system calls.
-// LXC's own filter cannot do it: what it is told of one ABI it does to all. So the filter is put on lxc-start and lxc-attach, and
+// LXC's own filter cannot do it: it applies a rule for one ABI to all of them. So the filter is put on lxc-start and lxc-attach, and
 // everything they start inherits it.
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';

@@ -40,7 +40,7 @@ export interface SimDeps {
   readonly dir: string;
   /** Instead of files in `dir`. */
   readonly states?: SimRunningRecords;
-  /** What the pretended host has; default: 4 processors, 8 GiB. */
+  /** What the simulated host has; default: 4 processors, 8 GiB. */
   readonly host?: HostFacts;
   /** Addresses that an interface got, e.g. from a simulated network's leases. Default: only the link-local one. */
   readonly addressesOf?: (nic: NicRun) => readonly InterfaceAddress[];

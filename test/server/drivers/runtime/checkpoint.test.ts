@@ -233,7 +233,7 @@ describe('CRIU', () => {
     }
   });
 
-  it('is called through LXC with paths and never with a shell, and told of earlier rounds by a relative link', () => {
+  it('is called through LXC with paths and never with a shell, and finds earlier rounds by a relative link', () => {
     const place = { lxcPath: '/run/x', key: 'a@27b', images: '/s/images', toolLog: '/s/lxc-dump.log' };
     expect(checkpointArgv('/usr/bin/lxc-checkpoint', { ...place, args: ['--stop'] })).toEqual(
       ['/usr/bin/lxc-checkpoint', '-q', '-P', '/run/x', '-n', 'a@27b', '-D', '/s/images'].concat([

@@ -1,4 +1,4 @@
-// What config keys do to real containers: cpus, ids of files, and what the kernel is told of them.
+// What config keys do to real containers: cpus, ids of files, and what the kernel gets of them.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(await inside(plain.name, 'ls /dev/.lxc 2>&1')).toMatch(/No such file/);
   });
 
-  it('raw.apparmor on a host without AppArmor is told of, and the container starts', async (context) => {
+  it('raw.apparmor on a host without AppArmor gives a warning, and the container starts', async (context) => {
     if (findApparmorProfile() === 'generated') {
       console.log('skipped: raw.apparmor without AppArmor: this host has it');
       context.skip();

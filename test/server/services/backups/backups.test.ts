@@ -251,7 +251,7 @@ describe('a backup', () => {
     expect(await names(renamed)).toEqual([]);
   });
 
-  test('is told of when it is made, renamed and deleted', async () => {
+  test('sends an event when it is made, renamed and deleted', async () => {
     const c = await fresh();
     const listening = await daemon.listen('lifecycle');
     await make(c, { name: 'a' });
@@ -573,7 +573,7 @@ describe('uploads that are no backup', () => {
     await drop('hostile');
   });
 
-  test('snapshots that are told of but left out are not made up', async () => {
+  test('snapshots that the index names but the archive lacks are not made up', async () => {
     const { config, ...head } = JSON.parse(indexOf()) as { config: { container: object } };
     const told = { ...config, snapshots: [{ ...config.container, name: 'ghost' }] };
     await restored(tarOf(file('backup/index.yaml', JSON.stringify({ ...head, config: told })), ...container));

@@ -122,7 +122,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
   });
 
   if (criu !== undefined)
-    console.log('skipped: how a tool that fails is told of: a CRIU that works does not fail when asked to');
+    console.log('skipped: how a failing tool is reported: a CRIU that works does not fail when asked to');
   it.skipIf(criu !== undefined)('a tool that fails is quoted, and its output is a log of the container', async () => {
     const name = fresh();
     await made(daemon, name, { config });

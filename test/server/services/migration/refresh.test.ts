@@ -80,7 +80,7 @@ async function expectSame(a: Side, name: string, b: Side, copy: string): Promise
     expect(describeTree(snapshotDir(b, copy, snapshot))).toEqual(describeTree(snapshotDir(a, name, snapshot)));
 }
 
-/** Bytes that `fs_progress` told of, of all parts together. */
+/** Bytes that `fs_progress` reported, of all parts together. */
 function carried(): { readonly see: (metadata: unknown) => void; readonly bytes: () => number } {
   const parts = new Map<string, number>();
   const factors: Record<string, number> = { B: 1, kB: 1e3, MB: 1e6 };
