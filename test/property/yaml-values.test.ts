@@ -118,6 +118,11 @@ test('Both readers of YAML give the same values at the same places for every tex
   );
 });
 
+test('A text of many documents is read in parts, each with its place in the whole', () => {
+  const text = Array.from({ length: 30 }, (_, index) => `# ${index}\n${manifests[index % 2]}`).join('---\n');
+  expect(quickYaml(text)).toEqual(parseWithPlaces(text).documents.map(({ value, offset }) => ({ value, offset })));
+});
+
 test('The quick reader takes what manifests are usually written with', () => {
   expect(quickYaml(manifests[0])).toHaveLength(2);
   expect(quickYaml(manifests[1])).toHaveLength(1);

@@ -29,7 +29,7 @@ export interface QuickDocument {
 /** What the two parsers may take for different things: tabs, foreign line breaks, byte order marks, directives, indented markers. */
 const rareText = /[\t\r\u0085\u2028\u2029\ufeff]|^%|^ +---/m;
 /** Well below what parse-yaml.ts refuses: the two count levels differently. */
-const most = { depth: 40, events: 100_000, keyLength: 500 } as const;
+const most = { depth: 40, events: 100_000, keyLength: 500, partLength: 2000 } as const;
 
 /** It ends a document whatever stands before it. */
 const documentMarker = /\n---(?=\s|$)/g;
@@ -41,6 +41,7 @@ export function quickYaml(text: string): readonly QuickDocument[] | undefined {
   try {
     let start = 0;
     for (const { index } of text.matchAll(documentMarker)) {
+      if (index - start < most.partLength) continue;
       readPart(text.slice(start, index + 1), start, documents);
       start = index + 1;
     }
@@ -51,7 +52,7 @@ export function quickYaml(text: string): readonly QuickDocument[] | undefined {
   return documents;
 }
 
-/** Of one document, so that its events are garbage before the next one is read. */
+/** Of a few documents, so that their events are garbage before the next ones are read. */
 function readPart(source: string, offset: number, documents: QuickDocument[]): void {
   const events = parseEvents(source, { maxDepth: most.depth });
   if (events.length > most.events) throw new NotPlain();

@@ -14,7 +14,7 @@ const isScript = (path: string, text: string): boolean =>
 /** A finding for each undeclared name, at its first place. `declared`: the variables of this load. */
 export function undeclaredVariables(value: Json, declared: Variables): readonly Finding[] {
   const found = new Map<string, Finding>();
-  visit(value, '', (path, text) => {
+  visit(value, [], (path, text) => {
     for (const [whole, escape, braced, bare] of text.matchAll(pattern)) {
       const name = braced ?? bare ?? '';
       if (escape === '$' || declared.has(name) || found.has(name)) continue;
@@ -35,11 +35,11 @@ const undeclared = (path: string, whole: string, name: string, near: string, isO
   remedy: `declare ${name} in a kind: vars document or with --var; a dollar that is meant as one may stay`,
 });
 
-function visit(value: Json, path: string, look: (path: string, text: string) => void): void {
-  const below = (key: string): string => (path === '' ? key : `${path}.${key}`);
+/** The path is put together only where there is a dollar: most documents have none. */
+function visit(value: Json, path: readonly string[], look: (path: string, text: string) => void): void {
   if (typeof value === 'string') {
-    if (value.includes('$')) look(path, value);
-  } else if (Array.isArray(value)) value.forEach((item: Json, index) => visit(item, below(String(index)), look));
-  else if (typeof value === 'object' && value !== null)
-    for (const [key, item] of Object.entries(value)) visit(item, below(key), look);
+    if (value.includes('$')) look(path.join('.'), value);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) visit(item, [...path, key], look);
+  }
 }

@@ -3,6 +3,7 @@
 import { filesFrom, type FileReader } from '../expression/functions/file-reader.ts';
 import { toPlain } from '../expression/json-text.ts';
 import type { Value } from '../expression/values.ts';
+import type { Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
 import type { Report } from '../problem.ts';
 import type { DataAnswer, DataRequest, Instance, ReferableType } from './instance.ts';
@@ -42,6 +43,7 @@ export class Evaluation {
   readonly root: ModuleEvaluation;
   readonly #warnings = new Set<string>();
   #instances: readonly Instance[] | undefined;
+  readonly #needed = new Map<ModuleEvaluation, Map<Resource, readonly Instance[]>>();
   readonly #byResource = new Map<string, Instance[]>();
 
   constructor({ tree, folder, given, typeOf, dataTypeOf, read, report }: EvaluationInput) {
@@ -76,9 +78,18 @@ export class Evaluation {
   /** What one refers to: of modules that both are in, the same instances. */
   neededBy(instance: Instance): readonly Instance[] {
     this.instances();
-    return [...instance.module.needsOf(instance.resource)].flatMap((address) =>
-      (this.#byResource.get(address) ?? []).filter(({ module }) => module.isRelated(instance.module)),
-    );
+    const { module, resource } = instance;
+    // The same for all instances of the resource in this module.
+    const ofModule = this.#needed.get(module) ?? new Map<Resource, readonly Instance[]>();
+    this.#needed.set(module, ofModule);
+    let needed = ofModule.get(resource);
+    if (needed === undefined) {
+      needed = [...module.needsOf(resource)].flatMap((address) =>
+        (this.#byResource.get(address) ?? []).filter((other) => other.module.isRelated(module)),
+      );
+      ofModule.set(resource, needed);
+    }
+    return needed;
   }
 
   /** Everything beside resources that must be right: outputs of the root, variables and locals that nothing uses, checks. */
